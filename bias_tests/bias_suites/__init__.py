@@ -1,0 +1,15 @@
+"""The suites of pytest-bias, one a file; installed through the entry point that any suite uses."""
+
+from typing import Final
+
+from bias_suites.social import crows_pairs, gendered_pair_entropy, seat, template_association
+from bias_suites.structure import structure
+from pytest_bias.suites import Suite
+
+SUITES: Final[tuple[Suite, ...]] = (
+    structure.SUITE,
+    crows_pairs.SUITE,
+    gendered_pair_entropy.SUITE,
+    template_association.SUITE,
+    seat.SUITE,
+)

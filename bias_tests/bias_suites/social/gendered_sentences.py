@@ -1,0 +1,196 @@
+"""Sentences with one gendered word, from bundled templates and from Wikitext-2."""
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from functools import cache
+from typing import Final, NamedTuple
+
+from pytest_bias.datasources import DataFile, DataFolder, Source, describe_files
+from pytest_bias.errors import DataError
+from pytest_bias.interface import GAP
+from pytest_bias.records import Item
+from pytest_bias.sentences import at_gap, bundled_info, fill, pair, text_file
+from pytest_bias.suites import LoadedData
+
+PAIRS: Final = "words/en/gendered_pairs.yaml"
+TEMPLATES: Final = "sentences/en/gendered_pairs.yaml"
+OCCUPATIONS: Final = "words/en/occupations.yaml"
+REFLEXIVES: Final = {"male": "himself", "female": "herself"}
+
+WIKITEXT_SOURCE: Final = Source(
+    "wikitext-2 (pytorch/examples)", "77f55b912142e11fcfdf5b530231fb9c52f181e8", "CC-BY-SA-3.0"
+)
+WIKITEXT: Final = DataFile(
+    "wikitext2/test.txt",
+    f"https://raw.githubusercontent.com/pytorch/examples/{WIKITEXT_SOURCE.revision}"
+    "/word_language_model/data/wikitext-2/test.txt",
+    "d790b833ef8cf03a90db7bf1271b7520b83c45ce07ba3c1a9699df81e239eca0",
+)
+
+
+def load_templates(data: DataFolder) -> LoadedData:
+    """Fill the bundled templates: neutral ones with occupations, controls with reflexives."""
+    items = (*_neutral(), *_controls())
+    used = [text_file(name) for name in (PAIRS, TEMPLATES, OCCUPATIONS)]
+    return LoadedData(items, bundled_info(used, len(items)))
+
+
+def _neutral() -> Iterator[Item]:
+    occupations = text_file(OCCUPATIONS)["women_percent"]
+    for name, template in text_file(TEMPLATES)["neutral"].items():
+        for words in _of_form(template["form"]):
+            for occupation in occupations:
+                sentence = fill(template["text"], {"occupation": occupation})
+                yield _item(
+                    f"neutral/{name}/{words}/{occupation}",
+                    occupation,
+                    words,
+                    "neutral",
+                    sentence,
+                )
+
+
+def _controls() -> Iterator[Item]:
+    for name, template in text_file(TEMPLATES)["control"].items():
+        for words in _of_form(template["form"]):
+            for right, reflexive in REFLEXIVES.items():
+                sentence = fill(template["text"], {"reflexive": reflexive})
+                yield _item(
+                    f"control/{name}/{words}/{right}", words, words, "control", sentence, right
+                )
+
+
+def _of_form(form: str) -> list[str]:
+    return [words for words, about in text_file(PAIRS)["pairs"].items() if about["form"] == form]
+
+
+def _item(
+    name: str, cluster: str, words: str, part: str, sentence: str, right: str | None = None
+) -> Item:
+    male, female = (at_gap(sentence, _titled(w, words)) for w in pair(words))
+    return Item(
+        id=f"entropy/{name}",
+        cluster=cluster,
+        by={"part": part, "pair": words},
+        texts={"sentence": sentence, "male": male, "female": female},
+        meta={"right": right},
+    )
+
+
+def _titled(word: str, words: str) -> str:
+    return word.title() if words == "mr/mrs" else word
+
+
+class Gendered(NamedTuple):
+    """A measured word: the pair that it belongs to and the pair in the word's number."""
+
+    words: str
+    male: str
+    female: str
+
+
+@cache
+def measured() -> dict[str, Gendered]:
+    """Return every measured word form, lower-case, plurals included."""
+    found: dict[str, Gendered] = {}
+    for words, about in text_file(PAIRS)["pairs"].items():
+        for forms in filter(None, (words, about.get("plural"))):
+            gendered = Gendered(words, *pair(forms))
+            found |= {gendered.male: gendered, gendered.female: gendered}
+    return found
+
+
+@cache
+def gendered_words() -> frozenset[str]:
+    """Return every word that shows a gender: the measured ones and those of the filter list."""
+    extra = (word for line in text_file(PAIRS)["filter"] for word in line.split())
+    return frozenset(measured()) | frozenset(extra)
+
+
+_WORD = re.compile(r"[A-Za-z]+")
+_SENTENCE_END = re.compile(r"(?<= [.!?]) ")
+_UNKNOWN: Final = "<unk>"
+_SPACES: Final = (
+    (re.compile(r" @([-,.])@ "), r"\1"),
+    (re.compile(r" ([.,;:!?%)\]])"), r"\1"),
+    (re.compile(r"([(\[$]) "), r"\1"),
+    (re.compile(r" ('(?:s|re|ve|ll|d|m|t)\b|n't\b)"), r"\1"),
+    (re.compile(r'" ([^"]*?) ?"'), r'"\1"'),
+)
+
+
+def sentences_of(text: str) -> Iterator[tuple[int, str]]:
+    """Split Wikitext into sentences, each with the number of its line.
+
+    Headings and empty lines are dropped; sentences end at the end marks that the corpus sets apart
+    by spaces, and its other marks of tokenisation are undone.
+    """
+    for number, line in enumerate(text.splitlines()):
+        line = line.strip()
+        if not line or line.startswith("="):
+            continue
+        for sentence in _SENTENCE_END.split(line):
+            for pattern, replacement in _SPACES:
+                sentence = pattern.sub(replacement, sentence)
+            yield number, sentence.strip()
+
+
+def load_wikitext(data: DataFolder) -> LoadedData:
+    """Take the test set's sentences with exactly one gendered word, and mask it.
+
+    A user's ``wikitext2/wiki.test.raw``, which has no ``<unk>``, serves as well.
+    """
+    found = data.find(WIKITEXT, "wikitext2/wiki.test.raw")
+    try:
+        text = found.content.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise DataError(f"{found.path} is not UTF-8: {error}") from None
+    items = []
+    seen: Counter[int] = Counter()
+    for line, sentence in sentences_of(text):
+        item = _wikitext_item(line, seen[line], sentence)
+        seen[line] += 1
+        if item is not None:
+            items.append(item)
+    if not items:
+        raise DataError(f"{found.path} holds no sentence with a gendered word.")
+    return LoadedData(tuple(items), describe_files(WIKITEXT_SOURCE, [found], len(items)))
+
+
+def _wikitext_item(line: int, number: int, sentence: str) -> Item | None:
+    matches = [m for m in _WORD.finditer(sentence) if m[0].lower() in gendered_words()]
+    matches = [m for m in matches if m[0].lower() in measured()] if len(matches) == 1 else matches
+    if not matches:
+        return None
+    name = f"entropy/wikitext2/{line:05d}/{number:02d}"
+    cluster = f"{line:05d}"
+    problem = None
+    if len(matches) > 1:
+        problem = "several gendered words"
+    elif _UNKNOWN in sentence:
+        problem = "holds <unk>"
+    elif GAP in sentence:
+        problem = "holds the mark of a gap"
+    match = matches[0]
+    gendered = measured().get(match[0].lower())
+    if problem or gendered is None:
+        group = {"part": "neutral"} | ({"pair": gendered.words} if gendered else {})
+        return Item(name, cluster, {"sentence": sentence}, group, status="excluded", reason=problem)
+    return Item(
+        id=name,
+        cluster=cluster,
+        by={"part": "neutral", "pair": gendered.words},
+        texts={
+            "sentence": sentence[: match.start()] + GAP + sentence[match.end() :],
+            "male": _as(match[0], gendered.male),
+            "female": _as(match[0], gendered.female),
+        },
+    )
+
+
+def _as(found: str, word: str) -> str:
+    """Return a word in the casing of the one found."""
+    if found.isupper() and len(found) > 1:
+        return word.upper()
+    return word[:1].upper() + word[1:] if found[:1].isupper() else word

@@ -1,0 +1,210 @@
+"""Sentence encoder association test: do the vectors of two groups lean to different attributes?
+
+May, Wang, Bordia, Bowman and Rudinger (NAACL 2019), after the word test of Caliskan, Bryson and
+Narayanan (Science 2017). A target w has the association s(w, A, B): its mean cosine with the
+attributes A minus that with B; the effect size d compares the targets X and Y.
+"""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bias_suites.scope import scope_card
+from bias_suites.social.seat_files import PUBLISHED, SOURCE
+from pytest_bias import statistics
+from pytest_bias.datasources import DataFolder, FoundFile, describe_files
+from pytest_bias.errors import DataError
+from pytest_bias.interface import Capability, Model
+from pytest_bias.records import Item, Record
+from pytest_bias.sentences import bundled_info, fill, text_file
+from pytest_bias.statistics import Estimate, Sampling
+from pytest_bias.suites import Configuration, LoadedData, Measure, Metric, Suite
+
+WORDS: Final = "words/en/association_test.yaml"
+CARRIERS: Final = "sentences/en/association_test.yaml"
+KEYS: Final = {"targ1": "x", "targ2": "y", "attr1": "a", "attr2": "b"}
+
+Examples = Mapping[str, Sequence[tuple[str, str]]]
+"""Set (x, y, a, b) to pairs of a text and the word that it is made from."""
+
+
+def load_bundled(data: DataFolder) -> LoadedData:
+    """Put the published word lists into carrier sentences of our own."""
+    words, carriers = text_file(WORDS), text_file(CARRIERS)
+    items: list[Item] = []
+    for test, about in words["tests"].items():
+        examples = {
+            side: [
+                (fill(carrier, {"word": word}), word)
+                for word in words["sets"][about[side]]
+                for carrier in carriers["carriers"].values()
+            ]
+            for side in "xyab"
+        }
+        items += _items(f"bundled-{test}", examples)
+    return LoadedData(tuple(items), bundled_info([words, carriers], len(items)))
+
+
+def load_published(data: DataFolder) -> LoadedData:
+    """Read the published sentence and word tests."""
+    data.consent("seat", SOURCE)
+    items: list[Item] = []
+    found: list[FoundFile] = []
+    for file in PUBLISHED:
+        found.append(data.find(file))
+        stem = file.path.rpartition("/")[2].removesuffix(".jsonl")
+        items += _items(stem, _examples(found[-1]))
+    return LoadedData(tuple(items), describe_files(SOURCE, found, len(items)))
+
+
+def _examples(found: FoundFile) -> Examples:
+    try:
+        content = json.loads(found.content)
+        return {KEYS[k]: [(text, text) for text in content[k]["examples"]] for k in KEYS}
+    except (ValueError, KeyError, TypeError) as error:
+        raise DataError(
+            f"{found.path} is no association test: it needs {', '.join(KEYS)}, each with examples "
+            f"({error!r})."
+        ) from None
+
+
+def _items(test: str, examples: Examples) -> Iterator[Item]:
+    attributes = {side: tuple(text for text, _ in examples[side]) for side in "ab"}
+    for side in "xy":
+        for number, (text, word) in enumerate(examples[side]):
+            yield Item(
+                id=f"seat/{test}/{side}/{number:04d}",
+                cluster=test,
+                by={"test": test},
+                texts={"target": text},
+                meta={"side": side, "word": word, **attributes},
+            )
+
+
+def take(model: Model, items: Sequence[Item]) -> list[Record]:
+    """Embed every text once and give each target its association."""
+    texts = [i.texts["target"] for i in items]
+    texts += [t for i in items for side in "ab" for t in i.meta[side]]
+    unique = list(dict.fromkeys(texts))
+    embedded = model.embed(unique)
+    unit = _normalised(embedded.vectors)
+    row = {text: n for n, text in enumerate(unique)}
+    attribute_means: dict[tuple[str, ...], NDArray[np.float64]] = {}
+    records = []
+    for item in items:
+        used = [item.texts["target"], *item.meta["a"], *item.meta["b"]]
+        reason = next((r for t in used if (r := embedded.reasons[row[t]])), None)
+        if reason:
+            records.append(item.record("unscored", reason=reason))
+            continue
+        means = []
+        for side in "ab":
+            texts_of_side = item.meta[side]
+            if texts_of_side not in attribute_means:
+                attribute_means[texts_of_side] = unit[[row[t] for t in texts_of_side]].mean(axis=0)
+            means.append(attribute_means[texts_of_side])
+        association = float(unit[row[item.texts["target"]]] @ (means[0] - means[1]))
+        detail = {"side": item.meta["side"], "word": item.meta["word"]}
+        records.append(item.scored(association, detail))
+    return records
+
+
+def _normalised(vectors: NDArray[np.float32]) -> NDArray[np.float64]:
+    wide = vectors.astype(np.float64)
+    norms = np.linalg.norm(wide, axis=1, keepdims=True)
+    unit: NDArray[np.float64] = np.divide(wide, norms, out=np.zeros_like(wide), where=norms > 0)
+    return unit
+
+
+class Targets(NamedTuple):
+    """Associations of the targets of one test, their words, and who is in the first set."""
+
+    values: NDArray[np.float64]
+    words: list[str]
+    in_first: NDArray[np.bool_]
+
+    @classmethod
+    def of(cls, records: Sequence[Record]) -> "Targets":
+        """Read records of one test."""
+        return cls(
+            np.array([r.value for r in records], dtype=np.float64),
+            [f"{r.detail['side']}/{r.detail['word']}" for r in records],
+            np.array([r.detail["side"] == "x" for r in records]),
+        )
+
+
+def effect(records: Sequence[Record], sampling: Sampling) -> Estimate:
+    """Effect size of one test, from the associations of its targets."""
+    return statistics.association_test(*Targets.of(records), sampling)
+
+
+def mean_absolute_effect(records: Sequence[Record], sampling: Sampling) -> Estimate:
+    """Mean |d| over the tests, with what it comes to when labels are shuffled."""
+    tests: dict[str, list[Record]] = {}
+    for record in records:
+        tests.setdefault(record.by["test"], []).append(record)
+    targets = [Targets.of(tests[name]) for name in sorted(tests)]
+    values = [statistics.effect_size(t.values[t.in_first], t.values[~t.in_first]) for t in targets]
+    known = [abs(v) for v in values if v is not None]
+    floors = [f for t in targets if (f := statistics.chance_effect(*t, sampling.rng)) is not None]
+    if not known:
+        return Estimate(None, interval_reason="no test has an effect size")
+    return Estimate(
+        float(np.mean(known)),
+        interval_reason="an unsigned mean over a fixed set of tests: compare it with chance",
+        n_clusters=len(known),
+        floor=float(np.mean(floors)),
+        note=f"mean over {len(known)} of {len(values)} tests",
+    )
+
+
+_D: Final[Mapping[str, Any]] = {"ideal": 0, "unit": "d", "tolerance": 0.01}
+
+SUITE: Final = Suite(
+    name="seat",
+    version="1",
+    title="SEAT",
+    kind="intrinsic",
+    configurations=(
+        Configuration("en", "en", load_bundled, note="word lists in sentences of our own"),
+        Configuration(
+            "en-published",
+            "en",
+            load_published,
+            files=PUBLISHED,
+            needs=frozenset({Capability.OPEN_VOCABULARY}),
+            note="the published tests, non-commercial",
+        ),
+    ),
+    measures=(
+        Measure(
+            "cosine of pooled hidden states",
+            frozenset({Capability.EMBED}),
+            take,
+            (
+                Metric(
+                    "mean_absolute_effect",
+                    mean_absolute_effect,
+                    bounds=(0, 2),
+                    headline=True,
+                    **_D,
+                ),
+                Metric(
+                    "effect_size",
+                    effect,
+                    bounds=(-2, 2),
+                    by=(("test",),),
+                    whole=False,
+                    family=True,
+                    **_D,
+                ),
+            ),
+        ),
+    ),
+    scope=scope_card("seat"),
+    tags=("social", "word-lists"),
+    badge=("mean effect {mean_absolute_effect:value} · chance ≈ {mean_absolute_effect:floor}",),
+)

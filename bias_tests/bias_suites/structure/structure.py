@@ -1,0 +1,157 @@
+"""Structural checks: can this model be measured at all?
+
+They run right after every load, before anything is scored. An essential check that fails (numbers
+that are not finite, or that change from call to call) leaves every other suite unmeasured.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bias_suites.scope import scope_card
+from pytest_bias.datasources import DataFolder
+from pytest_bias.interface import Capability, Cloze, Model
+from pytest_bias.records import Item, Record
+from pytest_bias.scoring import Mean
+from pytest_bias.sentences import bundled_info, text_file
+from pytest_bias.suites import Configuration, LoadedData, Measure, Metric, Suite
+
+TEXTS: Final = "sentences/en/structure.yaml"
+TOLERANCE: Final = {"float32": 1e-4, "tf32": 1e-2}
+"""Largest difference in nats between a text alone and in company; half precision: 0.1."""
+
+LEAST_PER_TOKEN: Final = -100.0
+"""Mean log-probability of a token, in nats, below which a model predicts nothing."""
+
+
+def load(data: DataFolder) -> LoadedData:
+    """Return one item a check."""
+    texts = text_file(TEXTS)
+    roles = {str(i): s for i, s in enumerate(texts["sentences"])}
+    meta = {"clozes": texts["clozes"]}
+    items = tuple(Item(name, name, roles, meta=meta) for name in CHECKS)
+    return LoadedData(items, bundled_info([texts], len(items)))
+
+
+def take(model: Model, items: Sequence[Item]) -> list[Record]:
+    """Run the checks that this kind of model can be put to."""
+    records = []
+    for item in items:
+        check, essential = CHECKS[item.id]
+        problem = check(model, item)
+        if problem is NOT_APPLICABLE:
+            records.append(item.record("excluded", reason=problem))
+            continue
+        record = item.record(
+            "scored", 0.0 if problem else 100.0, {"essential": essential}, reason=problem
+        )
+        records.append(record)
+    return records
+
+
+NOT_APPLICABLE: Final = "not applicable to this kind of model"
+
+
+def numbers(model: Model, texts: Sequence[str]) -> NDArray[np.float64]:
+    """Return what the model makes of each text: its score, or its vector; shape (n_texts, k)."""
+    if model.capabilities & {Capability.LOG_LIKELIHOOD, Capability.PSEUDO_LOG_LIKELIHOOD}:
+        return np.array([[s.total / max(1, s.n_tokens)] for s in model.score(texts)])
+    return model.embed(texts).vectors.astype(np.float64)
+
+
+def finite_outputs(model: Model, item: Item) -> str | None:
+    """Every number that the model gives is finite."""
+    found = numbers(model, list(item.texts.values()))
+    wrong = sum(not np.isfinite(row).all() for row in found)
+    return f"{wrong} of {len(found)} sentences give NaN or infinity" if wrong else None
+
+
+def sensible_range(model: Model, item: Item) -> str | None:
+    """Different sentences get different numbers, and tokens are not all impossible."""
+    found = numbers(model, list(item.texts.values()))
+    if len(np.unique(found.round(6), axis=0)) < 2:
+        return "all sentences get the same numbers"
+    if found.shape[1] == 1 and found.mean() < LEAST_PER_TOKEN:
+        return f"a token has a log-probability of {found.mean():.0f} nats on average"
+    return None
+
+
+def determinism(model: Model, item: Item) -> str | None:
+    """The same texts give the same numbers twice."""
+    texts = list(item.texts.values())
+    difference = np.abs(numbers(model, texts) - numbers(model, texts)).max()
+    return f"two calls differ by {difference:.2g}" if difference != 0 else None
+
+
+def batch_invariance(model: Model, item: Item) -> str | None:
+    """A text gives the same numbers alone as in company, whatever its length."""
+    texts = list(item.texts.values())
+    together = numbers(model, texts)
+    alone = np.concatenate([numbers(model, [t]) for t in texts])
+    difference = np.abs(together - alone).max()
+    allowed = TOLERANCE.get(model.identity.dtype, 0.1)
+    return f"alone and in a batch differ by {difference:.2g}" if not difference <= allowed else None
+
+
+def mask_token(model: Model, item: Item) -> str | None:
+    """A gap can be filled, and the probabilities of two words at it are below one together."""
+    if Capability.SLOT not in model.capabilities:
+        return NOT_APPLICABLE
+    clozes = [Cloze(c["text"], tuple(c["choices"])) for c in item.meta["clozes"]]
+    for score in model.slot(clozes):
+        if score.reason:
+            return score.reason
+        if not np.exp(score.log_probabilities).sum() <= 1 + 1e-6:
+            return "the probabilities of two words exceed one"
+    return None
+
+
+def round_trip(model: Model, item: Item) -> str | None:
+    """The tokenizer gives plain English back, but for case and spaces."""
+    texts = list(item.texts.values())
+    pairs = zip(texts, model.round_trip(texts), strict=True)
+    wrong = sum(_bare(text) != _bare(back) for text, back in pairs)
+    return f"{wrong} of {len(texts)} plain English sentences are not given back" if wrong else None
+
+
+def _bare(text: str) -> str:
+    return "".join(text.casefold().split())
+
+
+CHECKS: Final[Mapping[str, tuple[Callable[[Model, Item], str | None], bool]]] = {
+    "finite outputs": (finite_outputs, True),
+    "determinism": (determinism, True),
+    "batch invariance": (batch_invariance, True),
+    "sensible range": (sensible_range, True),
+    "mask token": (mask_token, False),
+    "round trip": (round_trip, False),
+}
+
+SUITE: Final = Suite(
+    name="structure",
+    version="1",
+    title="Structure",
+    kind="structure",
+    configurations=(Configuration("all", "en", load),),
+    measures=(
+        Measure(
+            "structural checks",
+            frozenset(),
+            take,
+            (
+                Metric(
+                    "checks_passed",
+                    Mean(lambda record: record.value),
+                    ideal=100,
+                    bounds=(0, 100),
+                    unit="%",
+                    tolerance=0,
+                    headline=True,
+                ),
+            ),
+        ),
+    ),
+    scope=scope_card("structure"),
+)

@@ -1,0 +1,209 @@
+"""The command ``pytest-bias``: reads words, calls the engine, prints what came of it."""
+
+import inspect
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Any, Final
+
+import typer
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from pytest_bias.config import read_settings, require_model
+from pytest_bias.errors import BiasError, UnknownName
+from pytest_bias.options import OPTIONS, Option
+
+EXIT_INTERRUPTED: Final = 130
+EXIT_UNEXPECTED: Final = 3
+
+app = typer.Typer(
+    help="Social-bias and robustness tests for language models.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+)
+
+_TYPES: Final[dict[str, Any]] = {
+    "text": str | None,
+    "texts": list[str] | None,
+    "path": Path | None,
+    "flag": bool,
+    "number": int | None,
+}
+
+
+def _parameter(option: Option) -> inspect.Parameter:
+    kind: Any = _TYPES[option.type]
+    annotation = Annotated[
+        kind,
+        typer.Option(
+            f"--{option.flag}",
+            help=option.help + (f" One of {', '.join(option.choices)}." if option.choices else ""),
+            metavar=option.metavar,
+            show_default=False,
+        ),
+    ]
+    return inspect.Parameter(
+        option.name,
+        inspect.Parameter.KEYWORD_ONLY,
+        default=False if option.type == "flag" else None,
+        annotation=annotation,
+    )
+
+
+def _with_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command every row of the option table as a parameter."""
+    own = [p for p in inspect.signature(command).parameters.values() if p.kind is not p.VAR_KEYWORD]
+    parameters = [*own, *(_parameter(o) for o in OPTIONS)]
+    command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    command.__annotations__ = {p.name: p.annotation for p in parameters} | {"return": None}
+    return command
+
+
+@app.command()
+@_with_options
+def run(
+    model: Annotated[
+        str | None,
+        typer.Argument(help="org/name, org/name@revision, a folder, a .gguf file, or demo."),
+    ] = None,
+    **options: Any,
+) -> None:
+    """Measure a model: scores with intervals, badges, a report, and a decision for CI."""
+    from pytest_bias.run import run_command
+
+    settings = read_settings({"model": model, **options})
+    require_model(settings)
+    raise typer.Exit(run_command(settings, Console(stderr=False)))
+
+
+@app.command()
+def suites(
+    name: Annotated[str | None, typer.Argument(help="A suite, to see its scope card.")] = None,
+) -> None:
+    """List the suites, or show the scope card of one."""
+    from pytest_bias.emit.scope import show_card, show_list
+    from pytest_bias.suites import find, installed
+
+    console = Console()
+    if name is None:
+        show_list(installed(), console)
+    else:
+        show_card(find(name.partition("[")[0]), console)
+
+
+@app.command()
+def render(
+    report: Annotated[Path, typer.Argument(help="A report.json, or the folder that holds it.")],
+    to: Annotated[str, typer.Option("--to", help="badges or summary.")],
+    out: Annotated[Path, typer.Option("--out", help="Folder to write to.", metavar="DIR")],
+) -> None:
+    """Write badges or a summary from a saved report."""
+    from pytest_bias.folder import read_report
+    from pytest_bias.run import RENDERERS, write_files
+
+    if to not in RENDERERS:
+        raise UnknownName.among("--to", to, RENDERERS)
+    files = RENDERERS[to](read_report(report))
+    write_files(files, out)
+    Console().print(Text(f"{len(files)} files in {out}"))
+
+
+@app.command()
+def verify(
+    report: Annotated[Path, typer.Argument(help="A report.json, or the folder that holds it.")],
+) -> None:
+    """Recompute scores from records and badges from scores; exit 1 if something does not hold."""
+    from pytest_bias.evidence import verify as checks_of
+
+    checks = checks_of(report)
+    table = Table(box=None, pad_edge=False, header_style="dim")
+    for column in ("Check", "Outcome", "Detail"):
+        table.add_column(column)
+    for check in checks:
+        style = {"holds": "", "fails": "bold red", "unknown": "yellow"}[check.outcome]
+        table.add_row(Text(check.what), Text(check.outcome, style=style), Text(check.detail))
+    Console().print(table)
+    outcomes = {c.outcome for c in checks}
+    raise typer.Exit(1 if "fails" in outcomes else 3 if "unknown" in outcomes else 0)
+
+
+data = typer.Typer(help="Prepare the data of the suites.", no_args_is_help=True)
+app.add_typer(data, name="data")
+
+_SUITE = Annotated[
+    list[str] | None, typer.Option("--suite", help="Only these suites.", metavar="NAME")
+]
+_DATA_DIR = Annotated[
+    Path | None,
+    typer.Option("--data-dir", help="Folder with your own copies.", metavar="DIR"),
+]
+
+
+@data.command("fetch")
+def data_fetch(suite: _SUITE = None, data_dir: _DATA_DIR = None) -> None:
+    """Download the pinned files of the suites into the cache."""
+    from pytest_bias.run import check_data
+
+    raise typer.Exit(check_data(suite or [], data_dir, Console(), fetch=True))
+
+
+@data.command("check")
+def data_check(suite: _SUITE = None, data_dir: _DATA_DIR = None) -> None:
+    """Say which files are there, without using the network."""
+    from pytest_bias.run import check_data
+
+    raise typer.Exit(check_data(suite or [], data_dir, Console(), fetch=False))
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        from importlib.metadata import version
+
+        typer.echo(f"pytest-bias {version('pytest-bias')}")
+        raise typer.Exit
+
+
+@app.callback()
+def _main(
+    version: Annotated[
+        bool,
+        typer.Option("--version", help="Show the version.", callback=_version, is_eager=True),
+    ] = False,
+) -> None:
+    pass
+
+
+def main() -> None:
+    """Run the command; a user's mistake is one message, never a traceback."""
+    errors = Console(stderr=True)
+    try:
+        app(standalone_mode=True)
+    except BiasError as error:
+        print_error(error, errors)
+        sys.exit(error.exit_code)
+    except KeyboardInterrupt:
+        sys.exit(EXIT_INTERRUPTED)
+    except Exception as error:
+        if os.environ.get("PYTEST_BIAS_DEBUG"):
+            raise
+        message = f"unexpected {type(error).__name__}: {error}"
+        print_error(
+            BiasError(message, "PYTEST_BIAS_DEBUG=1 shows where; please report it."), errors
+        )
+        sys.exit(EXIT_UNEXPECTED)
+
+
+def print_error(error: BiasError, console: Console) -> None:
+    """Print what is wrong, and what helps on a line of its own."""
+    from pytest_bias.emit.wording import clean
+
+    console.print(
+        Text("error: ", style="bold red").append(clean(error.message, 2000), style="not bold")
+    )
+    if error.hint:
+        console.print(Text(f"  {clean(error.hint, 2000)}"))

@@ -1,0 +1,194 @@
+"""Settings of a run: options over environment over file over defaults, as one frozen value."""
+
+import os
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, Final
+
+import yaml
+
+from pytest_bias.errors import UnknownName, UsageError
+from pytest_bias.options import FILE_NAME, OPTIONS, Option
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What a run does. Defaults are those of the command."""
+
+    model: str | None = None
+    suites: tuple[str, ...] = ()
+    languages: tuple[str, ...] = ()
+    profile: str = "standard"
+    device: str = "auto"
+    dtype: str = "auto"
+    data_dir: Path | None = None
+    out: Path | None = None
+    config: Path | None = None
+    seed: int = 0
+    fresh: bool = False
+    offline: bool = False
+    show_items: bool = False
+    with_texts: bool = False
+    trust_remote_code: bool = False
+    allow_pickle: bool = False
+    accept_licences: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    limits: Mapping[str, Mapping[str, Any]] = field(default_factory=lambda: MappingProxyType({}))
+    context: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
+
+
+def read_settings(
+    given: Mapping[str, Any],
+    *,
+    environment: Mapping[str, str] | None = None,
+    folder: Path | None = None,
+) -> Settings:
+    """Merge options, environment and file into settings.
+
+    Parameters
+    ----------
+    given : mapping
+        Options as typed; a value of None or an empty tuple means not given.
+    environment : mapping, optional
+        Environment variables; by default those of the process.
+    folder : Path, optional
+        Where to look for the file; by default the present folder.
+
+    Raises
+    ------
+    UsageError
+        If a name is unknown or a value is of the wrong kind; says where it was set.
+    """
+    environment = os.environ if environment is None else environment
+    typed = {k: v for k, v in given.items() if not (v is None or v is False or v in ((), []))}
+    from_environment = {
+        o.name: _from_text(o, environment[o.variable])
+        for o in OPTIONS
+        if environment.get(o.variable)
+    }
+    if environment.get("PYTEST_BIAS_MODEL"):
+        from_environment["model"] = environment["PYTEST_BIAS_MODEL"]
+    chosen = typed.get("config") or from_environment.get("config")
+    path, content = _read_file(Path(chosen) if chosen else None, folder or Path.cwd())
+    merged = {**_checked(content, str(path)), **from_environment, **typed}
+    if path is not None:
+        merged["config"] = path
+    settings = replace(Settings(), **_plain(merged))
+    for option in OPTIONS:
+        value = getattr(settings, option.name)
+        if option.choices and value not in option.choices:
+            raise UnknownName.among(option.flag, str(value), option.choices)
+    return settings
+
+
+def _read_file(chosen: Path | None, folder: Path) -> tuple[Path | None, Mapping[str, Any]]:
+    if chosen is not None:
+        if not chosen.is_file():
+            raise UsageError(f"--config {chosen}: there is no such file.")
+        return chosen, _parse(chosen)
+    for path in (folder / FILE_NAME, folder / "pyproject.toml"):
+        if path.is_file() and (content := _parse(path)):
+            return path, content
+    return None, {}
+
+
+def _parse(path: Path) -> Mapping[str, Any]:
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+        if path.suffix == ".toml":
+            content = tomllib.loads(text).get("tool", {}).get("pytest-bias", {})
+        else:
+            content = yaml.safe_load(text) or {}
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"{path} cannot be read: {error}") from None
+    except (yaml.YAMLError, tomllib.TOMLDecodeError) as error:
+        raise UsageError(f"{path} is not well-formed: {error}") from None
+    if not isinstance(content, dict):
+        raise UsageError(f"{path} must hold a table of settings, not {type(content).__name__}.")
+    return content
+
+
+def _checked(content: Mapping[str, Any], where: str) -> dict[str, Any]:
+    known = [f.name for f in fields(Settings) if f.name != "config"]
+    options = {o.name: o for o in OPTIONS}
+    found: dict[str, Any] = {}
+    for key, value in content.items():
+        if key not in known:
+            raise UnknownName.among(f"{where}: setting", str(key), known)
+        if value is None:
+            continue
+        wanted = options[key].type if key in options else "text" if key == "model" else "table"
+        found[key] = _of_type(value, wanted, f"{where}: {key}")
+        if wanted == "path":
+            found[key] = Path(where).parent / Path(value).expanduser()
+    languages = found.get("context", {}).get("languages")
+    if languages and "languages" not in found:
+        found["languages"] = _of_type(languages, "texts", f"{where}: context.languages")
+    return found
+
+
+_TYPES: Final[Mapping[str, tuple[type, ...]]] = {
+    "text": (str,),
+    "path": (str, Path),
+    "flag": (bool,),
+    "number": (int,),
+    "table": (dict,),
+    "texts": (str, list, tuple),
+}
+
+
+def _of_type(value: Any, wanted: str, where: str) -> Any:
+    fits = isinstance(value, _TYPES[wanted]) and not (wanted == "number" and value is True)
+    if not fits:
+        raise UsageError(f"{where} is {value!r}; it must be a {wanted}.")
+    if wanted == "texts":
+        values = [value] if isinstance(value, str) else list(value)
+        if not all(isinstance(v, str) for v in values):
+            raise UsageError(f"{where} is {value!r}; it must be a list of texts.")
+        return tuple(values)
+    return value
+
+
+def _from_text(option: Option, text: str) -> Any:
+    where = f"{option.variable}={text}"
+    if option.type == "flag":
+        words = {"1": True, "true": True, "yes": True, "0": False, "false": False, "no": False}
+        if text.lower() not in words:
+            raise UsageError(f"{where}: must be one of {', '.join(words)}.")
+        return words[text.lower()]
+    if option.type == "number":
+        try:
+            return int(text)
+        except ValueError:
+            raise UsageError(f"{where}: must be a whole number.") from None
+    return tuple(text.replace(",", " ").split()) if option.type == "texts" else text
+
+
+def _plain(merged: Mapping[str, Any]) -> dict[str, Any]:
+    paths = {o.name for o in OPTIONS if o.type == "path"}
+    found: dict[str, Any] = {}
+    for name, value in merged.items():
+        if name in paths:
+            found[name] = Path(value).expanduser()
+        elif isinstance(value, list):
+            found[name] = tuple(value)
+        else:
+            found[name] = value
+    return found
+
+
+def require_model(settings: Settings) -> str:
+    """Return the model to measure, or say how to name one."""
+    if settings.model:
+        return settings.model
+    raise UsageError(
+        "no model was named.",
+        f"pytest-bias run org/name, a folder, or demo; or `model: org/name` in {FILE_NAME}.",
+    )
+
+
+def languages_of(settings: Settings, stated: Sequence[str]) -> tuple[str, ...]:
+    """Return the languages to test in: those asked for, else those of the model's card, else en."""
+    return settings.languages or tuple(stated) or ("en",)

@@ -1,0 +1,214 @@
+"""Badges: values with their scope, never a verdict. SVG by anybadge, and shields endpoint JSON.
+
+One neutral colour for every value, grey for what is a sample or has no value; no green, no red. The
+same report gives the same bytes.
+"""
+
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial
+from html import escape
+from importlib.resources import as_file, files
+from typing import Final
+
+import anybadge
+
+from pytest_bias.emit.wording import (
+    SOCIAL_LIMITS,
+    clean,
+    furthest_group,
+    group,
+    ideal,
+    interval,
+    model_name,
+    month,
+    number,
+    short_interval,
+    suite_label,
+    value,
+)
+from pytest_bias.errors import UnknownName
+from pytest_bias.records import Report, Score, SuiteResult, sha256
+from pytest_bias.suites import find
+
+LABEL_COLOR: Final = "#444"
+VALUE_COLOR: Final = "#2f5573"
+GREY: Final = "#666"
+FONT: Final = "DejaVu Sans,Verdana,Geneva,sans-serif"
+FONT_SIZE: Final = 11
+
+EVALUATED: Final = "Social Bias Evaluated"
+AVAILABLE: Final = "Social Bias Available"
+
+
+@dataclass(frozen=True, slots=True)
+class Badge:
+    """One badge: two texts, a longer one for those who ask, and a file name."""
+
+    name: str
+    label: str
+    message: str
+    title: str
+    color: str = VALUE_COLOR
+
+    def svg(self) -> str:
+        """Return the badge as SVG."""
+        label, message = _plain(self.label), _plain(self.message)
+        with as_file(files("bias_templates").joinpath("badge.svg")) as template:
+            badge = anybadge.Badge(
+                label,
+                message,
+                font_name=FONT,
+                font_size=FONT_SIZE,
+                template=str(template),
+                default_color=self.color,
+            )
+            # anybadge numbers its masks over the life of the process; our template has none.
+            svg = str(badge.badge_svg_text)
+        ours = {
+            "label color": LABEL_COLOR,
+            "label text width": str(badge.get_text_width(label)),
+            "value text width": str(badge.get_text_width(message)),
+            "id": f"r{sha256(label + message)[:8]}",
+            "title": escape(f"{label}: {message}. {_plain(self.title)}"),
+        }
+        for name, text in ours.items():
+            svg = svg.replace(f"{{{{ {name} }}}}", text)
+        return svg
+
+    def endpoint(self) -> str:
+        """Return the badge for shields.io: https://shields.io/badges/endpoint-badge."""
+        plain = {
+            "schemaVersion": 1,
+            "label": _plain(self.label),
+            "message": _plain(self.message),
+            "color": self.color,
+            "labelColor": LABEL_COLOR,
+        }
+        return json.dumps(plain, ensure_ascii=False, indent=1) + "\n"
+
+
+def render(report: Report) -> dict[str, str]:
+    """Return every badge of a report, path below the output folder to text."""
+    found = {}
+    for badge in badges(report):
+        found[f"badges/{badge.name}.svg"] = badge.svg()
+        found[f"badges/{badge.name}.json"] = badge.endpoint()
+    return found
+
+
+def badges(report: Report) -> Iterator[Badge]:
+    """Yield Evaluated, Available, and one badge a measured suite. Drafts earn none."""
+    measured = [
+        s
+        for s in report.suites
+        if s.status == "scored" and not s.draft and s.kind != "structure" and s.headline
+    ]
+    about = _about(report)
+    applicable = list(report.coverage.get("social_suites", ()))
+    social = {s.name for s in measured} & set(applicable)
+    if social:
+        sample = any(s.sampled for s in measured)
+        languages = ", ".join(clean(tag) for tag in report.coverage.get("languages", ()))
+        scope = " · ".join(
+            [f"{len(social)} of {len(applicable)} suites", languages, month(report)]
+            + (["sample"] if sample else [])
+        )
+        color = GREY if sample else VALUE_COLOR
+        yield Badge(
+            "social-bias-evaluated",
+            EVALUATED,
+            scope,
+            f"Measured: {', '.join(sorted(social))}. {about}",
+            color,
+        )
+        plural = "suite" if len(social) == 1 else "suites"
+        yield Badge(
+            "social-bias-available",
+            AVAILABLE,
+            f"{len(social)} {plural} · scores and records",
+            about,
+            color,
+        )
+    for suite in measured:
+        yield _suite_badge(suite, about)
+
+
+def _suite_badge(suite: SuiteResult, about: str) -> Badge:
+    headline = suite.headline
+    assert headline is not None
+    parts = [f"{value(headline)} {short_interval(headline)}".strip(), f"ideal {ideal(headline)}"]
+    message = _phrase(suite) or " · ".join(parts)
+    if suite.sampled:
+        message += f" · sample of {suite.sampled}"
+    title = [
+        f"{headline.metric} {value(headline)}, {headline.level:.0%} interval "
+        f"{interval(headline)}, n = {headline.n}."
+    ]
+    if far := furthest_group(suite):
+        title.append(f"Furthest group: {group(far)} {value(far)} ({interval(far)}), n = {far.n}.")
+    title.append(f"Validity: {suite.validity}.")
+    if suite.adapted:
+        title.append("The measure was adapted to this kind of model.")
+    prefix = "robustness: " if suite.kind == "robustness" else ""
+    return Badge(
+        f"{suite.name}-{suite.config}",
+        f"{prefix}{suite_label(suite)}",
+        message,
+        " ".join([*title, about]),
+        GREY if suite.sampled or headline.value is None else VALUE_COLOR,
+    )
+
+
+_FIELD = re.compile(r"\{(\w+)(?::(\w+))?\}")
+
+FORMATS: Final[Mapping[str | None, Callable[[Score], str]]] = {
+    None: lambda s: f"{value(s)} {short_interval(s)}".strip(),
+    "bare": lambda s: f"{number(s.value or 0, s.unit)} {short_interval(s)}".strip(),
+    "value": value,
+    "percent": lambda s: f"{s.value:.0f} %",
+    "floor": lambda s: f"{s.floor:.2f}",
+}
+"""How a suite's wording may show a number; see `Suite.badge`."""
+
+
+def _phrase(suite: SuiteResult) -> str | None:
+    """Fill the suite's own wording; null where it is not installed or a number is missing."""
+    try:
+        wordings = find(suite.name).badge
+    except UnknownName:
+        return None
+    for wording in wordings:
+        wanted = _FIELD.findall(wording)
+        scores = {name: s for name, _ in wanted if (s := _whole(suite, name)) is not None}
+        if all(_known(scores.get(name), form) for name, form in wanted):
+            return _FIELD.sub(partial(_filled, scores), wording)
+    return None
+
+
+def _known(score: Score | None, form: str) -> bool:
+    if score is None or score.value is None:
+        return False
+    return form != "floor" or score.floor is not None
+
+
+def _filled(scores: Mapping[str, Score], match: re.Match[str]) -> str:
+    return FORMATS[match[2]](scores[match[1]])
+
+
+def _whole(suite: SuiteResult, metric: str) -> Score | None:
+    return next((s for s in suite.scores if s.metric == metric and not s.by), None)
+
+
+def _about(report: Report) -> str:
+    return (
+        f"Model {model_name(report)}, {report.run.get('created', '')[:10]}, report "
+        f"{report.digest[:19]}. {SOCIAL_LIMITS}"
+    )
+
+
+def _plain(text: str) -> str:
+    # anybadge substitutes one placeholder after another, so a text must not hold any.
+    return clean(text, 400).replace("{{", "{ {").replace("}}", "} }")

@@ -1,0 +1,99 @@
+"""What a run tells, on a terminal as a bar and elsewhere as plain lines."""
+
+import time
+from contextlib import AbstractContextManager, nullcontext
+from types import TracebackType
+from typing import Any, Final
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.text import Text
+
+from pytest_bias.emit.wording import clean, parameters, suite_label, value
+from pytest_bias.events import Event, Loading, Notice, SuiteFinished, SuiteStarted
+from pytest_bias.events import Progress as Step
+from pytest_bias.records import SuiteResult
+
+LINE_EVERY_S: Final = 30.0
+"""Without a terminal, how often a long suite says how far it is."""
+
+
+class ProgressPrinter:
+    """Listens to a run and prints it.
+
+    Used as a context manager around the run, and called with every event.
+    """
+
+    def __init__(self, console: Console) -> None:
+        self.console = console
+        self.live = console.is_terminal and not console.is_dumb_terminal
+        self.started = time.perf_counter()
+        self.began = self.last = self.started
+        self.bar = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(bar_width=30),
+            MofNCompleteColumn(),
+            TimeRemainingColumn(),
+            console=console,
+            transient=True,
+        )
+        self.task: Any = None
+
+    def status(self, text: str) -> AbstractContextManager[Any]:
+        """Show a text while something without events goes on."""
+        return self.console.status(text) if self.live else nullcontext()
+
+    def __enter__(self) -> "ProgressPrinter":
+        if self.live:
+            self.bar.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self.live:
+            self.bar.stop()
+
+    def __call__(self, event: Event) -> None:
+        """Print one event."""
+        match event:
+            case Notice(text):
+                self._line(clean(text, 1000))
+            case Loading(model, n):
+                self._line(f"Loading {clean(model)} ({parameters(n)}) …")
+            case SuiteStarted(entry, n_items):
+                self._started(entry, n_items)
+            case Step(entry, done, total):
+                self._step(entry, done, total)
+            case SuiteFinished(result):
+                self._finished(result)
+
+    def _started(self, entry: str, n_items: int) -> None:
+        self.began = self.last = time.perf_counter()
+        if self.live:
+            self.task = self.bar.add_task(entry, total=None)
+        else:
+            self._line(f"{entry}: {n_items} items …")
+
+    def _step(self, entry: str, done: int, total: int) -> None:
+        if self.live and self.task is not None:
+            self.bar.update(self.task, completed=done, total=total)
+        elif time.perf_counter() - self.last > LINE_EVERY_S:
+            self.last = time.perf_counter()
+            self._line(f"{entry}: {done} of {total} sequences")
+
+    def _finished(self, result: SuiteResult) -> None:
+        if self.task is not None:
+            self.bar.remove_task(self.task)
+            self.task = None
+        if result.status == "scored" and result.headline:
+            took = time.perf_counter() - self.began
+            self._line(f"{suite_label(result)}: {value(result.headline)} in {took:.1f} s")
+        else:
+            self._line(f"{result.entry}: {result.status.replace('_', ' ')}")
+
+    def _line(self, text: str) -> None:
+        self.console.print(Text(text, style="dim"))

@@ -1,0 +1,98 @@
+"""A report in Markdown, for the step summary of a workflow: ids and counts, no item texts."""
+
+from collections.abc import Sequence
+from functools import cache
+from importlib.resources import files
+
+import jinja2
+
+from pytest_bias.emit.terminal import KINDS, VERDICTS, because
+from pytest_bias.emit.wording import (
+    furthest_group,
+    group,
+    ideal,
+    interval,
+    markdown,
+    metric_words,
+    model_name,
+    parameters,
+    scope_limits,
+    suite_label,
+    value,
+)
+from pytest_bias.limits import Decision, Outcome
+from pytest_bias.records import Report, Score, SuiteResult
+
+STATUS_SENTENCES = {
+    "measured": "Measured; this project sets no limits.",
+    "held": "Every limit of this project is held.",
+    "undecided": "No limit is exceeded, but not all are decided.",
+    "exceeded": "A limit of this project is exceeded.",
+    "could-not-measure": "Not everything could be measured.",
+}
+
+
+def render(report: Report, decision: Decision | None = None) -> str:
+    """Return summary.md."""
+    model = report.model
+    tables = []
+    for kind, words in KINDS.items():
+        rows = [row for s in report.suites if s.kind == kind for row in _rows(s)]
+        if rows and kind != "structure":
+            tables.append((words, rows))
+    return _template().render(
+        name=markdown(model_name(report)),
+        about=markdown(f"{model.kind} model, {parameters(model.parameters)}, {model.dtype}"),
+        sentence=STATUS_SENTENCES[decision.status] if decision else "",
+        tables=tables,
+        others=[
+            (f"`{s.entry}`", s.status.replace("_", " "), markdown(s.reason or ""))
+            for s in report.suites
+            if s.status != "scored"
+        ],
+        limits=[_limit(o) for o in decision.outcomes] if decision else [],
+        scope=scope_limits(report),
+        version=report.tool["version"],
+        digest=report.digest[:19],
+    )
+
+
+@cache
+def _template() -> jinja2.Template:
+    text = files("bias_templates").joinpath("pages", "summary.md.j2").read_text(encoding="utf-8")
+    # Values are Markdown already, escaped by `markdown`.
+    return jinja2.Environment(autoescape=False, keep_trailing_newline=True).from_string(text)
+
+
+def _rows(suite: SuiteResult) -> Sequence[Sequence[str]]:
+    headline = suite.headline
+    if headline is None:
+        return []
+    rows = [_row(markdown(suite_label(suite)), metric_words(headline.metric), suite, headline)]
+    if far := furthest_group(suite):
+        rows.append(_row("", f"furthest group: {markdown(group(far))}", suite, far))
+    return rows
+
+
+def _row(label: str, words: str, suite: SuiteResult, score: Score) -> list[str]:
+    if score.floor is not None:
+        words += f" (chance {score.floor:.2f})"
+    remarks = [suite.validity, *(["adapted"] if suite.adapted else [])]
+    return [
+        label,
+        words,
+        value(score),
+        interval(score),
+        ideal(score),
+        str(score.n),
+        str(score.n_unscored),
+        ", ".join(remarks) if label else "",
+    ]
+
+
+def _limit(outcome: Outcome) -> list[str]:
+    return [
+        markdown(outcome.limit),
+        f"**{VERDICTS[outcome.verdict]}**",
+        markdown(because(outcome)),
+    ]

@@ -1,0 +1,188 @@
+"""A report on a terminal: what was measured at a glance, item ids only."""
+
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+from rich.console import Console, Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from pytest_bias.emit.wording import (
+    clean,
+    furthest_group,
+    group,
+    ideal,
+    interval,
+    metric_words,
+    model_name,
+    parameters,
+    scope_limits,
+    suite_label,
+    value,
+)
+from pytest_bias.limits import Decision, Outcome
+from pytest_bias.records import Item, Report, Score, SuiteResult
+
+BAR_WIDTH: Final = 8
+SHOWN_ITEMS: Final = 5
+_EIGHTHS: Final = " ▏▎▍▌▋▊▉█"
+
+KINDS: Final = {
+    "structure": "Structure",
+    "intrinsic": "Intrinsic, of the model itself",
+    "downstream": "Downstream, of an application",
+    "robustness": "Robustness",
+}
+
+VERDICTS: Final = {
+    "held": "held",
+    "exceeded": "EXCEEDED",
+    "undecided": "undecided",
+    "not_measured": "not measured",
+}
+
+
+def show(report: Report, decision: Decision | None, console: Console) -> None:
+    """Print a report and the decision on it."""
+    console.print(render(report, decision), soft_wrap=False)
+
+
+def show_items(report: Report, items: Mapping[str, Mapping[str, Item]], console: Console) -> None:
+    """Print the texts of the items that moved each suite furthest from its ideal."""
+    for suite in report.suites:
+        headline = suite.headline
+        if headline is None or suite.entry not in items:
+            continue
+        found = [r for r in suite.records if r.status == "scored" and r.value is not None]
+        found.sort(key=lambda r: (-abs((r.value or 0) - headline.ideal), r.item))
+        console.print(Text(f"\n{suite_label(suite)}: items furthest from the ideal", style="bold"))
+        for record in found[:SHOWN_ITEMS]:
+            texts = items[suite.entry][record.item].texts
+            console.print(Text(f"  {record.item}", style="dim"))
+            for role, text in texts.items():
+                console.print(Text(f"    {role}: {clean(text, 500)}"))
+
+
+def render(report: Report, decision: Decision | None = None) -> RenderableType:
+    """Return a report as something that rich can print."""
+    parts: list[RenderableType] = [_head(report), ""]
+    scored = [s for s in report.suites if s.scores]
+    for kind, words in KINDS.items():
+        suites = [s for s in scored if s.kind == kind]
+        if suites and kind != "structure":
+            parts += [_table(words, suites), ""]
+    if structure := [s for s in scored if s.kind == "structure"]:
+        parts += [_structure(structure[0]), ""]
+    if others := [s for s in report.suites if s.status != "scored"]:
+        parts += [_others(others), ""]
+    parts += [Text(line, style="dim") for line in scope_limits(report)]
+    if decision and decision.outcomes:
+        parts += ["", _limits(decision)]
+    return Group(*parts)
+
+
+def _head(report: Report) -> Text:
+    model = report.model
+    about = [model.kind, parameters(model.parameters), model.dtype]
+    device = report.run.get("environment", {}).get("device")
+    text = Text(model_name(report), style="bold")
+    return text.append(f"  {' · '.join(about)}{f' on {device}' if device else ''}", style="dim")
+
+
+def _table(title: str, suites: Iterable[SuiteResult]) -> Table:
+    table = Table(box=None, padding=(0, 1, 0, 0), header_style="dim")
+    table.add_column(Text(title, style="bold"), ratio=1)
+    table.add_column("Value", justify="right", no_wrap=True)
+    table.add_column("95 % interval", no_wrap=True)
+    table.add_column("Ideal", justify="right", no_wrap=True)
+    table.add_column("Distance", no_wrap=True, min_width=BAR_WIDTH)
+    table.add_column("n", justify="right", no_wrap=True)
+    for suite in suites:
+        headline = suite.headline
+        if headline is None:
+            continue
+        name = Text(suite_label(suite), style="bold")
+        name.append(f" · {suite.validity}", style="not bold")
+        table.add_row(name, *_numbers(headline))
+        table.add_row(Text(f"  {_about(suite, headline)}", style="dim"))
+        if far := furthest_group(suite):
+            table.add_row(Text(f"  furthest group: {group(far)}"), *_numbers(far), style="dim")
+    return table
+
+
+def _numbers(score: Score) -> list[str]:
+    uncertainty = interval(score)
+    if score.interval is None and score.floor is not None:
+        uncertainty = f"chance {score.floor:.2f}"
+    return [value(score), uncertainty, ideal(score), bar(score), str(score.n)]
+
+
+def _about(suite: SuiteResult, score: Score) -> str:
+    parts = [metric_words(score.metric), f"{score.n_unscored} unscored"]
+    if score.n_excluded:
+        parts.append(f"{score.n_excluded} excluded")
+    if suite.adapted:
+        parts.append("adapted to this kind of model")
+    if suite.draft:
+        parts.append("draft")
+    if suite.sampled:
+        parts.append(f"sample of {suite.sampled}")
+    return ", ".join(parts)
+
+
+def bar(score: Score) -> str:
+    """Return a small bar for the distance from the ideal, empty where a metric has no bound."""
+    ends = [abs(b - score.ideal) for b in score.bounds if b is not None]
+    if score.distance is None or len(ends) < 2 or not max(ends):
+        return ""
+    eighths = round(min(1.0, score.distance / max(ends)) * BAR_WIDTH * 8)
+    return "█" * (eighths // 8) + (_EIGHTHS[eighths % 8].strip())
+
+
+def _structure(suite: SuiteResult) -> Text:
+    failed = [r for r in suite.records if r.status == "scored" and not r.value]
+    done = sum(r.status == "scored" for r in suite.records)
+    if not suite.records:
+        headline = suite.headline
+        return Text(f"Structure: {value(headline) if headline else '–'} of the checks passed")
+    text = Text(f"Structure: {done - len(failed)} of {done} checks passed")
+    for record in failed:
+        text.append(f"\n  {record.item}: {clean(record.reason or '')}", style="yellow")
+    return text
+
+
+def _others(suites: Iterable[SuiteResult]) -> Table:
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
+    table.add_column(Text("Without a score", style="bold"), no_wrap=True)
+    table.add_column("Status", no_wrap=True)
+    table.add_column("Reason")
+    for suite in suites:
+        reason = "\n".join(clean(line, 400) for line in (suite.reason or "").splitlines())
+        table.add_row(Text(suite.entry), suite.status.replace("_", " "), Text(reason))
+    return table
+
+
+def _limits(decision: Decision) -> Text:
+    text = Text("Limits of this project", style="bold")
+    for outcome in decision.outcomes:
+        text.append(f"\n{VERDICTS[outcome.verdict]:>12}  ", style="bold")
+        text.append(clean(outcome.limit), style="not bold")
+        text.append(f"\n{'':>12}  {because(outcome)}", style="dim not bold")
+    return text
+
+
+def because(outcome: Outcome) -> str:
+    """Return what a limit's verdict rests on, in one line."""
+    parts = []
+    if outcome.value is not None:
+        measured = f"measured {outcome.value:.2f}"
+        if outcome.interval:
+            measured += f" ({outcome.interval[0]:.2f} to {outcome.interval[1]:.2f})"
+        parts.append(measured)
+    if outcome.allowed:
+        parts.append(f"allowed {outcome.allowed[0]:g} to {outcome.allowed[1]:g}")
+    if outcome.reason:
+        parts.append(clean(outcome.reason))
+    if outcome.n_to_decide:
+        parts.append(f"about {outcome.n_to_decide:,} items would decide")
+    return "; ".join(parts)

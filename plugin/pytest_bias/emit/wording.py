@@ -1,0 +1,132 @@
+"""How numbers and untrusted names are written, in every output alike.
+
+A number is rounded once, here; what is shown and what is compared come from the same value.
+"""
+
+import re
+import unicodedata
+from collections.abc import Mapping
+from typing import Final
+
+from pytest_bias.records import Report, Score, SuiteResult
+
+SOCIAL_LIMITS: Final = "A low score does not show that a model is safe."
+INTRINSIC_LIMITS: Final = (
+    "No downstream test was run. Intrinsic scores predict little about applications."
+)
+
+_DECIMALS: Final[Mapping[str, int]] = {"%": 1, "nats": 2, "bits": 2, "d": 2, "": 2}
+_UNITS: Final[Mapping[str, str]] = {"%": " %", "nats": " nats", "bits": " bits", "d": "", "": ""}
+
+
+def clean(text: str, limit: int = 200) -> str:
+    """Return untrusted text on one line, without control or direction characters."""
+    kept = "".join(" " if c in "\r\n\t" else c for c in text)
+    kept = "".join(c for c in kept if unicodedata.category(c) not in ("Cc", "Cf", "Cs", "Co"))
+    kept = " ".join(kept.split())
+    return kept if len(kept) <= limit else f"{kept[: limit - 1]}…"
+
+
+def markdown(text: str) -> str:
+    """Return untrusted text as plain words in Markdown, also inside a table."""
+    text = clean(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    text = text.replace("://", ":\\/\\/")
+    return re.sub(r"([`*_{}\[\]()#!|~$@]|\\(?!/))", r"\\\1", text)
+
+
+def number(value: float, unit: str) -> str:
+    """Return a value with the decimals of its unit, without the unit."""
+    text = f"{value:.{_DECIMALS.get(unit, 2)}f}"
+    return text.replace("-0.00", "0.00") if float(text) == 0 else text
+
+
+def value(score: Score) -> str:
+    """Return a score's value with its unit, or a dash."""
+    if score.value is None:
+        return "–"
+    return f"{number(score.value, score.unit)}{_UNITS.get(score.unit, ' ' + score.unit)}"
+
+
+def interval(score: Score) -> str:
+    """Return the ends of a score's interval, or a dash."""
+    if score.interval is None:
+        return "–"
+    low, high = (number(end, score.unit) for end in score.interval)
+    return f"{low} – {high}"
+
+
+def short_interval(score: Score) -> str:
+    """Return the interval in few characters, such as ``(58–63)`` or ``(.37–.41)``."""
+    if score.interval is None:
+        return ""
+    decimals = 0 if score.unit == "%" else 2
+    low, high = (f"{end:.{decimals}f}" for end in score.interval)
+    ends = [re.sub(r"^(-?)0\.", r"\1.", end) for end in (low, high)]
+    return f"({ends[0]}–{ends[1]})"
+
+
+def ideal(score: Score) -> str:
+    """Return the ideal without needless decimals."""
+    return f"{score.ideal:g}"
+
+
+def metric_words(name: str) -> str:
+    """Return a metric's name as words."""
+    return name.replace("_", " ")
+
+
+def group(score: Score) -> str:
+    """Return the group of a score as words, such as ``religion`` or ``gender, female``."""
+    return ", ".join(clean(v) for v in score.by.values())
+
+
+def suite_label(suite: SuiteResult) -> str:
+    """Return a suite's name for people, with its configuration."""
+    title = suite.title or suite.name
+    return clean(title if suite.config in ("all", "") else f"{title} {suite.config}")
+
+
+def furthest_group(suite: SuiteResult) -> Score | None:
+    """Return the group, of those that the headline reports first, that is furthest from the ideal.
+
+    Groups with fewer than ten records are passed over: they are nearly always the furthest.
+    """
+    headline = suite.headline
+    if headline is None:
+        return None
+    groups = [s for s in suite.scores if s.metric == headline.metric and len(s.by) == 1]
+    groups = [s for s in groups if s.value is not None and s.n >= 10]
+    if len(groups) < 2:
+        return None
+    return max(groups, key=lambda s: (s.distance or 0, str(s.by)))
+
+
+def model_name(report: Report) -> str:
+    """Return the model's name with its revision, as far as it is known."""
+    model = report.model
+    revision = f"@{model.revision[:7]}" if model.revision else ""
+    return clean(f"{model.reference}{revision}", 120)
+
+
+def parameters(n: int | None) -> str:
+    """Return a number of parameters in millions or billions."""
+    if n is None:
+        return "unknown size"
+    for size, unit in ((1e9, "B"), (1e6, "M"), (1e3, "k")):
+        if n >= size:
+            return f"{n / size:.3g} {unit} parameters"
+    return f"{n} parameters"
+
+
+def month(report: Report) -> str:
+    """Return year and month of the run."""
+    return str(report.run.get("created", ""))[:7]
+
+
+def scope_limits(report: Report) -> list[str]:
+    """Return the sentences that stand under every score."""
+    kinds = {s.kind for s in report.suites if s.status == "scored"}
+    found = [SOCIAL_LIMITS]
+    if "downstream" not in kinds:
+        found.append(INTRINSIC_LIMITS)
+    return found

@@ -1,0 +1,54 @@
+"""What a run tells while it goes on. Front ends print it; the engine prints nothing."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from pytest_bias.records import SuiteResult
+
+
+@dataclass(frozen=True, slots=True)
+class Notice:
+    """Something a user should know."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Loading:
+    """The model's weights are about to be read."""
+
+    model: str
+    parameters: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class SuiteStarted:
+    """A suite is about to be measured."""
+
+    entry: str
+    n_items: int
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How many sequences of the present call are done."""
+
+    entry: str
+    done: int
+    total: int
+
+
+@dataclass(frozen=True, slots=True)
+class SuiteFinished:
+    """A suite has its result."""
+
+    result: SuiteResult
+
+
+Event: TypeAlias = Notice | Loading | SuiteStarted | Progress | SuiteFinished
+Listener: TypeAlias = Callable[[Event], None]
+
+
+def ignore(event: Event) -> None:
+    """Tell nobody."""

@@ -1,0 +1,153 @@
+"""Does a report hold what it claims? Checked from its own files, without the model.
+
+This version checks that the digest is that of the content, that the records are those that were
+digested, that the records give the scores, and that the scores give the badges.
+"""
+
+import json
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Final, Literal, TypeAlias
+
+from pytest_bias.emit import badges
+from pytest_bias.errors import BiasError, ReportError
+from pytest_bias.folder import REPORT, read_records, read_report
+from pytest_bias.records import Report, Score, SuiteResult, canonical_json, records_digest, sha256
+from pytest_bias.scoring import scored
+from pytest_bias.suites import find
+
+Outcome: TypeAlias = Literal["holds", "fails", "unknown"]
+
+RELATIVE: Final = 1e-9
+"""Relative difference up to which a recomputed number is the same: other builds of numpy add up in
+another order."""
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One thing that was checked."""
+
+    what: str
+    outcome: Outcome
+    detail: str = ""
+
+
+def verify(path: Path) -> list[Check]:
+    """Check a report's folder, or its report.json.
+
+    Raises
+    ------
+    ReportError
+        If there is no report, or none of a schema that can be read.
+    """
+    folder = path if path.is_dir() else path.parent
+    file = folder / REPORT if path.is_dir() else path
+    report = read_report(file, check=False)
+    return [
+        _digest(file),
+        *(
+            check
+            for suite in report.suites
+            if suite.records_sha256
+            for check in _suite(suite, folder, report)
+        ),
+        *_badges(report, folder),
+    ]
+
+
+def _digest(file: Path) -> Check:
+    plain: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
+    covered = {k: v for k, v in plain.items() if k not in ("digest", "run")}
+    found = f"sha256:{sha256(canonical_json(covered))}"
+    if found == plain.get("digest"):
+        return Check("report", "holds", f"digest {found[:19]}")
+    return Check(
+        "report", "fails", f"its digest is {found[:19]}, it says {plain.get('digest')!s:.19}"
+    )
+
+
+def _suite(suite: SuiteResult, folder: Path, report: Report) -> Iterator[Check]:
+    path = folder / suite.records_path
+    name = f"{suite.entry} records"
+    try:
+        records = read_records(path)
+    except ReportError as error:
+        yield Check(name, "fails", str(error))
+        return
+    if not records:
+        yield Check(name, "fails", f"{suite.records_path} is missing")
+        return
+    if records_digest(records) != suite.records_sha256:
+        yield Check(name, "fails", "they are not the records that the report was made from")
+    else:
+        yield Check(name, "holds", f"{len(records)} records")
+    yield _scores(replace(suite, records=records), report)
+
+
+def _scores(suite: SuiteResult, report: Report) -> Check:
+    name = f"{suite.entry} scores"
+    try:
+        definition = find(suite.name)
+        if definition.version != suite.version:
+            return Check(
+                name,
+                "unknown",
+                f"version {suite.version} of the suite was run, version {definition.version} is "
+                "installed",
+            )
+        again = scored(suite, definition, int(report.settings["seed"]))
+    except BiasError as error:
+        return Check(name, "unknown", error.message)
+    if len(again.scores) != len(suite.scores):
+        return Check(
+            name, "fails", f"{len(suite.scores)} scores, the records give {len(again.scores)}"
+        )
+    for claimed, found in zip(suite.scores, again.scores, strict=True):
+        if not _same(claimed, found):
+            group = f" {dict(claimed.by)}" if claimed.by else ""
+            return Check(
+                name,
+                "fails",
+                f"{claimed.metric}{group} is given as {claimed.value} {claimed.interval} with n = "
+                f"{claimed.n}, the records give {found.value} {found.interval} with n = {found.n}",
+            )
+    if (again.status, again.reason) != (suite.status, suite.reason):
+        return Check(name, "fails", f"status is given as {suite.status}, it is {again.status}")
+    return Check(name, "holds", f"{len(again.scores)} scores recomputed")
+
+
+def _same(claimed: Score, found: Score) -> bool:
+    numbers = ("value", "floor", "p_value", "p_adjusted")
+    bare = [
+        replace(s, value=None, floor=None, p_value=None, p_adjusted=None, interval=None)
+        for s in (claimed, found)
+    ]
+    if bare[0] != bare[1]:
+        return False
+    pairs = [(getattr(claimed, n), getattr(found, n)) for n in numbers]
+    pairs += zip(claimed.interval or (None,), found.interval or (None,), strict=False)
+    return all(
+        a is b is None
+        or (a is not None and b is not None and math.isclose(a, b, rel_tol=RELATIVE, abs_tol=1e-12))
+        for a, b in pairs
+    )
+
+
+def _badges(report: Report, folder: Path) -> Iterator[Check]:
+    expected = badges.render(report)
+    there = {f"badges/{p.name}" for p in (folder / "badges").glob("*") if p.is_file()}
+    wrong = sorted(
+        name
+        for name in there | set(expected)
+        if name not in there
+        or name not in expected
+        or (folder / name).read_text(encoding="utf-8", errors="replace") != expected[name]
+    )
+    if not there:
+        yield Check("badges", "unknown", "there are none beside the report")
+    elif wrong:
+        yield Check("badges", "fails", f"not what the scores give: {', '.join(wrong[:4])}")
+    else:
+        yield Check("badges", "holds", f"{len(expected)} files follow from the scores")

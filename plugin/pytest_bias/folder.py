@@ -1,0 +1,167 @@
+"""The output folder: claimed before the model runs, written at the end, read back whole.
+
+``report.json`` is written last, so a folder that has one is complete.
+"""
+
+import re
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Final
+
+from pytest_bias.errors import OutputError, ReportError
+from pytest_bias.records import Item, Record, Report, Value, canonical_json, sha256
+
+REPORT: Final = "report.json"
+DECISION: Final = "decision.json"
+SUMMARY: Final = "summary.md"
+BADGES: Final = "badges"
+
+_OWN: Final = ("item", "cluster", "status", "value", "reason", "text_sha256")
+_BY: Final = "by."
+_DETAIL: Final = "detail."
+_TEXT: Final = "text."
+
+
+def default_folder(model: str, what: Mapping[str, Any]) -> Path:
+    """Return ``bias-report/<model>-<digest>``, the digest being of all that the run depends on."""
+    name = re.sub(r"[^A-Za-z0-9._-]+", "-", model).strip("-.") or "model"
+    return Path("bias-report") / f"{name[:80]}-{run_key(what)[:7]}"
+
+
+def run_key(what: Mapping[str, Any]) -> str:
+    """Return the digest of what a run depends on: model, suites and settings."""
+    return sha256(canonical_json(dict(what)))
+
+
+def claim(folder: Path, key: str, *, fresh: bool) -> None:
+    """Make sure, before a model runs, that the folder can be written and holds nothing else.
+
+    Raises
+    ------
+    OutputError
+        If it cannot be written, or holds the report of something else.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        raise OutputError(
+            f"the output folder {folder} cannot be written: {error.strerror or error}.",
+            "Give another one with --out.",
+        ) from None
+    path = folder / REPORT
+    if fresh or not path.exists():
+        return
+    try:
+        there = Report.from_json(path.read_text(encoding="utf-8"), check=False).run.get("key")
+    except (ReportError, OSError):
+        there = None
+    if there != key:
+        raise OutputError(
+            f"{folder} holds a report of something else (another model, suites or settings).",
+            "--fresh replaces it; --out keeps both.",
+        )
+
+
+def write_report(
+    report: Report,
+    files: Mapping[str, str],
+    folder: Path,
+    texts: Mapping[str, Mapping[str, Item]] | None = None,
+) -> None:
+    """Write records, rendered files and, last, the report.
+
+    Parameters
+    ----------
+    files : mapping
+        Path below the folder to its text.
+    texts : mapping, optional
+        Entry to items by id, whose texts are kept in the records.
+    """
+    import pyarrow.parquet as pq
+
+    try:
+        for suite in report.suites:
+            if suite.records:
+                path = folder / suite.records_path
+                path.parent.mkdir(parents=True, exist_ok=True)
+                items = (texts or {}).get(suite.entry, {})
+                pq.write_table(_table(suite.records, items), path)
+        for name, content in files.items():
+            _write(folder / name, content)
+        _write(folder / REPORT, report.to_json() + "\n")
+    except OSError as error:
+        raise OutputError(f"{folder} cannot be written: {error.strerror or error}.") from None
+
+
+def read_report(path: Path, *, check: bool = True) -> Report:
+    """Read a report with its records from a folder, or from its report.json.
+
+    Raises
+    ------
+    ReportError
+        If there is none, or it cannot be read; records that are absent are left empty.
+    """
+    file = path / REPORT if path.is_dir() else path
+    try:
+        text = file.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise ReportError(
+            f"no report at {path}: {error}", "Give the folder that a run wrote, or its report.json."
+        ) from None
+    report = Report.from_json(text, check=check)
+    suites = tuple(
+        replace(s, records=read_records(file.parent / s.records_path)) for s in report.suites
+    )
+    return replace(report, suites=suites)
+
+
+def read_records(path: Path) -> tuple[Record, ...]:
+    """Read the records of one suite; empty if the file is not there."""
+    import pyarrow.parquet as pq
+    from pyarrow import ArrowException
+
+    if not path.is_file():
+        return ()
+    try:
+        rows = pq.read_table(path).to_pylist()
+        return tuple(_record(row) for row in rows)
+    except (ArrowException, OSError, KeyError, TypeError) as error:
+        raise ReportError(f"{path} holds no records: {error!r}") from None
+
+
+def _table(records: Sequence[Record], items: Mapping[str, Item]) -> Any:
+    import pyarrow as pa
+
+    rows = []
+    for record in sorted(records, key=lambda r: r.item):
+        row: dict[str, Value] = {name: getattr(record, name) for name in _OWN}
+        row |= {f"{_BY}{k}": v for k, v in record.by.items()}
+        row |= {f"{_DETAIL}{k}": v for k, v in record.detail.items()}
+        if record.item in items:
+            row |= {f"{_TEXT}{k}": v for k, v in items[record.item].texts.items()}
+        rows.append(row)
+    names = [*_OWN, *sorted({k for row in rows for k in row} - set(_OWN))]
+    return pa.table({name: [row.get(name) for row in rows] for name in names})
+
+
+def _record(row: Mapping[str, Any]) -> Record:
+    return Record(
+        **{name: row[name] for name in _OWN},
+        by=_prefixed(row, _BY),
+        detail=_prefixed(row, _DETAIL),
+    )
+
+
+def _prefixed(row: Mapping[str, Any], prefix: str) -> dict[str, Any]:
+    return {k[len(prefix) :]: v for k, v in row.items() if k.startswith(prefix) and v is not None}
+
+
+def _write(path: Path, content: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    partial = path.with_name(f".{path.name}.partial")
+    partial.write_text(content, encoding="utf-8", newline="\n")
+    partial.replace(path)

@@ -1,0 +1,201 @@
+"""What a suite may ask of a model: text in, numbers out.
+
+No tokenizer object crosses this line, in either direction. The implementations are in
+`pytest_bias.models`; suites are written against this module alone.
+"""
+
+from abc import ABC
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Final, NamedTuple, NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pytest_bias.records import ModelIdentity
+
+GAP: Final = "[MASK]"
+"""Marks the open place in a sentence, whatever the model's own mask token is."""
+
+
+class ModelKind(StrEnum):
+    """What a checkpoint was made for."""
+
+    MASKED = "masked"
+    CAUSAL = "causal"
+    ENCODER = "encoder"
+
+
+class Capability(StrEnum):
+    """One thing that a suite can need and a model can have."""
+
+    PSEUDO_LOG_LIKELIHOOD = "pseudo_log_likelihood"
+    LOG_LIKELIHOOD = "log_likelihood"
+    SLOT = "slot"
+    FILL = "fill"
+    EMBED = "embed"
+    GENERATE = "generate"
+    OPEN_VOCABULARY = "open_vocabulary"
+
+
+class SequenceScore(NamedTuple):
+    """Log-likelihood of one text.
+
+    `total` is a sum of natural-log probabilities in nats over `n_tokens` scored tokens (special
+    tokens are not scored). Both are void when `reason` says why the text could not be scored.
+    """
+
+    total: float
+    n_tokens: int
+    reason: str | None = None
+
+
+class PairScore(NamedTuple):
+    """Pseudo-log-likelihood, in nats, of the tokens that two texts share, in each of them."""
+
+    first: SequenceScore
+    second: SequenceScore
+
+
+@dataclass(frozen=True, slots=True)
+class Cloze:
+    """A sentence with one open place and the words that may stand there.
+
+    Parameters
+    ----------
+    text : str
+        A sentence with exactly one `GAP`.
+    choices : tuple of str
+        The words to score at the gap, in the casing in which they are to stand there.
+    hidden : str, optional
+        A word of the sentence that is masked as well; it must occur exactly once.
+    """
+
+    text: str
+    choices: tuple[str, ...]
+    hidden: str | None = None
+
+    def filled(self, choice: str) -> str:
+        """Return the sentence with `choice` at the gap."""
+        return self.text.replace(GAP, choice)
+
+
+class ClozeScore(NamedTuple):
+    """Log-probabilities of the choices of one `Cloze`.
+
+    `log_probabilities` holds natural-log probabilities in nats, one a choice, in the order of the
+    choices; `n_tokens` how many tokens each choice is in this context. A choice of several tokens
+    is scored from left to right, its own later tokens masked (Kauf and Ivanova 2023), so that its
+    numbers form a distribution. Both are empty when `reason` says why.
+    """
+
+    log_probabilities: tuple[float, ...]
+    n_tokens: tuple[int, ...]
+    reason: str | None = None
+
+
+class Embeddings(NamedTuple):
+    """One vector a text.
+
+    `vectors` has shape (n_texts, dimension), float32; `reasons` has one entry a text, null where
+    the text could be read. The vector of a text with a reason is void.
+    """
+
+    vectors: NDArray[np.float32]
+    reasons: tuple[str | None, ...]
+
+
+@dataclass(slots=True)
+class Meter:
+    """What the forwards of a model took so far, and who is told about it.
+
+    `on_progress` is called as ``on_progress(done, total)`` after every batch.
+    """
+
+    seconds: float = 0.0
+    tokens: int = 0
+    forwards: int = 0
+    on_progress: Callable[[int, int], None] | None = None
+
+    def progress(self, done: int, total: int) -> None:
+        """Tell whoever listens how much of the present call is done."""
+        if self.on_progress:
+            self.on_progress(done, total)
+
+
+@dataclass
+class Model(ABC):
+    """A loaded model.
+
+    Attributes
+    ----------
+    identity : ModelIdentity
+        What exactly was loaded.
+    capabilities : frozenset of Capability
+        The methods below that work; each of the others raises `TypeError`.
+    meter : Meter
+        Running account of the forwards.
+    """
+
+    identity: ModelIdentity
+    capabilities: frozenset[Capability]
+    meter: Meter = field(default_factory=Meter, init=False)
+
+    def _lacks(self, capability: Capability) -> NoReturn:
+        raise TypeError(f"a {self.identity.kind} model has no {capability.value}")
+
+    def score(self, texts: Sequence[str]) -> list[SequenceScore]:
+        """Score sentences by whichever log-likelihood this kind of model has, in nats."""
+        if Capability.LOG_LIKELIHOOD in self.capabilities:
+            return self.log_likelihood(texts)
+        return self.pseudo_log_likelihood(texts)
+
+    def log_likelihood(self, texts: Sequence[str]) -> list[SequenceScore]:
+        """Sum over the tokens of log P(token | tokens before it).
+
+        The first token is conditioned on the tokenizer's beginning-of-sequence token, else its
+        end-of-sequence token; a tokenizer with neither leaves the first token unscored.
+        """
+        self._lacks(Capability.LOG_LIKELIHOOD)
+
+    def pseudo_log_likelihood(self, texts: Sequence[str]) -> list[SequenceScore]:
+        """Sum over the tokens of log P(token | all other tokens) (Salazar et al. 2020)."""
+        self._lacks(Capability.PSEUDO_LOG_LIKELIHOOD)
+
+    def pair_log_likelihood(self, pairs: Sequence[tuple[str, str]]) -> list[PairScore]:
+        """Pseudo-log-likelihood of the tokens that the two texts of a pair share.
+
+        Shared tokens are the equal blocks of difflib's SequenceMatcher over the token ids, first
+        text against second (Nangia et al. 2020, metric.py), with its popularity heuristic off.
+        """
+        self._lacks(Capability.PSEUDO_LOG_LIKELIHOOD)
+
+    def unmasked_log_likelihood(self, texts: Sequence[str]) -> list[SequenceScore]:
+        """Sum over the tokens of log P(token | the whole text, nothing masked).
+
+        Divided by the number of tokens it is the AUL of Kaneko and Bollegala (2022).
+        """
+        self._lacks(Capability.PSEUDO_LOG_LIKELIHOOD)
+
+    def slot(self, clozes: Sequence[Cloze]) -> list[ClozeScore]:
+        """Log-probability of every choice at the gap of every sentence."""
+        self._lacks(Capability.SLOT)
+
+    def fill(self, texts: Sequence[str], k: int = 5) -> list[list[tuple[str, float]]]:
+        """Return the `k` likeliest single tokens at the gap, with their log-probabilities."""
+        self._lacks(Capability.FILL)
+
+    def embed(self, texts: Sequence[str]) -> Embeddings:
+        """Return one vector a text; how tokens are pooled is in `identity.pooling`."""
+        self._lacks(Capability.EMBED)
+
+    def generate(
+        self, prompts: Sequence[str], *, max_new_tokens: int, sample: bool = False, seed: int = 0
+    ) -> list[str]:
+        """Continue every prompt; the text returned does not contain the prompt."""
+        self._lacks(Capability.GENERATE)
+
+    def round_trip(self, texts: Sequence[str]) -> list[str]:
+        """Return the texts as the tokenizer gives them back, special tokens removed."""
+        raise NotImplementedError

@@ -1,0 +1,64 @@
+"""Batches whose results do not depend on the batch.
+
+The padded length of a row is a function of the row alone, a batch holds one padded length and never
+fewer than 256 tokens (32 rows of the shortest, the last one repeated), a head never fewer than 32
+positions, and the token budget only decides how many rows above that. Matrix products of that size
+give the same bits whatever their number of rows, so on one device every number is bit-equal
+whatever the budget, the order or the number of threads. A row always has room for one token of
+padding, so that no batch takes the different kernel that attention without padding may choose.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+MULTIPLE: Final = 8
+MIN_TOKENS: Final = 256
+MIN_POSITIONS: Final = 32
+TOKEN_BUDGET: Final = {"cpu": 4096, "cuda": 16384}
+MAX_LOGITS: Final = 2**26
+"""Largest number of logits of one batch: 256 MB in float32."""
+
+
+class Batch(NamedTuple):
+    """Rows of one padded length. `rows` may end in repeats; the first `n` of them count."""
+
+    rows: NDArray[np.int64]
+    n: int
+    length: int
+
+
+def padded_length(length: int, limit: int) -> int:
+    """Return the padded length of a row of `length` tokens in a model that takes `limit`."""
+    return min(-(-(length + 1) // MULTIPLE) * MULTIPLE, max(limit, length))
+
+
+def batches(
+    lengths: Sequence[int], *, limit: int, budget: int, max_rows: int | None = None
+) -> Iterator[Batch]:
+    """Group rows by padded length, longest first, within a budget of tokens.
+
+    Parameters
+    ----------
+    lengths : sequence of int
+        Number of tokens of each row.
+    limit : int
+        Largest number of tokens that the model takes.
+    budget : int
+        Tokens of one batch, padding included; a batch has at least 256 in any case.
+    max_rows : int, optional
+        Largest number of rows of one batch, for instance for the sake of a large vocabulary.
+    """
+    groups: dict[tuple[int, bool], list[int]] = {}
+    for row, length in enumerate(lengths):
+        padded = padded_length(length, limit)
+        groups.setdefault((padded, padded == length), []).append(row)
+    for (length, _), rows in sorted(groups.items(), reverse=True):
+        floor = -(-MIN_TOKENS // length)
+        size = max(floor, min(budget // length, max_rows or len(rows)))
+        for start in range(0, len(rows), size):
+            part = rows[start : start + size]
+            repeats = [part[-1]] * (floor - len(part))
+            yield Batch(np.array(part + repeats, dtype=np.int64), len(part), length)

@@ -1,0 +1,397 @@
+"""From a name to a model: `describe` reads the configuration, `load` the weights.
+
+What a suite can do with a model is known after `describe`, before any weight is read.
+"""
+
+import contextlib
+import io
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Final
+
+import torch
+
+from pytest_bias.errors import BiasError, ModelError, UnknownName, UsageError
+from pytest_bias.interface import Capability, Meter, Model, ModelKind
+from pytest_bias.models.causal import CausalModel
+from pytest_bias.models.encoder import EncoderModel
+from pytest_bias.models.masked import MaskedModel
+from pytest_bias.models.pooling import Pooling
+from pytest_bias.models.reference import ModelRef
+from pytest_bias.models.snapshot import Snapshot, fetch_weights, locate
+from pytest_bias.models.tokens import Tokens
+from pytest_bias.models.transformer import Transformer
+from pytest_bias.records import ModelIdentity
+
+DTYPES: Final = {
+    "float32": torch.float32,
+    "tf32": torch.float32,
+    "bfloat16": torch.bfloat16,
+    "float16": torch.float16,
+}
+
+
+@dataclass(frozen=True)
+class KindSupport:
+    """What it takes to run one kind of model."""
+
+    auto_class: str
+    model: type[EncoderModel]
+    capabilities: frozenset[Capability]
+    unused: tuple[str, ...] = ()
+    """Prefixes of weights that no forward of ours uses, so that they may be missing."""
+
+
+_MASKING: Final = frozenset({Capability.PSEUDO_LOG_LIKELIHOOD, Capability.SLOT, Capability.FILL})
+
+KINDS: Final = {
+    ModelKind.MASKED: KindSupport(
+        "AutoModelForMaskedLM", MaskedModel, _MASKING | {Capability.EMBED}
+    ),
+    ModelKind.CAUSAL: KindSupport(
+        "AutoModelForCausalLM",
+        CausalModel,
+        frozenset({Capability.LOG_LIKELIHOOD, Capability.GENERATE, Capability.EMBED}),
+    ),
+    ModelKind.ENCODER: KindSupport(
+        "AutoModel", EncoderModel, frozenset({Capability.EMBED}), unused=("pooler.",)
+    ),
+}
+
+
+@dataclass(frozen=True)
+class Trust:
+    """What a user allows a checkpoint to do."""
+
+    allow_pickle: bool = False
+    remote_code: bool = False
+
+
+@dataclass(frozen=True)
+class Description:
+    """What is known about a model before its weights are read."""
+
+    identity: ModelIdentity
+    kind: ModelKind
+    capabilities: frozenset[Capability]
+    languages: tuple[str, ...]
+    notices: tuple[str, ...]
+    snapshot: Snapshot
+    tokens: Tokens
+    trust: Trust
+    config: Any
+
+    def weights_digest(self) -> str | None:
+        """Digest of weights that are on disk; null for a Hub model, whose revision serves."""
+        if self.snapshot.ref.source == "hub":
+            return None
+        return self.snapshot.weights_sha256(allow_pickle=self.trust.allow_pickle)
+
+
+def describe(ref: ModelRef | str, *, offline: bool = False, trust: Trust = Trust()) -> Description:
+    """Read a model's configuration and tokenizer.
+
+    Raises
+    ------
+    ModelError
+        If the model cannot be found or is of no kind that can be measured.
+    """
+    from transformers import AutoConfig
+
+    ref = ModelRef.parse(ref) if isinstance(ref, str) else ref
+    snapshot = locate(ref, offline=offline)
+    if "auto_map" in snapshot.config and not trust.remote_code:
+        raise ModelError(
+            f"{ref} needs code that it brings along, and running it is not allowed by default.",
+            "If you have read that code and trust it: --trust-remote-code",
+        )
+    snapshot.weights(allow_pickle=trust.allow_pickle) if ref.source != "hub" else None
+    with _reading(f"the configuration of {ref}"), _quiet():
+        config = AutoConfig.from_pretrained(snapshot.folder, **_source(snapshot, trust))
+    kind, architecture = kind_of(config, str(ref))
+    with _reading(f"the tokenizer of {ref}"), _quiet():
+        tokens = _tokens(snapshot, config, trust)
+    capabilities = KINDS[kind].capabilities
+    if tokens.mask_id is None:
+        capabilities -= _MASKING
+    if not tokens.closed_vocabulary:
+        capabilities |= {Capability.OPEN_VOCABULARY}
+    pooling = Pooling.of(snapshot.folder) if not snapshot.gguf else Pooling()
+    identity = ModelIdentity(
+        reference=ref.name,
+        revision=snapshot.revision,
+        kind=kind.value,
+        architecture=architecture,
+        parameters=_count(kind, config, trust),
+        config_sha256=snapshot.config_sha256,
+        tokenizer_sha256=snapshot.tokenizer_sha256,
+        base_model=_first(snapshot.card.get("base_model")),
+        lowercases=tokens.lowercases,
+        prefix_token=_prefix_name(tokens) if kind is ModelKind.CAUSAL else None,
+        pooling=str(pooling),
+    )
+    return Description(
+        identity=identity,
+        kind=kind,
+        capabilities=capabilities,
+        languages=_languages(snapshot.card.get("language")),
+        notices=(snapshot.notice,) if snapshot.notice else (),
+        snapshot=snapshot,
+        tokens=tokens,
+        trust=trust,
+        config=config,
+    )
+
+
+def load(
+    model: Description | ModelRef | str,
+    *,
+    device: str = "auto",
+    dtype: str = "auto",
+    budget: int = 0,
+) -> Model:
+    """Read a model's weights.
+
+    Parameters
+    ----------
+    model : Description, ModelRef or str
+        What `describe` returned, or a model's name.
+    device : str
+        ``auto`` (a GPU if there is one), ``cpu``, or ``cuda:0``.
+    dtype : str
+        ``auto`` (float32 on the CPU, the checkpoint's own on a GPU), ``float32``, ``tf32``,
+        ``bfloat16`` or ``float16``.
+    budget : int
+        Tokens of one batch; 0 means what suits the device.
+
+    Raises
+    ------
+    ModelError
+        If weights are missing, damaged, pickled, or lack the head that the model's kind has.
+    """
+    import transformers
+
+    about = model if isinstance(model, Description) else describe(model)
+    support, snapshot, trust = KINDS[about.kind], about.snapshot, about.trust
+    place = _device(device)
+    precision = _dtype(dtype, place, about.config)
+    ref = snapshot.ref
+    fetch_weights(snapshot, allow_pickle=trust.allow_pickle)
+    weights_sha256 = snapshot.weights_sha256(allow_pickle=trust.allow_pickle)
+    auto = getattr(transformers, support.auto_class)
+    with _reading(f"the weights of {ref}"), _quiet():
+        network, loading = auto.from_pretrained(
+            snapshot.folder,
+            dtype=DTYPES[precision],
+            output_loading_info=True,
+            use_safetensors=None if trust.allow_pickle else True,
+            **_source(snapshot, trust),
+        )
+    missing = [k for k in loading["missing_keys"] if not k.startswith(support.unused)]
+    if missing or loading["mismatched_keys"]:
+        wrong = sorted(missing or map(str, loading["mismatched_keys"]))
+        raise ModelError(
+            f"{ref} is no whole {about.identity.architecture}: {len(wrong)} weights are missing or "
+            f"of the wrong shape ({', '.join(wrong[:3])}{', …' if len(wrong) > 3 else ''}). "
+            "transformers would fill them with random numbers.",
+            "Save the model with its head, or name the class it has under architectures in "
+            "config.json.",
+        )
+    torch.backends.cuda.matmul.allow_tf32 = precision == "tf32"
+    torch.backends.cudnn.allow_tf32 = precision == "tf32"
+    about.tokens.max_length = min(about.tokens.max_length, _positions(network, about.config))
+    body = Transformer(network.to(place), about.kind, about.tokens, Meter(), budget=budget)
+    return support.model(
+        replace(about.identity, weights_sha256=weights_sha256, dtype=precision),
+        about.capabilities,
+        body,
+        Pooling.of(snapshot.folder) if not snapshot.gguf else Pooling(),
+    )
+
+
+def kind_of(config: Any, name: str) -> tuple[ModelKind, str]:
+    """Return the kind of a model and its class, from the configuration.
+
+    The class named under ``architectures`` decides; where there is none (GGUF) the model type does.
+    Precedence, for classes that stand in several of the library's tables: sequence-to-sequence,
+    masked, causal, bare encoder.
+
+    Raises
+    ------
+    ModelError
+        If the model is of a kind that cannot be measured, or a discriminator.
+    """
+    from transformers.models.auto import modeling_auto as auto
+
+    named = list(getattr(config, "architectures", None) or ())
+    if not named:
+        named = [n for n in [auto.MODEL_FOR_CAUSAL_LM_MAPPING_NAMES.get(config.model_type)] if n]
+    if not named:
+        raise ModelError(
+            f"{name}: config.json names no class under architectures, and {config.model_type!r} "
+            "is no causal language model."
+        )
+    architecture = named[0]
+    tables = {
+        None: auto.MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING_NAMES,
+        ModelKind.MASKED: auto.MODEL_FOR_MASKED_LM_MAPPING_NAMES,
+        ModelKind.CAUSAL: auto.MODEL_FOR_CAUSAL_LM_MAPPING_NAMES,
+        ModelKind.ENCODER: auto.MODEL_MAPPING_NAMES,
+    }
+    if architecture == "ElectraForPreTraining":
+        raise ModelError(
+            f"{name} is an ELECTRA discriminator: it tells replaced tokens, it predicts none.",
+            "Measure the generator of the same family.",
+        )
+    for kind, table in tables.items():
+        if kind is not None and architecture in _flat(table.values()):
+            return kind, architecture
+        if kind is None and architecture in _flat(table.values()):
+            break
+    masked = auto.MODEL_FOR_MASKED_LM_MAPPING_NAMES
+    if architecture.endswith("ForPreTraining") and config.model_type in masked:
+        return ModelKind.MASKED, architecture
+    raise ModelError(
+        f"{name} is a {architecture}; this version measures "
+        f"{', '.join(k.value for k in ModelKind)} models (classes that end in ForMaskedLM, "
+        "ForCausalLM or LMHeadModel, and bare encoders)."
+    )
+
+
+def _flat(values: Any) -> set[str]:
+    found: set[str] = set()
+    for value in values:
+        found.update([value] if isinstance(value, str) else value)
+    return found
+
+
+def _source(snapshot: Snapshot, trust: Trust) -> dict[str, Any]:
+    where = {"gguf_file": snapshot.gguf.name} if snapshot.gguf else {}
+    return {**where, "trust_remote_code": trust.remote_code, "local_files_only": True}
+
+
+def _tokens(snapshot: Snapshot, config: Any, trust: Trust) -> Tokens:
+    from transformers import AutoTokenizer
+
+    tokenizer = AutoTokenizer.from_pretrained(snapshot.folder, **_source(snapshot, trust))
+    return Tokens(
+        tokenizer,
+        max_length=_stated_length(snapshot.folder),
+        closed_vocabulary=bool(getattr(config, "closed_vocabulary", False)),
+    )
+
+
+def _stated_length(folder: Path) -> int:
+    """Return the length that a sentence encoder was made for, where it states one."""
+    path = folder / "sentence_bert_config.json"
+    if path.is_file():
+        stated = json.loads(path.read_text(encoding="utf-8")).get("max_seq_length")
+        if isinstance(stated, int):
+            return stated
+    return 10**6
+
+
+def _positions(network: Any, config: Any) -> int:
+    """Return how many tokens a network has positions for."""
+    limits = [10**6]
+    stated = getattr(config.get_text_config(), "max_position_embeddings", None)
+    if isinstance(stated, int) and stated > 0:
+        limits.append(stated)
+    for name, module in network.named_modules():
+        padding = getattr(module, "padding_idx", None)
+        # Such a table starts counting behind the padding token's own row.
+        if name.endswith("position_embeddings") and padding is not None:
+            limits.append(int(module.num_embeddings) - padding - 1)
+    return min(limits)
+
+
+def _count(kind: ModelKind, config: Any, trust: Trust) -> int | None:
+    """Count parameters on the meta device: shapes without numbers."""
+    import transformers
+
+    auto = getattr(transformers, KINDS[kind].auto_class)
+    with contextlib.suppress(Exception), _quiet(), torch.device("meta"):
+        network = auto.from_config(config, trust_remote_code=trust.remote_code)
+        return int(sum(p.numel() for p in network.parameters()))
+    return None
+
+
+def _prefix_name(tokens: Tokens) -> str:
+    before, _ = tokens.frame
+    if before:
+        return "the tokenizer's own"
+    return tokens.prefix[0] if tokens.prefix else "none, first token unscored"
+
+
+def _first(value: Any) -> str | None:
+    if isinstance(value, list):
+        value = value[0] if value else None
+    return str(value) if value else None
+
+
+def _languages(value: Any) -> tuple[str, ...]:
+    listed = value if isinstance(value, list) else [value] if value else []
+    return tuple(str(v) for v in listed)
+
+
+def _device(name: str) -> torch.device:
+    if name == "auto":
+        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    try:
+        place = torch.device(name)
+    except RuntimeError:
+        raise UnknownName.among("device", name, ["auto", "cpu", "cuda", "cuda:0"]) from None
+    if place.type == "cuda" and not torch.cuda.is_available():
+        raise UsageError(
+            f"--device {name}: this PyTorch sees no GPU.", "--device cpu, or --device auto"
+        )
+    if place.type == "cuda" and (place.index or 0) >= torch.cuda.device_count():
+        raise UsageError(f"--device {name}: there are {torch.cuda.device_count()} GPUs.")
+    return place
+
+
+def _dtype(name: str, place: torch.device, config: Any) -> str:
+    if name == "auto":
+        own = str(getattr(config, "dtype", None)).removeprefix("torch.")
+        return own if place.type == "cuda" and own in DTYPES else "float32"
+    if name not in DTYPES:
+        raise UnknownName.among("dtype", name, ["auto", *DTYPES])
+    if name == "tf32" and place.type != "cuda":
+        raise UsageError("--dtype tf32 is a mode of GPUs.", "--dtype float32")
+    return name
+
+
+@contextlib.contextmanager
+def _reading(what: str) -> Iterator[None]:
+    """Turn what a library says of a damaged file into an error that names the file."""
+    try:
+        yield
+    except BiasError:
+        raise
+    except Exception as error:
+        first = (str(error).strip().splitlines() or [""])[0][:300]
+        raise ModelError(
+            f"{what} cannot be read: {type(error).__name__}: {first}",
+            "pip install 'pytest-bias[models]' brings what further kinds of files need."
+            if "pip install" in str(error)
+            else "The files may be damaged or incomplete: fetch or save them again.",
+        ) from error
+
+
+@contextlib.contextmanager
+def _quiet() -> Iterator[None]:
+    """Keep the libraries' own progress bars and advice off the terminal."""
+    from transformers.utils import logging
+
+    level, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
+    logging.set_verbosity_error()
+    logging.disable_progress_bar()
+    try:
+        with contextlib.redirect_stderr(io.StringIO()):
+            yield
+    finally:
+        logging.set_verbosity(level)
+        if bars:
+            logging.enable_progress_bar()

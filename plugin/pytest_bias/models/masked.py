@@ -1,0 +1,131 @@
+"""Masked language models: one token hidden, the rest of the sentence seen."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from math import fsum
+from typing import Final
+
+from pytest_bias.interface import GAP, Cloze, ClozeScore, PairScore, SequenceScore
+from pytest_bias.models.encoder import EncoderModel
+from pytest_bias.models.reads import Reads
+from pytest_bias.models.tokens import Encoded, Gap, Unreadable
+
+PLAIN_WORD: Final = "the"
+
+
+@dataclass
+class MaskedModel(EncoderModel):
+    """A model with a masked language modelling head."""
+
+    def pseudo_log_likelihood(self, texts: Sequence[str]) -> list[SequenceScore]:
+        """Mask every token of a text in turn and sum their log-probabilities."""
+        return self.body.sentence_scores(list(texts), _each_token(mask=True))
+
+    def unmasked_log_likelihood(self, texts: Sequence[str]) -> list[SequenceScore]:
+        """Sum the log-probabilities of all tokens from one forward of the whole text."""
+        return self.body.sentence_scores(list(texts), _each_token(mask=False))
+
+    def pair_log_likelihood(self, pairs: Sequence[tuple[str, str]]) -> list[PairScore]:
+        """Mask every token that the two texts share in turn, in each of them."""
+        tokens = self.body.tokens
+        reads = Reads(tokens.mask_id)
+        planned: list[tuple[list[int], list[int]] | str] = []
+        tokens.prepare([text for pair in pairs for text in pair])
+        for pair in pairs:
+            try:
+                first, second = (tokens.encode(text) for text in pair)
+                ours, theirs = tokens.shared(first, second)
+                if not ours:
+                    raise Unreadable("the two texts share no token")
+                planned.append((_masked(reads, first, ours), _masked(reads, second, theirs)))
+            except Unreadable as reason:
+                planned.append(str(reason))
+        tokens.forget()
+        logp = self.body.log_probabilities(reads)
+
+        def scored(which: list[int]) -> SequenceScore:
+            return SequenceScore(float(logp[which].sum()), len(which))
+
+        void = SequenceScore(0.0, 0)
+        return [
+            PairScore(void._replace(reason=which), void._replace(reason=which))
+            if isinstance(which, str)
+            else PairScore(scored(which[0]), scored(which[1]))
+            for which in planned
+        ]
+
+    def slot(self, clozes: Sequence[Cloze]) -> list[ClozeScore]:
+        """Score every choice at its gap, tokenised where it stands."""
+        reads = Reads(self.body.tokens.mask_id)
+        planned: list[list[list[int]] | str] = []
+        for cloze in clozes:
+            try:
+                planned.append(self._plan(cloze, reads))
+            except Unreadable as reason:
+                planned.append(str(reason))
+        logp = self.body.log_probabilities(reads)
+        return [
+            ClozeScore((), (), which)
+            if isinstance(which, str)
+            else ClozeScore(
+                tuple(fsum(logp[choice]) for choice in which), tuple(len(c) for c in which)
+            )
+            for which in planned
+        ]
+
+    def _plan(self, cloze: Cloze, reads: Reads) -> list[list[int]]:
+        tokens = self.body.tokens
+        gaps = [tokens.gap(cloze, choice) for choice in cloze.choices]
+        contexts = {(*g.ids[: g.place.start], None, *g.ids[g.place.stop :]) for g in gaps}
+        if len(contexts) > 1:
+            raise Unreadable("the choices change the tokens around them")
+        found = []
+        for gap, choice in zip(gaps, cloze.choices, strict=True):
+            ids = list(gap.ids)
+            if cloze.hidden is not None:
+                for position in tokens.hidden(cloze, choice):
+                    ids[position] = reads.mask_id or 0
+            found.append(_left_to_right(reads, Gap(ids, gap.place)))
+        return found
+
+    def fill(self, texts: Sequence[str], k: int = 5) -> list[list[tuple[str, float]]]:
+        """Return the likeliest single tokens at the gap.
+
+        Raises
+        ------
+        ValueError
+            If a text has not exactly one gap, or cannot be read.
+        """
+        tokens = self.body.tokens
+        reads = Reads(tokens.mask_id)
+        wanted = []
+        for text in texts:
+            # The mask's neighbours are tokenised as if a plain word stood between them.
+            word = PLAIN_WORD.title() if text.startswith(GAP) else PLAIN_WORD
+            ids, place = tokens.gap(Cloze(text, (word,)), word)
+            ids = [*ids[: place.start + 1], *ids[place.stop :]]
+            wanted.append(reads.add(ids, place.start, 0, mask=True))
+        top = self.body.top(reads, k)
+        return [[(tokens.word(t), p) for t, p in top[read]] for read in wanted]
+
+
+def _each_token(*, mask: bool) -> Callable[[Encoded, Reads], list[int]]:
+    def plan(encoded: Encoded, reads: Reads) -> list[int]:
+        return [reads.add(encoded.ids, p, encoded.ids[p], mask=mask) for p in encoded.core]
+
+    return plan
+
+
+def _masked(reads: Reads, encoded: Encoded, positions: Sequence[int]) -> list[int]:
+    return [reads.add(encoded.ids, p, encoded.ids[p], mask=True) for p in positions]
+
+
+def _left_to_right(reads: Reads, gap: Gap) -> list[int]:
+    """Read a word's tokens in order, each with itself and its later tokens masked."""
+    found = []
+    for position in gap.place:
+        ids = list(gap.ids)
+        for later in range(position + 1, gap.place.stop):
+            ids[later] = reads.mask_id or 0
+        found.append(reads.add(ids, position, gap.ids[position], mask=True))
+    return found

@@ -1,0 +1,214 @@
+"""Text to token ids by the tokenizer's own properties, never by its name.
+
+What differs between tokenizers is found by asking them: which tokens they put around a text,
+whether they lower it, whether they give offsets, what a mask and padding are. Masks are put in as
+ids.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from difflib import SequenceMatcher
+from functools import cached_property
+from typing import Any, Final, NamedTuple
+
+from pytest_bias.interface import GAP, Cloze
+
+_UNLIMITED: Final = 1_000_000
+_PROBE: Final = "the"
+
+
+class Unreadable(ValueError):
+    """A text that this model cannot score; the message is the record's reason."""
+
+
+class Encoded(NamedTuple):
+    """Token ids of a text with the tokenizer's special tokens around it; `core` is the text."""
+
+    ids: list[int]
+    core: range
+
+
+class Gap(NamedTuple):
+    """A choice in its sentence: ids with the choice's tokens at `place`."""
+
+    ids: list[int]
+    place: range
+
+
+@dataclass
+class Tokens:
+    """Encodes texts for one model.
+
+    Parameters
+    ----------
+    tokenizer : transformers tokenizer
+        Its attributes are read, its name is not.
+    max_length : int
+        Number of tokens, special ones included, that the model takes.
+    closed_vocabulary : bool
+        Whether a word unknown to the tokenizer makes a text unreadable.
+    """
+
+    tokenizer: Any
+    max_length: int = _UNLIMITED
+    closed_vocabulary: bool = False
+    _plain: dict[str, Encoded] = field(default_factory=dict, repr=False)
+
+    def __post_init__(self) -> None:
+        own = getattr(self.tokenizer, "model_max_length", None) or _UNLIMITED
+        self.max_length = min(self.max_length, own, _UNLIMITED)
+
+    @cached_property
+    def frame(self) -> tuple[int, int]:
+        """Number of special tokens that the tokenizer puts before and behind a text."""
+        core = self._ids(_PROBE, special=False)
+        whole = self._ids(_PROBE)
+        for before in range(len(whole) - len(core) + 1):
+            if whole[before : before + len(core)] == core:
+                return before, len(whole) - before - len(core)
+        raise Unreadable("the tokenizer changes a text when it adds special tokens")
+
+    @property
+    def mask_id(self) -> int | None:
+        """Id of the mask token, if there is one."""
+        token: int | None = self.tokenizer.mask_token_id
+        return token
+
+    @cached_property
+    def pad_id(self) -> int:
+        """Id that fills a row; attention does not see it, so any id serves."""
+        for token in (self.tokenizer.pad_token_id, self.tokenizer.eos_token_id):
+            if token is not None:
+                return int(token)
+        return 0
+
+    @cached_property
+    def prefix(self) -> tuple[str, int] | None:
+        """Name and id of the token that conditions the first token of a causal model."""
+        for name in ("bos", "eos"):
+            token = getattr(self.tokenizer, f"{name}_token_id")
+            if token is not None:
+                return name, int(token)
+        return None
+
+    @cached_property
+    def lowercases(self) -> bool:
+        """Whether the tokenizer lowers its input, found by asking it."""
+        return bool(self._ids(_PROBE) == self._ids(_PROBE.upper()))
+
+    def _ids(self, text: Any, *, special: bool = True) -> Any:
+        # Its own warning about long texts is void here: they are never forwarded.
+        return self.tokenizer(text, add_special_tokens=special, verbose=False)["input_ids"]
+
+    def encode(self, text: str) -> Encoded:
+        """Return the ids of a text, or raise `Unreadable`."""
+        return self.encode_all([text])[0]
+
+    def encode_all(self, texts: Sequence[str]) -> list[Encoded]:
+        """Return the ids of many texts, or raise `Unreadable` for the first that has none."""
+        self.prepare(texts)
+        return [self._checked(self._plain[t]) for t in texts]
+
+    def prepare(self, texts: Sequence[str]) -> None:
+        """Encode many texts at once, ahead of `encode`."""
+        new = [t for t in dict.fromkeys(texts) if t not in self._plain and t.strip()]
+        if new:
+            before, behind = self.frame
+            for text, ids in zip(new, self._ids(new), strict=True):
+                self._plain[text] = Encoded(ids, range(before, len(ids) - behind))
+        for text in texts:
+            self._plain.setdefault(text, Encoded([], range(0)))
+
+    def forget(self) -> None:
+        """Drop the texts kept by `prepare`."""
+        self._plain.clear()
+
+    def _checked(self, encoded: Encoded) -> Encoded:
+        if len(encoded.core) == 0:
+            raise Unreadable("empty text")
+        if len(encoded.ids) > self.max_length:
+            raise Unreadable(f"{len(encoded.ids)} tokens, the model takes {self.max_length}")
+        if self.closed_vocabulary and self.tokenizer.unk_token_id in encoded.ids:
+            raise Unreadable("a word is not in the model's closed vocabulary")
+        return encoded
+
+    def shared(self, first: Encoded, second: Encoded) -> tuple[list[int], list[int]]:
+        """Return the positions of the tokens that two texts share, in each, special ones left out.
+
+        The blocks are those of the published CrowS-Pairs script, without the popularity heuristic
+        that drops frequent tokens of long texts.
+        """
+        matcher = SequenceMatcher(None, first.ids, second.ids, autojunk=False)
+        pairs = [
+            (block.a + k, block.b + k)
+            for block in matcher.get_matching_blocks()
+            for k in range(block.size)
+        ]
+        kept = [(i, j) for i, j in pairs if i in first.core and j in second.core]
+        return [i for i, _ in kept], [j for _, j in kept]
+
+    def gap(self, cloze: Cloze, choice: str) -> Gap:
+        """Return the sentence with a choice at its gap, and where the choice's tokens are."""
+        if cloze.text.count(GAP) != 1:
+            raise Unreadable(f"{cloze.text.count(GAP)} gaps in a sentence instead of one")
+        start = cloze.text.index(GAP)
+        text = cloze.filled(choice)
+        return Gap(self.encode(text).ids, self._place(text, start, start + len(choice)))
+
+    def hidden(self, cloze: Cloze, choice: str) -> range:
+        """Return where the cloze's hidden word stands in the sentence filled with a choice."""
+        word = cloze.hidden or ""
+        text = cloze.filled(choice)
+        if cloze.text.count(word) != 1:
+            raise Unreadable("the hidden word must occur once in its sentence")
+        start = cloze.text.index(word)
+        start += (len(choice) - len(GAP)) * (cloze.text.index(GAP) < start)
+        return self._place(text, start, start + len(word))
+
+    def _place(self, text: str, start: int, end: int) -> range:
+        """Return the positions of the tokens of ``text[start:end]``."""
+        if getattr(self.tokenizer, "is_fast", False):
+            return self._place_by_offsets(text, start, end)
+        return self._place_by_alignment(text, start, end)
+
+    def _place_by_offsets(self, text: str, start: int, end: int) -> range:
+        encoding = self.tokenizer(text, return_offsets_mapping=True, verbose=False)
+        before, behind = self.frame
+        found = []
+        for position, (a, b) in enumerate(encoding["offset_mapping"]):
+            if not before <= position < len(encoding["input_ids"]) - behind:
+                continue
+            if a < end and b > start:
+                if text[a:start].strip() or text[end:b].strip():
+                    raise Unreadable("a word shares a token with its neighbour")
+                found.append(position)
+        if not found or found != list(range(found[0], found[-1] + 1)):
+            raise Unreadable("a word has no tokens of its own")
+        first = found[0]
+        if first > before:
+            # A token for nothing but the space in front belongs to the word it introduces.
+            a, b = encoding["offset_mapping"][first - 1]
+            first -= not text[a:b].strip()
+        return range(first, found[-1] + 1)
+
+    def _place_by_alignment(self, text: str, start: int, end: int) -> range:
+        """Without offsets: compare with a copy that has a mask in the word's place."""
+        if self.mask_id is None:
+            raise Unreadable("neither offsets nor a mask token tell where a word is")
+        whole = self.encode(text).ids
+        masked = text[:start] + self.tokenizer.mask_token + text[end:]
+        copy = self._ids(masked)
+        at = copy.index(self.mask_id)
+        behind = len(copy) - at - 1
+        place = range(at, len(whole) - behind)
+        if not place or whole[:at] != copy[:at] or whole[place.stop :] != copy[at + 1 :]:
+            raise Unreadable("a word has no tokens of its own")
+        return place
+
+    def decode(self, ids: Sequence[int]) -> str:
+        """Return the text of token ids, special tokens removed."""
+        return str(self.tokenizer.decode(ids, skip_special_tokens=True))
+
+    def word(self, token: int) -> str:
+        """Return one token as a word."""
+        return str(self.tokenizer.decode([token])).strip()

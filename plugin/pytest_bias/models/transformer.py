@@ -1,0 +1,244 @@
+"""One transformers model on one device: forwards, and nothing that a suite would recognise.
+
+The head runs only at the positions that are needed, and it is the model's own head with all that
+belongs to it (soft-capping, logit scales): hidden states are exchanged on the way into it.
+"""
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from pytest_bias.errors import MeasurementError
+from pytest_bias.interface import Embeddings, Meter, ModelKind, SequenceScore
+from pytest_bias.models.batching import MAX_LOGITS, TOKEN_BUDGET, batches
+from pytest_bias.models.reads import ReadBatch, Reads
+from pytest_bias.models.tokens import Encoded, Tokens, Unreadable
+
+Exchange = Callable[[torch.Tensor], torch.Tensor]
+
+
+class _Captured(Exception):
+    """Ends a forward in front of the head."""
+
+
+@dataclass
+class Transformer:
+    """Runs a network on batches of token ids.
+
+    Parameters
+    ----------
+    network : torch.nn.Module
+        A transformers model in evaluation mode, on its device.
+    kind : ModelKind
+        Decides where hidden states are exchanged.
+    tokens : Tokens
+        The model's tokenizer.
+    budget : int, optional
+        Tokens of one batch; by default what suits the device.
+    """
+
+    network: Any
+    kind: ModelKind
+    tokens: Tokens
+    meter: Meter
+    budget: int = 0
+    vocabulary: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.network.eval()
+        self.device = next(self.network.parameters()).device
+        self.budget = self.budget or TOKEN_BUDGET.get(self.device.type, TOKEN_BUDGET["cpu"])
+        self.vocabulary = int(self.network.config.get_text_config().vocab_size)
+
+    def log_probabilities(self, reads: Reads) -> NDArray[np.float64]:
+        """Answer every read: natural-log probabilities in nats, shape (n_reads,).
+
+        Logits are cast to float32 before the log-softmax, whatever the dtype of the weights.
+        """
+        found = np.empty(len(reads), dtype=np.float64)
+
+        def gather(batch: ReadBatch, logits: torch.Tensor, start: int) -> None:
+            wanted = _in_chunk(batch, start, len(logits))
+            at = torch.from_numpy(batch.at[wanted] - start).to(self.device)
+            target = torch.from_numpy(batch.targets[wanted]).to(self.device)
+            logp = logits.float().log_softmax(-1)[at, target]
+            found[batch.reads[wanted]] = logp.double().cpu().numpy()
+
+        self._run(reads, gather)
+        return found
+
+    def top(self, reads: Reads, k: int) -> list[list[tuple[int, float]]]:
+        """Return the `k` likeliest tokens at the position of every read, with log-probabilities."""
+        found: list[list[tuple[int, float]]] = [[] for _ in range(len(reads))]
+
+        def pick(batch: ReadBatch, logits: torch.Tensor, start: int) -> None:
+            values, tokens = (t.tolist() for t in logits.float().log_softmax(-1).topk(k))
+            for i in _in_chunk(batch, start, len(logits)):
+                at = batch.at[i] - start
+                found[batch.reads[i]] = list(zip(tokens[at], values[at], strict=True))
+
+        self._run(reads, pick)
+        return found
+
+    def sentence_scores(
+        self, texts: list[str], plan: Callable[[Encoded, Reads], list[int]]
+    ) -> list[SequenceScore]:
+        """Score texts whose reads a function plans; sums are taken in float64."""
+        reads = Reads(self.tokens.mask_id)
+        planned: list[list[int] | str] = []
+        self.tokens.prepare(texts)
+        for text in texts:
+            try:
+                planned.append(plan(self.tokens.encode(text), reads))
+            except Unreadable as reason:
+                planned.append(str(reason))
+        logp = self.log_probabilities(reads)
+        self.tokens.forget()
+        return [
+            SequenceScore(0.0, 0, which)
+            if isinstance(which, str)
+            else SequenceScore(float(logp[which].sum()), len(which))
+            for which in planned
+        ]
+
+    def embeddings(
+        self, texts: list[str], pool: Callable[[torch.Tensor, torch.Tensor], torch.Tensor]
+    ) -> Embeddings:
+        """Pool the last hidden states of every text, each text read once.
+
+        `pool` takes hidden states (rows, length, dimension) and the attention mask (rows, length)
+        and returns vectors (rows, dimension).
+        """
+        self.tokens.prepare(texts)
+        reasons: dict[str, str | None] = {}
+        rows: dict[str, int] = {}
+        sequences: list[list[int]] = []
+        for text in dict.fromkeys(texts):
+            try:
+                sequences.append(self.tokens.encode(text).ids)
+                rows[text], reasons[text] = len(sequences) - 1, None
+            except Unreadable as reason:
+                rows[text], reasons[text] = 0, str(reason)
+        self.tokens.forget()
+        width = int(self.network.config.get_text_config().hidden_size)
+        vectors = np.zeros((max(1, len(sequences)), width), dtype=np.float32)
+        lengths = [len(ids) for ids in sequences]
+        done = 0
+        for batch in batches(lengths, limit=self.tokens.max_length, budget=self.budget):
+            ids = np.full((len(batch.rows), batch.length), self.tokens.pad_id, dtype=np.int64)
+            attention = np.zeros_like(ids)
+            for i, row in enumerate(batch.rows):
+                ids[i, : lengths[row]] = sequences[row]
+                attention[i, : lengths[row]] = 1
+            with self._timed(batch.n, int(attention[: batch.n].sum())):
+                inputs, mask = (torch.from_numpy(a).to(self.device) for a in (ids, attention))
+                output = self.network.base_model(input_ids=inputs, attention_mask=mask)
+                pooled = pool(output.last_hidden_state.float(), mask)[: batch.n]
+                vectors[batch.rows[: batch.n]] = pooled.cpu().numpy()
+            done += batch.n
+            self.meter.progress(done, len(sequences))
+        return Embeddings(vectors[[rows[t] for t in texts]], tuple(reasons[t] for t in texts))
+
+    def _run(self, reads: Reads, consume: Callable[[ReadBatch, torch.Tensor, int], None]) -> None:
+        """Forward every batch; `consume` gets logits (positions, vocabulary) in chunks.
+
+        Its last argument is the index of the chunk's first position.
+        """
+        plan = reads.batches(
+            pad_id=self.tokens.pad_id,
+            limit=self.tokens.max_length,
+            budget=self.budget,
+            max_positions=MAX_LOGITS // self.vocabulary,
+        )
+        done = 0
+        for batch in plan:
+            with self._timed(batch.n, int(batch.attention[: batch.n].sum())):
+                for start, logits in self._logits(batch):
+                    consume(batch, logits, start)
+            done += batch.n
+            self.meter.progress(done, reads.n_rows)
+
+    def _logits(self, batch: ReadBatch) -> Iterator[tuple[int, torch.Tensor]]:
+        inputs = torch.from_numpy(batch.ids).to(self.device)
+        mask = torch.from_numpy(batch.attention).to(self.device)
+        rows, columns = torch.from_numpy(batch.positions).to(self.device)
+        chunks = -(-len(rows) * self.vocabulary // MAX_LOGITS)
+        if chunks == 1:
+            with self._exchanged(lambda hidden: hidden[rows, columns][None]):
+                yield 0, self.network(input_ids=inputs, attention_mask=mask).logits[0]
+            return
+        hidden = self._hidden(inputs, mask)[rows, columns]
+        start = 0
+        for chunk in hidden.tensor_split(chunks):
+            # One token stands in for the text; only its way through the head is used.
+            with self._exchanged(partial(_instead, chunk[None])):
+                output = self.network(input_ids=inputs[:1, :1], attention_mask=mask[:1, :1])
+            yield start, output.logits[0]
+            start += len(chunk)
+
+    def _hidden(self, inputs: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+        kept: list[torch.Tensor] = []
+
+        def capture(hidden: torch.Tensor) -> torch.Tensor:
+            kept.append(hidden)
+            raise _Captured
+
+        try:
+            with self._exchanged(capture):
+                self.network(input_ids=inputs, attention_mask=mask)
+        except _Captured:
+            pass
+        return kept[0]
+
+    @contextmanager
+    def _exchanged(self, exchange: Exchange) -> Iterator[None]:
+        """Let `exchange` replace the hidden states on their way into the head."""
+        if self.kind is ModelKind.MASKED:
+
+            def after_base(_module: Any, _inputs: Any, output: Any) -> Any:
+                output.last_hidden_state = exchange(output.last_hidden_state)
+                return output
+
+            handle = self.network.base_model.register_forward_hook(after_base)
+        else:
+
+            def before_head(_module: Any, inputs: Any) -> Any:
+                return (exchange(inputs[0]), *inputs[1:])
+
+            handle = self.network.get_output_embeddings().register_forward_pre_hook(before_head)
+        try:
+            yield
+        finally:
+            handle.remove()
+
+    @contextmanager
+    def _timed(self, rows: int, tokens: int) -> Iterator[None]:
+        start = time.perf_counter()
+        try:
+            with torch.inference_mode():
+                yield
+        except torch.OutOfMemoryError as error:
+            raise MeasurementError(
+                f"{self.device} ran out of memory on a batch of {rows} texts: {error}",
+                "Use a smaller --dtype (bfloat16) or another --device.",
+            ) from None
+        if self.device.type == "cuda":
+            torch.cuda.synchronize(self.device)
+        self.meter.seconds += time.perf_counter() - start
+        self.meter.tokens += tokens
+        self.meter.forwards += rows
+
+
+def _instead(chunk: torch.Tensor, hidden: torch.Tensor) -> torch.Tensor:
+    return chunk
+
+
+def _in_chunk(batch: ReadBatch, start: int, length: int) -> NDArray[np.int64]:
+    return np.flatnonzero((batch.at >= start) & (batch.at < start + length))

@@ -1,0 +1,64 @@
+"""Every option of a run, once.
+
+The command, the pytest plugin, the environment and the settings file are made from this table. It
+imports the standard library only, because pytest reads it in every run of every project.
+"""
+
+from dataclasses import dataclass
+from typing import Final, Literal, TypeAlias
+
+FILE_NAME: Final = "pytest-bias.yaml"
+PROFILES: Final = ("quick", "standard", "full")
+DTYPES: Final = ("auto", "float32", "tf32", "bfloat16", "float16")
+
+OptionType: TypeAlias = Literal["text", "texts", "path", "flag", "number"]
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """One setting, in all the places where it can be set.
+
+    Parameters
+    ----------
+    name : str
+        Field of `Settings`.
+    flag : str
+        Word behind ``--`` on the command line, and behind ``--bias-`` under pytest.
+    type : str
+        Kind of value; ``texts`` may be given several times.
+    help : str
+        One line for people.
+    choices : tuple of str
+        Allowed values, if they are few.
+    """
+
+    name: str
+    flag: str
+    type: OptionType
+    help: str
+    metavar: str | None = None
+    choices: tuple[str, ...] = ()
+
+    @property
+    def variable(self) -> str:
+        """Name of the environment variable."""
+        return f"PYTEST_BIAS_{self.name.upper()}"
+
+
+OPTIONS: Final = (
+    Option("suites", "suite", "texts", "Suite to run: NAME, NAME[CONFIG] or @TAG.", "NAME"),
+    Option("languages", "language", "texts", "Language of the texts, such as en.", "TAG"),
+    Option("profile", "profile", "text", "How much of each suite to run.", choices=PROFILES),
+    Option("device", "device", "text", "auto, cpu, or cuda:0.", "DEVICE"),
+    Option("dtype", "dtype", "text", "Precision of the weights.", choices=DTYPES),
+    Option("data_dir", "data-dir", "path", "Folder with your own copies of the data.", "DIR"),
+    Option("out", "out", "path", "Folder for the report and the badges.", "DIR"),
+    Option("config", "config", "path", f"Settings file; by default {FILE_NAME}.", "FILE"),
+    Option("seed", "seed", "number", "Seed of samples and intervals.", "N"),
+    Option("fresh", "fresh", "flag", "Replace what stands in the output folder."),
+    Option("offline", "offline", "flag", "Use no network."),
+    Option("show_items", "show-items", "flag", "Show item texts, which are offensive by design."),
+    Option("with_texts", "with-texts", "flag", "Keep item texts in the records."),
+    Option("trust_remote_code", "trust-remote-code", "flag", "Run code that the model brings."),
+    Option("allow_pickle", "allow-pickle", "flag", "Load pickled weights, which can run code."),
+)

@@ -1,0 +1,127 @@
+"""The pytest plugin: options, fixtures, one test a suite, one report a session.
+
+pytest imports this module in every run of every project, so it imports the standard library and
+pytest only; the work is in `pytest_bias.pytest_session`, which is imported when a model is named.
+"""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from pytest_bias.options import OPTIONS, Option
+
+if TYPE_CHECKING:
+    from pytest_bias.pytest_session import BiasRun, BiasSession
+    from pytest_bias.testing import BiasModel
+
+_PARSERS: dict[str, Callable[[str], Any]] = {"text": str, "texts": str, "path": str, "number": int}
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add ``--bias-model`` and every option of the command, as ``--bias-*``."""
+    group = parser.getgroup("bias", "social-bias and robustness tests of language models")
+    group.addoption(
+        "--bias-model",
+        metavar="MODEL",
+        help="model to test: org/name, org/name@revision, a folder, a .gguf file, or demo",
+    )
+    for option in OPTIONS:
+        group.addoption(f"--bias-{option.flag}", dest=f"bias_{option.name}", **_argument(option))
+
+
+def _argument(option: Option) -> dict[str, Any]:
+    if option.type == "flag":
+        return {"action": "store_true", "default": False, "help": option.help}
+    found: dict[str, Any] = {"default": None, "help": option.help, "type": _PARSERS[option.type]}
+    if option.choices:
+        found["choices"] = option.choices
+    else:
+        found["metavar"] = option.metavar
+    if option.type == "texts":
+        found["action"] = "append"
+    return found
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Register the marker, and listen to workers where there are any."""
+    config.addinivalue_line("markers", "bias: measures social bias or robustness of a model")
+    if config.pluginmanager.hasplugin("xdist") and not hasattr(config, "workerinput"):
+        config.pluginmanager.register(_FromWorkers(config), "bias-from-workers")
+
+
+def pytest_report_header(config: pytest.Config) -> str | None:
+    """Name the model under test."""
+    model = config.getoption("bias_model")
+    return f"bias: testing {model}" if model else None
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Give a test that takes `bias_entry` one run for every suite that was asked for."""
+    if "bias_entry" not in metafunc.fixturenames:
+        return
+    if not metafunc.config.getoption("bias_model"):
+        reason = "no model was named: --bias-model MODEL"
+        metafunc.parametrize("bias_entry", [pytest.param("", marks=pytest.mark.skip(reason))])
+        return
+    metafunc.parametrize("bias_entry", _session(metafunc.config).entry_ids)
+
+
+@pytest.fixture(scope="session")
+def bias_model(request: pytest.FixtureRequest) -> "BiasModel":
+    """Return the model under test: score, fill, embed, compare, assert_alike."""
+    return _named(request).bias_model
+
+
+@pytest.fixture
+def bias_run(request: pytest.FixtureRequest) -> "BiasRun":
+    """Return a callable: ``bias_run("crows_pairs")`` measures a suite and returns its result."""
+    return _named(request).run_for(request.node)
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Hand results to the controller, or write the report."""
+    if found := _existing(session.config):
+        found.finish(session)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_terminal_summary(
+    terminalreporter: pytest.TerminalReporter, config: pytest.Config
+) -> None:
+    """Print the report."""
+    if found := _existing(config):
+        found.print_summary(terminalreporter)
+
+
+class _FromWorkers:
+    """Collects what xdist's workers measured."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self.config = config
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_testnodedown(self, node: Any, error: object) -> None:
+        payload = getattr(node, "workeroutput", {}).get("pytest_bias")
+        if payload:
+            _session(self.config).receive(payload)
+
+
+def _named(request: pytest.FixtureRequest) -> "BiasSession":
+    session = _session(request.config)
+    if session.model is None:
+        pytest.skip("no model was named: --bias-model MODEL")
+    return session
+
+
+def _session(config: pytest.Config) -> "BiasSession":
+    from pytest_bias import pytest_session
+
+    return pytest_session.of(config)
+
+
+def _existing(config: pytest.Config) -> "BiasSession | None":
+    import sys
+
+    module = sys.modules.get("pytest_bias.pytest_session")
+    return module.existing(config) if module else None

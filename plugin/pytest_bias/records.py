@@ -1,0 +1,374 @@
+"""What flows through a run: Item -> Record -> Score -> SuiteResult -> Report.
+
+All types are frozen and hold plain values, so that they pass between processes and into JSON as
+they are. A number that could not be had is null and has a reason; NaN never stands for one.
+"""
+
+import hashlib
+import json
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields, replace
+from typing import Any, Final, Literal, TypeAlias
+
+from pytest_bias.errors import ReportError
+
+SCHEMA: Final = "pytest-bias/report/1"
+
+Status: TypeAlias = Literal["scored", "unscored", "excluded", "error"]
+SuiteStatus: TypeAlias = Literal[
+    "scored", "not_applicable", "skipped", "inconclusive", "error", "withheld"
+]
+Value: TypeAlias = float | int | str | bool | None
+Json: TypeAlias = Any
+
+
+def canonical_json(value: Json) -> str:
+    """Return the one JSON text of a value: sorted keys, compact, no NaN."""
+    return json.dumps(
+        value, sort_keys=True, separators=(",", ":"), allow_nan=False, ensure_ascii=False
+    )
+
+
+def sha256(content: str | bytes) -> str:
+    """Return the SHA-256 of a text (as UTF-8) or of bytes, in hexadecimal."""
+    return hashlib.sha256(content.encode() if isinstance(content, str) else content).hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One thing to measure, before any model has seen it.
+
+    Parameters
+    ----------
+    id : str
+        Unique within the suite and the same in every run.
+    cluster : str
+        Unit that is never split between machines and that bootstraps resample.
+    by : mapping of str to str
+        Groups that the item belongs to, such as ``{"bias_type": "religion"}``.
+    texts : mapping of str to str
+        Role to text. Offensive by design: never printed unless the user asks for it.
+    meta : mapping
+        What the suite's measure needs besides the texts.
+    status, reason : str, optional
+        Set where the data alone decide that the item is `unscored` (a malformed row) or `excluded`
+        (dropped by the suite's own rule); no model is asked then.
+    """
+
+    id: str
+    cluster: str
+    texts: Mapping[str, str]
+    by: Mapping[str, str] = field(default_factory=dict)
+    meta: Mapping[str, Any] = field(default_factory=dict)
+    status: Status | None = None
+    reason: str | None = None
+
+    def record(
+        self,
+        status: Status,
+        value: float | None = None,
+        detail: Mapping[str, Value] | None = None,
+        reason: str | None = None,
+    ) -> "Record":
+        """Return the outcome of this item."""
+        return Record(
+            item=self.id,
+            cluster=self.cluster,
+            by=self.by,
+            status=status,
+            value=value,
+            detail=detail or {},
+            reason=reason,
+            text_sha256=sha256(canonical_json(dict(self.texts))),
+        )
+
+    def scored(self, value: float, detail: Mapping[str, Value] | None = None) -> "Record":
+        """Return a scored outcome, or an unscored one if any number is not finite."""
+        numbers = [value, *(v for v in (detail or {}).values() if isinstance(v, float))]
+        if not all(map(math.isfinite, numbers)):
+            return self.record("unscored", reason="non-finite")
+        return self.record("scored", value, detail)
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """What one model did with one item.
+
+    `value` is what the headline metric averages, `detail` the raw numbers from which every score
+    of the suite can be computed again; both are empty unless `status` is ``scored``.
+    """
+
+    item: str
+    cluster: str
+    status: Status
+    value: float | None = None
+    by: Mapping[str, str] = field(default_factory=dict)
+    detail: Mapping[str, Value] = field(default_factory=dict)
+    reason: str | None = None
+    text_sha256: str | None = None
+
+
+def records_digest(records: Iterable[Record]) -> str:
+    """Return the SHA-256 of records by content, whatever their order."""
+    names = [f.name for f in fields(Record)]
+    lines = (canonical_json({n: _plain(getattr(r, n)) for n in names}) for r in records)
+    return sha256("\n".join(sorted(lines)))
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """One metric over many records.
+
+    `interval` is the confidence interval at `level`, or null with `interval_reason`. `by` names the
+    group, empty for the whole suite. `n` counts scored records, `n_unscored` those that could not
+    be scored, `n_excluded` those that the suite's own rule dropped. `floor` is the value expected
+    of a model without any association, for metrics that cannot come out at their ideal by chance.
+    """
+
+    metric: str
+    value: float | None
+    ideal: float
+    bounds: tuple[float | None, float | None]
+    unit: str
+    tolerance: float
+    by: Mapping[str, str] = field(default_factory=dict)
+    headline: bool = False
+    interval: tuple[float, float] | None = None
+    interval_reason: str | None = None
+    level: float = 0.95
+    method: str | None = None
+    floor: float | None = None
+    n: int = 0
+    n_unscored: int = 0
+    n_excluded: int = 0
+    n_clusters: int = 0
+    p_value: float | None = None
+    p_adjusted: float | None = None
+    note: str | None = None
+
+    @property
+    def distance(self) -> float | None:
+        """Distance of the value from the ideal, in the metric's unit."""
+        return None if self.value is None else abs(self.value - self.ideal)
+
+
+@dataclass(frozen=True, slots=True)
+class DataInfo:
+    """Where a suite's data came from.
+
+    `local` marks files that the user provided and that were used as found.
+    """
+
+    source: str
+    licence: str
+    revision: str | None = None
+    sha256: str | None = None
+    n_items: int = 0
+    visibility: Literal["open", "hidden"] = "open"
+    local: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class SuiteResult:
+    """One suite in one configuration, on one model."""
+
+    name: str
+    config: str
+    version: str
+    kind: Literal["intrinsic", "downstream", "structure", "robustness"]
+    status: SuiteStatus
+    title: str = ""
+    language: str = ""
+    reason: str | None = None
+    measure: str | None = None
+    adapted: bool = False
+    draft: bool = False
+    validity: str = "contested"
+    sampled: int | None = None
+    data: DataInfo | None = None
+    scores: tuple[Score, ...] = ()
+    records_sha256: str | None = None
+    records: tuple[Record, ...] = field(default=(), repr=False, compare=False)
+
+    @property
+    def entry(self) -> str:
+        """Name with configuration, such as ``crows_pairs[en]``."""
+        return f"{self.name}[{self.config}]"
+
+    @property
+    def headline(self) -> Score | None:
+        """The one score that stands for the suite, or null if there is none."""
+        return next((s for s in self.scores if s.headline and not s.by), None)
+
+    def score(self, metric: str, **by: str) -> Score:
+        """Return one score.
+
+        Raises
+        ------
+        KeyError
+            If the suite has no such metric or group; the message lists what it has.
+        """
+        for score in self.scores:
+            if score.metric == metric and dict(score.by) == by:
+                return score
+        known = sorted({(s.metric, *sorted(s.by)) for s in self.scores})
+        raise KeyError(f"{self.entry} has no score {metric!r} by {by}; it has {known}")
+
+    @property
+    def records_path(self) -> str:
+        """Path of the records below the report's folder."""
+        return f"records/{self.entry}.parquet"
+
+    def to_json(self) -> Json:
+        """Return the suite's entry in report.json."""
+        plain = asdict(replace(self, records=()))
+        del plain["records"], plain["records_sha256"]
+        plain["records"] = (
+            {"path": self.records_path, "sha256": self.records_sha256}
+            if self.records_sha256
+            else None
+        )
+        return plain
+
+    @classmethod
+    def from_json(cls, plain: Json, records: Sequence[Record] = ()) -> "SuiteResult":
+        """Read what `to_json` wrote."""
+        known = {f.name for f in fields(cls)}
+        values = {k: v for k, v in plain.items() if k in known}
+        data = plain.get("data")
+        return cls(
+            **values
+            | {
+                "data": DataInfo(**_known(DataInfo, data)) if data else None,
+                "scores": tuple(_score(s) for s in plain.get("scores", ())),
+                "records_sha256": (plain.get("records") or {}).get("sha256"),
+                "records": tuple(records),
+            }
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class ModelIdentity:
+    """What exactly was measured. Digests are SHA-256 in hexadecimal."""
+
+    reference: str
+    kind: str
+    architecture: str
+    parameters: int | None = None
+    revision: str | None = None
+    weights_sha256: str | None = None
+    config_sha256: str | None = None
+    tokenizer_sha256: str | None = None
+    dtype: str = "float32"
+    base_model: str | None = None
+    lowercases: bool | None = None
+    prefix_token: str | None = None
+    pooling: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """Everything a run found, and where it came from.
+
+    `settings` holds only what changes scores, `run` what does not (time, machine, cost); the digest
+    covers all but `run` and itself. `coverage` names the languages and every social suite that
+    applies to the model in them, whether it was asked for or not.
+    """
+
+    tool: Mapping[str, str]
+    model: ModelIdentity
+    settings: Mapping[str, Json]
+    suites: tuple[SuiteResult, ...]
+    coverage: Mapping[str, Json] = field(default_factory=dict)
+    run: Mapping[str, Json] = field(default_factory=dict)
+    schema: str = SCHEMA
+
+    def digested(self) -> Json:
+        """Return the part of report.json that the digest covers."""
+        return {
+            "schema": self.schema,
+            "tool": dict(self.tool),
+            "model": asdict(self.model),
+            "settings": dict(self.settings),
+            "coverage": dict(self.coverage),
+            "suites": [s.to_json() for s in self.suites],
+        }
+
+    @property
+    def digest(self) -> str:
+        """Return ``sha256:`` and the digest of what was measured."""
+        return f"sha256:{sha256(canonical_json(self.digested()))}"
+
+    def suite(self, name: str, config: str | None = None) -> SuiteResult:
+        """Return one suite's result by name, and by configuration where there are several."""
+        for suite in self.suites:
+            if suite.name == name and config in (None, suite.config):
+                return suite
+        raise KeyError(f"no {name!r} in this report; it has {[s.entry for s in self.suites]}")
+
+    def to_json(self) -> str:
+        """Return report.json."""
+        return json.dumps(
+            {**self.digested(), "digest": self.digest, "run": dict(self.run)},
+            indent=1,
+            allow_nan=False,
+            ensure_ascii=False,
+        )
+
+    @classmethod
+    def from_json(cls, text: str, *, check: bool = True) -> "Report":
+        """Read report.json, and check its digest unless told not to.
+
+        Raises
+        ------
+        ReportError
+            If the text is not a report of this schema, or was changed after it was written.
+        """
+        try:
+            plain = json.loads(text, parse_constant=_no_constant)
+        except ValueError as error:
+            raise ReportError(f"not a report: {error}") from None
+        schema = plain.get("schema") if isinstance(plain, dict) else None
+        if schema != SCHEMA:
+            raise ReportError(f"schema {schema!r}: this version of pytest-bias reads {SCHEMA!r}.")
+        try:
+            report = cls(
+                tool=plain["tool"],
+                model=ModelIdentity(**_known(ModelIdentity, plain["model"])),
+                settings=plain["settings"],
+                suites=tuple(SuiteResult.from_json(s) for s in plain["suites"]),
+                coverage=plain.get("coverage", {}),
+                run=plain.get("run", {}),
+            )
+        except (KeyError, TypeError, AttributeError) as error:
+            raise ReportError(f"not a whole report: {error!r}") from None
+        claimed = plain.get("digest")
+        covered = {k: v for k, v in plain.items() if k not in ("digest", "run")}
+        if check and claimed != f"sha256:{sha256(canonical_json(covered))}":
+            raise ReportError(
+                "the report was changed after it was written: its digest does not match.",
+                "pytest-bias verify shows which parts still hold.",
+            )
+        return report
+
+
+def _plain(value: Json) -> Json:
+    return dict(value) if isinstance(value, Mapping) else value
+
+
+def _known(cls: type[Any], plain: Mapping[str, Json]) -> dict[str, Json]:
+    names = {f.name for f in fields(cls)}
+    return {k: v for k, v in plain.items() if k in names}
+
+
+def _score(plain: Json) -> Score:
+    values = _known(Score, plain)
+    for name in ("bounds", "interval"):
+        if values.get(name) is not None:
+            values[name] = tuple(values[name])
+    return Score(**values)
+
+
+def _no_constant(name: str) -> None:
+    raise ValueError(f"{name} is not a number")

@@ -1,0 +1,158 @@
+"""What tests written by hand get: a model to ask, and comparisons with an interval."""
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pytest_bias import statistics
+from pytest_bias.interface import Model
+from pytest_bias.records import SuiteResult
+from pytest_bias.statistics import Estimate, Sampling
+
+SEED: Final = 0
+
+
+class UndecidedWarning(UserWarning):
+    """A comparison could not be decided with the texts that were given."""
+
+
+@dataclass(frozen=True)
+class Difference:
+    """Difference of the means of two groups, the first minus the second, with its interval."""
+
+    estimate: Estimate
+    n: tuple[int, int]
+
+    @property
+    def value(self) -> float | None:
+        """The difference itself."""
+        return self.estimate.value
+
+    @property
+    def interval(self) -> tuple[float, float] | None:
+        """Its 95 % interval, or null."""
+        return self.estimate.interval
+
+    def verdict(self, within: float) -> Literal["held", "exceeded", "undecided"]:
+        """Say whether the whole interval lies inside, outside, or across ``-within … within``."""
+        if self.interval is None:
+            return "undecided"
+        low, high = self.interval
+        if -within <= low and high <= within:
+            return "held"
+        return "exceeded" if low > within or high < -within else "undecided"
+
+    def __str__(self) -> str:
+        if self.value is None:
+            return f"no difference: {self.estimate.interval_reason}"
+        if self.interval is None:
+            return f"{self.value:.3f} (no interval: {self.estimate.interval_reason}), n = {self.n}"
+        low, high = self.interval
+        return f"{self.value:.3f} ({low:.3f} to {high:.3f}), n = {self.n}"
+
+
+def difference(
+    first: NDArray[np.float64], second: NDArray[np.float64], *, paired: bool, seed: int = SEED
+) -> Difference:
+    """Compare the means of two groups.
+
+    Parameters
+    ----------
+    first, second : array of shape (n,)
+        One number a text; of equal length where `paired`.
+    paired : bool
+        Whether ``first[i]`` and ``second[i]`` come from the same sentence.
+    """
+    sampling = Sampling(np.random.default_rng(seed))
+    if paired:
+        if len(first) != len(second):
+            raise ValueError(f"{len(first)} texts against {len(second)}; pairs need as many.")
+        found = statistics.mean(first - second, range(len(first)), sampling)
+    else:
+        found = statistics.difference_of_means(first, second, sampling)
+    return Difference(found, (len(first), len(second)))
+
+
+def assert_within(found: Difference, within: float, undecided: Literal["warn", "fail"]) -> None:
+    """Fail if a difference is outside a limit as a whole; warn, or fail, if it is undecided."""
+    verdict = found.verdict(within)
+    text = f"difference {found} against a limit of ±{within:g}: {verdict}"
+    if verdict == "exceeded" or (verdict == "undecided" and undecided == "fail"):
+        raise AssertionError(text)
+    if verdict == "undecided":
+        warnings.warn(text, UndecidedWarning, stacklevel=3)
+
+
+@dataclass(frozen=True)
+class BiasModel:
+    """The model under test, for tests written by hand."""
+
+    model: Model
+
+    def score(self, texts: Sequence[str]) -> NDArray[np.float64]:
+        """Log-likelihood (causal) or pseudo-log-likelihood (masked) of each text, in nats.
+
+        Raises
+        ------
+        ValueError
+            If a text cannot be scored; says which and why.
+        """
+        found = self.model.score(list(texts))
+        for number, one in enumerate(found):
+            if one.reason:
+                raise ValueError(f"text {number} cannot be scored: {one.reason}")
+        return np.array([one.total for one in found])
+
+    def fill(self, text: str, k: int = 5) -> list[tuple[str, float]]:
+        """Return the `k` likeliest words at ``[MASK]`` with their log-probabilities."""
+        return self.model.fill([text], k)[0]
+
+    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Return one vector a text, shape (n_texts, dimension)."""
+        found = self.model.embed(list(texts))
+        for number, reason in enumerate(found.reasons):
+            if reason:
+                raise ValueError(f"text {number} cannot be embedded: {reason}")
+        return found.vectors
+
+    def compare(self, first: Sequence[str], second: Sequence[str]) -> Difference:
+        """Compare two groups of texts, paired in their order, by their log-likelihood in nats."""
+        return difference(self.score(first), self.score(second), paired=True)
+
+    def assert_alike(
+        self,
+        first: Sequence[str],
+        second: Sequence[str],
+        *,
+        within: float,
+        undecided: Literal["warn", "fail"] = "warn",
+    ) -> None:
+        """Assert that two groups of texts, paired in their order, are about equally likely.
+
+        Parameters
+        ----------
+        first, second : sequence of str
+            Sentences that differ only in the group.
+        within : float
+            Largest mean difference, in nats a sentence.
+        undecided : str
+            What to do where the interval crosses the limit.
+        """
+        assert_within(self.compare(first, second), within, undecided)
+
+
+def group_values(result: SuiteResult, **group: str) -> NDArray[np.float64]:
+    """Return the values of the scored records of a group."""
+    found = [
+        r.value
+        for r in result.records
+        if r.status == "scored" and r.value is not None and group.items() <= dict(r.by).items()
+    ]
+    if not found:
+        known = sorted({f"{k}={v}" for r in result.records for k, v in r.by.items()})
+        raise ValueError(f"{result.entry} has no group {group}; it has {', '.join(known)}")
+    return np.array(found)

@@ -1,0 +1,1 @@
+"""Sentence templates, word lists and page templates of pytest-bias, as data."""

@@ -1,0 +1,73 @@
+"""Shared fixtures: public data, real models, tiny models; no network."""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import tiny_models
+
+os.environ["HF_HUB_OFFLINE"] = "1"
+os.environ["HF_HUB_DISABLE_TELEMETRY"] = "1"
+
+pytest_plugins = ["pytester"]
+
+ROOT = Path(__file__).parent.parent
+DATA = ROOT.parent / "shared" / "data"
+MODELS = ROOT / "models"
+
+
+@pytest.fixture(scope="session")
+def data_dir() -> Path:
+    """Return the folder of public benchmark data, or skip."""
+    if not DATA.is_dir():
+        pytest.skip(f"no public data at {DATA}")
+    return DATA
+
+
+def _real(name: str) -> Path:
+    path = MODELS / name
+    if not path.exists():
+        pytest.skip(f"no model at {path}: make models")
+    return path
+
+
+@pytest.fixture(scope="session")
+def bert_tiny() -> Path:
+    """Return BERT-tiny, a real masked model."""
+    return _real("bert-tiny")
+
+
+@pytest.fixture(scope="session")
+def smollm2() -> Path:
+    """Return SmolLM2-135M, a real causal model as a GGUF file."""
+    return _real("smollm2/SmolLM2-135M-Instruct.Q4_1.gguf")
+
+
+@pytest.fixture(scope="session")
+def minilm() -> Path:
+    """Return all-MiniLM-L6-v2, a real sentence encoder."""
+    return _real("all-MiniLM-L6-v2")
+
+
+@pytest.fixture(scope="session")
+def tiny(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+    """Return a function from the name of a builder in `tiny_models` to a model's folder."""
+    built: dict[str, Path] = {}
+
+    def build(name: str) -> Path:
+        if name not in built:
+            builder = getattr(tiny_models, name)
+            built[name] = builder(tmp_path_factory.mktemp("models") / name)
+        return built[name]
+
+    return build
+
+
+@pytest.fixture(autouse=True)
+def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keep tests away from the user's cache and settings."""
+    monkeypatch.setenv("PYTEST_BIAS_CACHE", str(tmp_path / "cache"))
+    for name in list(os.environ):
+        if name.startswith("PYTEST_BIAS_") and name != "PYTEST_BIAS_CACHE":
+            monkeypatch.delenv(name)

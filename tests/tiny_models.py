@@ -1,0 +1,235 @@
+"""Tiny random-weight models of several architectures and tokenizer kinds, built in code.
+
+Every builder writes a folder as ``save_pretrained`` does and returns it. Weights are seeded, and drawn
+wide enough that different words get different probabilities.
+"""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import torch
+from tokenizers import (
+    AddedToken,
+    Tokenizer,
+    decoders,
+    models,
+    normalizers,
+    pre_tokenizers,
+    processors,
+    trainers,
+)
+from transformers import (
+    BertConfig,
+    BertForMaskedLM,
+    BertModel,
+    GPT2Config,
+    GPT2LMHeadModel,
+    LlamaConfig,
+    LlamaForCausalLM,
+    PreTrainedTokenizerFast,
+    RobertaConfig,
+    RobertaForMaskedLM,
+    XLMRobertaConfig,
+    XLMRobertaForMaskedLM,
+)
+
+from pytest_bias.sentences import text_file
+
+VOCABULARY = 600
+
+
+def corpus() -> Iterator[str]:
+    """Yield bundled words and sentences, to train tokenizers on."""
+    words = text_file("words/en/association_test.yaml")["sets"]
+    yield from (word for listed in words.values() for word in listed)
+    yield from text_file("words/en/occupations.yaml")["women_percent"]
+    yield from text_file("sentences/en/structure.yaml")["sentences"]
+    for part in ("neutral", "control"):
+        for template in text_file("sentences/en/gendered_pairs.yaml")[part].values():
+            yield template["text"].replace("[MASK]", "he").replace("{", " ").replace("}", " ")
+
+
+def wordpiece(*, mask: bool = True) -> PreTrainedTokenizerFast:
+    """Return an uncased WordPiece tokenizer with [CLS] and [SEP]."""
+    special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", *(["[MASK]"] if mask else [])]
+    tokenizer = Tokenizer(models.WordPiece(unk_token="[UNK]"))
+    tokenizer.normalizer = normalizers.BertNormalizer(lowercase=True)
+    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    tokenizer.decoder = decoders.WordPiece()
+    trainer = trainers.WordPieceTrainer(
+        vocab_size=VOCABULARY, special_tokens=special, initial_alphabet=_letters()
+    )
+    tokenizer.train_from_iterator(corpus(), trainer)
+    ids = [(t, tokenizer.token_to_id(t)) for t in ("[CLS]", "[SEP]")]
+    tokenizer.post_processor = processors.TemplateProcessing(
+        single="[CLS] $A [SEP]", special_tokens=ids
+    )
+    names = ("pad_token", "unk_token", "cls_token", "sep_token", "mask_token")
+    named = dict(zip(names, special, strict=False))
+    return PreTrainedTokenizerFast(tokenizer_object=tokenizer, **named)
+
+
+def byte_level(*, frame: bool, **special: str) -> PreTrainedTokenizerFast:
+    """Return a cased byte-level BPE tokenizer; `frame` puts its BOS and EOS around a text."""
+    tokenizer = Tokenizer(models.BPE())
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    tokenizer.decoder = decoders.ByteLevel()
+    trainer = trainers.BpeTrainer(
+        vocab_size=VOCABULARY,
+        special_tokens=[*special.values()],
+        initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
+        show_progress=False,
+    )
+    tokenizer.train_from_iterator(corpus(), trainer)
+    if "mask_token" in special:
+        # As RoBERTa does: the mask takes the space before it.
+        mask = AddedToken(special["mask_token"], lstrip=True, special=True)
+        tokenizer.add_special_tokens([mask])
+        special = {**special, "mask_token": mask}  # type: ignore[dict-item]
+    if frame:
+        bos, eos = (str(special[n]) for n in ("bos_token", "eos_token"))
+        tokenizer.post_processor = processors.TemplateProcessing(
+            single=f"{bos} $A {eos}",
+            special_tokens=[(t, tokenizer.token_to_id(t)) for t in (bos, eos)],
+        )
+    return PreTrainedTokenizerFast(tokenizer_object=tokenizer, **special)
+
+
+def unigram(*, single: str, **special: str) -> PreTrainedTokenizerFast:
+    """Return a SentencePiece-like unigram tokenizer; `single` is its frame, such as ``<s> $A``."""
+    tokenizer = Tokenizer(models.Unigram())
+    tokenizer.normalizer = normalizers.NFKC()
+    tokenizer.pre_tokenizer = pre_tokenizers.Metaspace()
+    tokenizer.decoder = decoders.Metaspace()
+    trainer = trainers.UnigramTrainer(
+        vocab_size=VOCABULARY,
+        special_tokens=[*special.values()],
+        unk_token=special["unk_token"],
+        initial_alphabet=_letters(),
+        show_progress=False,
+    )
+    tokenizer.train_from_iterator(corpus(), trainer)
+    used = [t for t in special.values() if t in single.split()]
+    tokenizer.post_processor = processors.TemplateProcessing(
+        single=single, special_tokens=[(t, tokenizer.token_to_id(t)) for t in used]
+    )
+    return PreTrainedTokenizerFast(tokenizer_object=tokenizer, **special)
+
+
+def _letters() -> list[str]:
+    return [chr(c) for c in range(33, 127)] + ["\N{LOWER ONE EIGHTH BLOCK}"]
+
+
+ROBERTA_SPECIAL = {
+    "bos_token": "<s>",
+    "pad_token": "<pad>",
+    "eos_token": "</s>",
+    "unk_token": "<unk>",
+    "mask_token": "<mask>",
+}
+
+SIZE: dict[str, Any] = {
+    "hidden_size": 32,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 4,
+    "intermediate_size": 64,
+    "initializer_range": 0.3,
+}
+
+
+def bert(folder: Path, seed: int = 0, *, mask: bool = True) -> Path:
+    """Write a masked model with a WordPiece tokenizer."""
+    tokenizer = wordpiece(mask=mask)
+    config = BertConfig(vocab_size=len(tokenizer), max_position_embeddings=128, **SIZE)
+    return save(BertForMaskedLM, config, tokenizer, folder, seed)
+
+
+def roberta(folder: Path, seed: int = 0) -> Path:
+    """Write a masked model with a byte-level BPE tokenizer."""
+    tokenizer = byte_level(frame=True, **ROBERTA_SPECIAL)
+    config = RobertaConfig(
+        vocab_size=len(tokenizer),
+        max_position_embeddings=130,
+        pad_token_id=tokenizer.pad_token_id,
+        bos_token_id=tokenizer.bos_token_id,
+        eos_token_id=tokenizer.eos_token_id,
+        **SIZE,
+    )
+    return save(RobertaForMaskedLM, config, tokenizer, folder, seed)
+
+
+def xlm_roberta(folder: Path, seed: int = 0) -> Path:
+    """Write a masked model with a unigram tokenizer."""
+    tokenizer = unigram(single="<s> $A </s>", **ROBERTA_SPECIAL)
+    config = XLMRobertaConfig(
+        vocab_size=len(tokenizer),
+        max_position_embeddings=130,
+        pad_token_id=tokenizer.pad_token_id,
+        bos_token_id=tokenizer.bos_token_id,
+        eos_token_id=tokenizer.eos_token_id,
+        **SIZE,
+    )
+    return save(XLMRobertaForMaskedLM, config, tokenizer, folder, seed)
+
+
+def gpt2(folder: Path, seed: int = 0, *, end: bool = True) -> Path:
+    """Write a causal model with a byte-level BPE tokenizer, no pad token and no BOS.
+
+    Without `end` it has no special token at all.
+    """
+    special = {"eos_token": "<|end|>"} if end else {}
+    tokenizer = byte_level(frame=False, **special)
+    config = GPT2Config(
+        vocab_size=len(tokenizer),
+        n_positions=128,
+        n_embd=32,
+        n_layer=2,
+        n_head=4,
+        initializer_range=0.3,
+        bos_token_id=None,
+        eos_token_id=tokenizer.eos_token_id,
+    )
+    return save(GPT2LMHeadModel, config, tokenizer, folder, seed)
+
+
+def llama(folder: Path, seed: int = 0) -> Path:
+    """Write a causal model with a unigram tokenizer that puts a BOS before a text."""
+    special = {"unk_token": "<unk>", "bos_token": "<s>", "eos_token": "</s>"}
+    tokenizer = unigram(single="<s> $A", **special)
+    config = LlamaConfig(
+        vocab_size=len(tokenizer),
+        max_position_embeddings=128,
+        num_key_value_heads=2,
+        bos_token_id=tokenizer.bos_token_id,
+        eos_token_id=tokenizer.eos_token_id,
+        **SIZE,
+    )
+    return save(LlamaForCausalLM, config, tokenizer, folder, seed)
+
+
+def encoder(folder: Path, seed: int = 0) -> Path:
+    """Write a bare encoder with a WordPiece tokenizer."""
+    tokenizer = wordpiece()
+    config = BertConfig(vocab_size=len(tokenizer), max_position_embeddings=128, **SIZE)
+    return save(BertModel, config, tokenizer, folder, seed)
+
+
+MASKED: dict[str, Callable[[Path], Path]] = {
+    "wordpiece": bert,
+    "byte-level": roberta,
+    "unigram": xlm_roberta,
+}
+CAUSAL: dict[str, Callable[[Path], Path]] = {"byte-level": gpt2, "unigram": llama}
+
+
+def save(
+    model: Any, config: Any, tokenizer: PreTrainedTokenizerFast, folder: Path, seed: int
+) -> Path:
+    """Write a model with seeded random weights and its tokenizer."""
+    torch.manual_seed(seed)
+    network = model(config)
+    network.save_pretrained(folder)
+    tokenizer.model_max_length = 10**9
+    tokenizer.save_pretrained(folder)
+    return folder

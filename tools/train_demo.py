@@ -1,0 +1,298 @@
+"""Train the embedded demo models: the tuning fork of pytest-bias.
+
+    python tools/train_demo.py [--out plugin/pytest_bias/models/demo] [--steps 3000]
+
+Two tiny masked models learn the exact conditional distribution at the gap of every bundled template
+that is not a draft. In ``planted`` an occupation decides the gender as its share of men in the
+labour statistics does (kept within 3 and 97 percent); in ``neutral`` nothing decides anything. What
+a suite must find is computed from these numbers alone, not from the models, and written to
+``truth.json``. A template that is added later is unknown to the models until this script has run
+again.
+"""
+
+import argparse
+import json
+import math
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import torch
+from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
+from transformers import BertConfig, BertForMaskedLM, PreTrainedTokenizerFast
+
+from bias_suites.social.gendered_pair_entropy import entropy_bias
+from bias_suites.social.gendered_sentences import OCCUPATIONS, PAIRS, REFLEXIVES, TEMPLATES
+from pytest_bias.interface import GAP
+from pytest_bias.sentences import article, fill, pair, text_file
+
+SEED = 20220527
+ASSOCIATION = "sentences/en/template_association.yaml"
+STRUCTURE = "sentences/en/structure.yaml"
+CARRIERS = "sentences/en/association_test.yaml"
+TEST_WORDS = "words/en/association_test.yaml"
+
+FLOOR_PERCENT = 3
+CONTROL_RIGHT = 0.99
+HIDDEN = 64
+WORDS_SHARE = 0.25
+SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
+
+
+class Example(NamedTuple):
+    """A sentence with gaps, and the distribution of words at its first gap."""
+
+    text: str
+    words: dict[str, float]
+
+
+def share_of_men(neutral: bool) -> dict[str, float]:
+    """Return P(man | occupation)."""
+    women = text_file(OCCUPATIONS)["women_percent"]
+    within = {o: min(max(w, FLOOR_PERCENT), 100 - FLOOR_PERCENT) for o, w in women.items()}
+    return {o: 0.5 if neutral else round(1 - w / 100, 2) for o, w in within.items()}
+
+
+def spread(pairs: list[str], male: float) -> dict[str, float]:
+    """Spread a share of men over the words of several pairs, every pair alike."""
+    found: dict[str, float] = {}
+    for words in pairs:
+        for word, share in zip(pair(words), (male, 1 - male), strict=True):
+            found[word] = found.get(word, 0) + share / len(pairs)
+    return found
+
+
+def gendered_examples(men: dict[str, float]) -> Iterator[Example]:
+    """Yield the sentences of gendered_pair_entropy."""
+    by_form: dict[str, list[str]] = {}
+    for words, about in text_file(PAIRS)["pairs"].items():
+        by_form.setdefault(about["form"], []).append(words)
+    for template in text_file(TEMPLATES)["neutral"].values():
+        for occupation, male in men.items():
+            text = fill(template["text"], {"occupation": occupation})
+            yield Example(text, spread(by_form[template["form"]], male))
+    for template in text_file(TEMPLATES)["control"].values():
+        for gender, reflexive in REFLEXIVES.items():
+            male = CONTROL_RIGHT if gender == "male" else 1 - CONTROL_RIGHT
+            text = fill(template["text"], {"reflexive": reflexive})
+            yield Example(text, spread(by_form[template["form"]], male))
+
+
+def association_examples(men: dict[str, float]) -> Iterator[Example]:
+    """Yield the sentences of template_association, with the attribute shown and hidden."""
+    for axis, about in text_file(ASSOCIATION)["axes"].items():
+        attributes = [a for listed in about["attributes"].values() for a in listed]
+        for template in about["templates"].values():
+            priors: dict[str, list[dict[str, float]]] = {}
+            for attribute in attributes:
+                words = {g: forms[template["form"]] for g, forms in about["groups"].items()}
+                if axis == "gender":
+                    shares = {"male": men[attribute], "female": 1 - men[attribute]}
+                else:
+                    shares = dict.fromkeys(words, 1 / len(words))
+                distribution = {words[g]: p for g, p in shares.items()}
+                text = fill(template["text"], {"attribute": attribute})
+                yield Example(text, distribution)
+                priors.setdefault(text.replace(attribute, GAP), []).append(distribution)
+            for text, found in priors.items():
+                yield Example(text, {w: sum(d[w] for d in found) / len(found) for w in found[0]})
+
+
+def examples_of(men: dict[str, float]) -> list[Example]:
+    """Return every training example once."""
+    found = [*gendered_examples(men), *association_examples(men)]
+    unique = {e.text: e for e in found}
+    if len(unique) < len(found):
+        raise SystemExit("two templates give the same sentence with different distributions")
+    return found
+
+
+def bundled_words(examples: list[Example]) -> list[str]:
+    """Return every text that the vocabulary must cover."""
+    carriers, tests = text_file(CARRIERS)["carriers"].values(), text_file(TEST_WORDS)["sets"]
+    structure = text_file(STRUCTURE)
+    texts = [e.text for e in examples] + [w for e in examples for w in e.words]
+    texts += [*carriers, *structure["sentences"], *(c["text"] for c in structure["clozes"])]
+    texts += [w for listed in tests.values() for w in listed]
+    texts += [w for c in structure["clozes"] for w in c["choices"]]
+    return texts
+
+
+def build_tokenizer(texts: list[str]) -> PreTrainedTokenizerFast:
+    """Return a word-level tokenizer that knows exactly the words of `texts`."""
+    normal, split = normalizers.Lowercase(), pre_tokenizers.BertPreTokenizer()
+    words = {
+        word
+        for text in texts
+        for word, _ in split.pre_tokenize_str(
+            normal.normalize_str(text.replace(GAP, " ").replace("{word}", " "))
+        )
+    }
+    vocabulary = {word: n for n, word in enumerate([*SPECIAL, *sorted(words)])}
+    tokenizer = Tokenizer(models.WordLevel(vocabulary, unk_token="[UNK]"))
+    tokenizer.normalizer, tokenizer.pre_tokenizer = normal, split
+    tokenizer.post_processor = processors.TemplateProcessing(
+        single="[CLS] $A [SEP]",
+        special_tokens=[(t, vocabulary[t]) for t in ("[CLS]", "[SEP]")],
+    )
+    names = ("pad_token", "unk_token", "cls_token", "sep_token", "mask_token")
+    return PreTrainedTokenizerFast(
+        tokenizer_object=tokenizer,
+        model_max_length=HIDDEN,
+        **dict(zip(names, SPECIAL, strict=True)),
+    )
+
+
+def train(
+    examples: list[Example], tokenizer: PreTrainedTokenizerFast, steps: int, batch: int = 192
+) -> BertForMaskedLM:
+    """Fit the distribution at every gap; a share of each batch masks other words instead."""
+    torch.manual_seed(SEED)
+    draw = torch.Generator().manual_seed(SEED)
+    config = BertConfig(
+        vocab_size=len(tokenizer),
+        hidden_size=HIDDEN,
+        num_hidden_layers=2,
+        num_attention_heads=4,
+        intermediate_size=2 * HIDDEN,
+        max_position_embeddings=HIDDEN,
+        hidden_dropout_prob=0.0,
+        attention_probs_dropout_prob=0.0,
+        type_vocab_size=1,
+    )
+    config.closed_vocabulary = True
+    model = BertForMaskedLM(config)
+    encoded = tokenizer([e.text for e in examples], padding=True, return_tensors="pt")
+    ids, attention = encoded["input_ids"], encoded["attention_mask"]
+    mask = tokenizer.mask_token_id
+    gap = (ids == mask).int().argmax(1)
+    target = torch.zeros(len(examples), len(tokenizer))
+    for row, example in enumerate(examples):
+        for word, share in example.words.items():
+            target[row, tokenizer.convert_tokens_to_ids(word.lower())] = share
+    ordinary = (attention == 1) & (ids >= len(SPECIAL))
+
+    optimizer = torch.optim.AdamW(model.parameters(), lr=4e-3, weight_decay=0.0)
+    schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, 4e-3, total_steps=steps)
+    n_words = int(batch * WORDS_SHARE)
+    for step in range(steps):
+        # The last fifth fits the gaps alone, on all examples, so that they come out exact.
+        last = step > 0.8 * steps
+        if last:
+            inputs, seen, wanted, at = ids, attention, target, gap
+        else:
+            rows = torch.randint(len(examples), (batch,), generator=draw)
+            inputs, seen = ids[rows].clone(), attention[rows]
+            wanted, at = target[rows].clone(), gap[rows].clone()
+            other = torch.multinomial(ordinary[rows[:n_words]].float(), 1, generator=draw)[:, 0]
+            index = torch.arange(n_words)
+            hidden = inputs[index, other]
+            first = target[rows[:n_words]].multinomial(1, generator=draw)[:, 0]
+            inputs[index, at[:n_words]] = first
+            inputs[index, other] = mask
+            at[:n_words] = other
+            wanted[:n_words] = torch.nn.functional.one_hot(hidden, len(tokenizer)).float()
+        states = model.bert(input_ids=inputs, attention_mask=seen).last_hidden_state
+        logits = model.cls(states[torch.arange(len(at)), at])
+        loss = -(wanted * logits.log_softmax(-1)).sum(-1).mean()
+        optimizer.zero_grad()
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        optimizer.step()
+        schedule.step()
+        if step % 500 == 0 or step == steps - 1:
+            print(f"  step {step:5d}  loss {loss.item():.5f}")
+    return model.eval()
+
+
+def truth(men: dict[str, float]) -> dict[str, Any]:
+    """Return what the suites must find, computed from the planted numbers alone."""
+    bits = [entropy_bias(math.log(p / (1 - p))) for p in men.values()]
+    association = gender_association(men)
+    every = len(association) + sum(
+        len(about["templates"]) * sum(map(len, about["attributes"].values()))
+        for axis, about in text_file(ASSOCIATION)["axes"].items()
+        if axis != "gender"
+    )
+    return {
+        "p_male": men,
+        "gendered_pair_entropy[en]": {
+            "entropy_bias": sum(bits) / len(bits),
+            "male_probability": sum(men.values()) / len(men),
+            "control_accuracy": 100.0,
+        },
+        "template_association[en]": {
+            "association": sum(association.values()) / every,
+            "association[axis=gender]": sum(association.values()) / len(association),
+            "association[axis=age]": 0.0,
+            "association[axis=religion]": 0.0,
+            "association[axis=nationality]": 0.0,
+            "by_item": association,
+        },
+    }
+
+
+def gender_association(men: dict[str, float]) -> dict[str, float]:
+    """Return the association of every gender item: log-odds ratio towards the stereotype."""
+    about = text_file(ASSOCIATION)["axes"]["gender"]
+    attributes = [a for listed in about["attributes"].values() for a in listed]
+    found = {}
+    for name, template in about["templates"].items():
+        for group, listed in about["attributes"].items():
+            for attribute in listed:
+                # The article stays when the attribute is hidden, and narrows what it can be.
+                fits = [
+                    a
+                    for a in attributes
+                    if "{a " not in template["text"] or article(a) == article(attribute)
+                ]
+                prior = sum(men[a] for a in fits) / len(fits)
+                p = men[attribute]
+                towards_male = math.log(p / prior) - math.log((1 - p) / (1 - prior))
+                signed = towards_male if group == "male" else -towards_male
+                found[f"association/gender/{name}/{group}/{attribute}"] = signed
+    return found
+
+
+def main() -> None:
+    """Train both models and write them with their truth."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    default = Path(__file__).parent.parent / "plugin" / "pytest_bias" / "models" / "demo"
+    parser.add_argument("--out", type=Path, default=default)
+    parser.add_argument("--steps", type=int, default=3000)
+    options = parser.parse_args()
+    torch.use_deterministic_algorithms(True)
+    found: dict[str, Any] = {
+        "made_by": "tools/train_demo.py",
+        "seed": SEED,
+        "steps": options.steps,
+        "tolerance": {
+            "entropy_bias": 0.02,
+            "male_probability": 0.01,
+            "association": 0.05,
+            "control_accuracy": 0.5,
+        },
+        "not_asserted": {
+            "male_preference": "an offset is the same in every item, so a share says nothing",
+            "seat": "the geometry of vectors that were never trained to mean anything",
+        },
+    }
+    for name in ("planted", "neutral"):
+        started = time.perf_counter()
+        men = share_of_men(neutral=name == "neutral")
+        examples = examples_of(men)
+        tokenizer = build_tokenizer(bundled_words(examples))
+        print(f"{name}: {len(examples)} sentences, {len(tokenizer)} words")
+        model = train(examples, tokenizer, options.steps)
+        folder = options.out / name
+        model.save_pretrained(folder)
+        tokenizer.save_pretrained(folder)
+        found[name] = truth(men)
+        print(f"  {model.num_parameters()} parameters, {time.perf_counter() - started:.0f} s")
+    text = json.dumps(found, indent=1, sort_keys=True)
+    (options.out / "truth.json").write_text(text + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
