@@ -97,6 +97,22 @@ def suites(
 
 
 @app.command()
+def compare(
+    current: Annotated[Path, typer.Argument(help="Report of the model now.")],
+    baseline: Annotated[Path, typer.Argument(help="Report to compare it with.")],
+) -> None:
+    """Say what changed between two reports, item by item."""
+    from pytest_bias.compare import compare as compared
+    from pytest_bias.emit import change
+    from pytest_bias.folder import read_report
+
+    comparison = compared(read_report(current), read_report(baseline))
+    Console().print(change.render(comparison))
+    unclear = not comparison.suites or all(s.reason for s in comparison.suites)
+    raise typer.Exit(3 if unclear else 0)
+
+
+@app.command()
 def render(
     report: Annotated[Path, typer.Argument(help="A report.json, or the folder that holds it.")],
     to: Annotated[str, typer.Option("--to", help="badges or summary.")],

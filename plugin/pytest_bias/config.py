@@ -1,6 +1,7 @@
 """Settings of a run: options over environment over file over defaults, as one frozen value."""
 
 import os
+import re
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
@@ -12,6 +13,8 @@ import yaml
 
 from pytest_bias.errors import UnknownName, UsageError
 from pytest_bias.options import FILE_NAME, OPTIONS, Option
+
+NO_LANGUAGE: Final = ("multilingual", "code", "mul", "und")
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +30,8 @@ class Settings:
     data_dir: Path | None = None
     out: Path | None = None
     config: Path | None = None
+    baseline: Path | None = None
+    first_run: bool = False
     seed: int = 0
     fresh: bool = False
     offline: bool = False
@@ -103,7 +108,7 @@ def _parse(path: Path) -> Mapping[str, Any]:
             content = yaml.safe_load(text) or {}
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(f"{path} cannot be read: {error}") from None
-    except (yaml.YAMLError, tomllib.TOMLDecodeError) as error:
+    except (yaml.YAMLError, ValueError) as error:
         raise UsageError(f"{path} is not well-formed: {error}") from None
     if not isinstance(content, dict):
         raise UsageError(f"{path} must hold a table of settings, not {type(content).__name__}.")
@@ -121,6 +126,8 @@ def _checked(content: Mapping[str, Any], where: str) -> dict[str, Any]:
             continue
         wanted = options[key].type if key in options else "text" if key == "model" else "table"
         found[key] = _of_type(value, wanted, f"{where}: {key}")
+        if key in options and options[key].choices and value not in options[key].choices:
+            raise UnknownName.among(f"{where}: {key}", str(value), options[key].choices)
         if wanted == "path":
             found[key] = Path(where).parent / Path(value).expanduser()
     languages = found.get("context", {}).get("languages")
@@ -139,10 +146,20 @@ _TYPES: Final[Mapping[str, tuple[type, ...]]] = {
 }
 
 
+_TYPE_WORDS: Final[Mapping[str, str]] = {
+    "text": "a text",
+    "path": "a path",
+    "flag": "true or false",
+    "number": "a whole number",
+    "table": "a table",
+    "texts": "a list of texts",
+}
+
+
 def _of_type(value: Any, wanted: str, where: str) -> Any:
     fits = isinstance(value, _TYPES[wanted]) and not (wanted == "number" and value is True)
     if not fits:
-        raise UsageError(f"{where} is {value!r}; it must be a {wanted}.")
+        raise UsageError(f"{where} is {value!r}; it must be {_TYPE_WORDS[wanted]}.")
     if wanted == "texts":
         values = [value] if isinstance(value, str) else list(value)
         if not all(isinstance(v, str) for v in values):
@@ -190,5 +207,10 @@ def require_model(settings: Settings) -> str:
 
 
 def languages_of(settings: Settings, stated: Sequence[str]) -> tuple[str, ...]:
-    """Return the languages to test in: those asked for, else those of the model's card, else en."""
-    return settings.languages or tuple(stated) or ("en",)
+    """Return the languages to test in: those asked for, else those of the model's card, else en.
+
+    A tag counts by its language: ``en-US`` is ``en``. What a card gives that is no language
+    (``multilingual``, ``code``) is passed over.
+    """
+    asked = settings.languages or tuple(tag for tag in stated if tag.lower() not in NO_LANGUAGE)
+    return tuple(dict.fromkeys(re.split("[-_]", tag.lower())[0] for tag in asked)) or ("en",)

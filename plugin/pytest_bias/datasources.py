@@ -7,6 +7,7 @@ recorded and they are marked local.
 
 import gzip
 import os
+import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -181,7 +182,7 @@ def _read(path: Path) -> bytes | None:
         try:
             if candidate.is_file():
                 return read(candidate)
-        except (OSError, EOFError) as error:
+        except (OSError, EOFError, zlib.error) as error:
             raise DataError(f"{candidate} cannot be read: {error}") from None
     return None
 

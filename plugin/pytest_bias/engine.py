@@ -18,7 +18,7 @@ from typing import Any, Final
 
 from pytest_bias.config import Settings, languages_of
 from pytest_bias.datasources import DataFolder
-from pytest_bias.errors import BiasError, DataMissing, LicenceNotAccepted
+from pytest_bias.errors import BiasError, DataMissing, LicenceNotAccepted, UsageError
 from pytest_bias.events import (
     Listener,
     Loading,
@@ -28,7 +28,7 @@ from pytest_bias.events import (
     SuiteStarted,
     ignore,
 )
-from pytest_bias.interface import Capability, Model
+from pytest_bias.interface import Capability, Model, ModelKind
 from pytest_bias.models import Description, ModelRef, Trust, describe, load
 from pytest_bias.records import (
     Item,
@@ -40,7 +40,7 @@ from pytest_bias.records import (
     sha256,
 )
 from pytest_bias.scoring import LEVEL, scored
-from pytest_bias.suites import STRUCTURE, Entry, LoadedData, Measure, find, select
+from pytest_bias.suites import STRUCTURE, Entry, LoadedData, Measure, find, installed, select
 
 QUICK_ITEMS: Final = 200
 """Items of a suite under ``--profile quick``; whole clusters, so a few more may come."""
@@ -78,6 +78,13 @@ def plan(model: Description, settings: Settings) -> Plan:
     languages = languages_of(settings, model.languages)
     entries = [Entry(s, c, named=True) for s in [find(STRUCTURE)] for c in s.configurations]
     entries += [e for e in select(settings.suites, languages) if e.suite.name != STRUCTURE]
+    asked = {word.partition("[")[0] for word in settings.suites}
+    if len(entries) == 1 and STRUCTURE not in asked:
+        spoken = sorted({c.language for s in installed() for c in s.configurations if not c.draft})
+        raise UsageError(
+            f"no suite speaks {', '.join(languages)}; known are {', '.join(spoken)}.",
+            "--language en measures an English view of the model.",
+        )
     return Plan(
         model,
         settings,
@@ -96,24 +103,24 @@ def _planned(entry: Entry, model: Description) -> Planned:
     measure = entry.suite.measure_for(model.capabilities)
     if measure is None:
         needed = " or ".join(_words(m.needs) for m in entry.suite.measures)
-        return Planned(entry, None, f"needs {needed}; {_what_it_is(model)}")
+        return Planned(entry, None, f"needs {needed}; {_what_it_gives(model)}")
     lacking = entry.configuration.needs - model.capabilities
     if Capability.OPEN_VOCABULARY in lacking:
         return Planned(entry, None, "its texts are outside the model's closed vocabulary")
     if lacking:
-        return Planned(entry, None, f"needs {_words(frozenset(lacking))}; {_what_it_is(model)}")
+        return Planned(entry, None, f"needs {_words(lacking)}; {_what_it_gives(model)}")
     return Planned(entry, measure)
 
 
-def _what_it_is(model: Description) -> str:
-    has = _words(model.capabilities - {Capability.OPEN_VOCABULARY})
-    if Capability.FILL not in model.capabilities and model.kind == "masked":
-        return f"this masked model's tokenizer has no mask token, which leaves {has}"
-    return f"this {model.kind} model has {has}"
+def _what_it_gives(model: Description) -> str:
+    given = _words(model.capabilities - {Capability.OPEN_VOCABULARY})
+    if model.kind is ModelKind.MASKED and Capability.SLOT not in model.capabilities:
+        return f"the tokenizer of this masked model has no mask token, which leaves {given}"
+    return f"this {model.kind} model gives {given}"
 
 
 def _words(capabilities: frozenset[Capability]) -> str:
-    return ", ".join(sorted(c.value.replace("_", "-") for c in capabilities))
+    return " and ".join(sorted(c.words for c in capabilities))
 
 
 @dataclass

@@ -13,8 +13,8 @@ from typing import Any, Final, Literal, TypeAlias
 
 from pytest_bias.emit import badges
 from pytest_bias.errors import BiasError, ReportError
-from pytest_bias.folder import REPORT, read_records, read_report
-from pytest_bias.records import Report, Score, SuiteResult, canonical_json, records_digest, sha256
+from pytest_bias.folder import REPORT, read_plain_report, read_records
+from pytest_bias.records import Report, Score, SuiteResult, records_digest, seal
 from pytest_bias.scoring import scored
 from pytest_bias.suites import find
 
@@ -42,39 +42,32 @@ def verify(path: Path) -> list[Check]:
     ReportError
         If there is no report, or none of a schema that can be read.
     """
-    folder = path if path.is_dir() else path.parent
-    file = folder / REPORT if path.is_dir() else path
-    report = read_report(file, check=False)
-    return [
-        _digest(file),
-        *(
-            check
-            for suite in report.suites
-            if suite.records_sha256
-            for check in _suite(suite, folder, report)
-        ),
-        *_badges(report, folder),
-    ]
+    file = path / REPORT if path.is_dir() else path
+    report = read_plain_report(file, check=False)
+    checks = [_digest(file, report)]
+    for suite in report.suites:
+        checks += _suite(suite, file.parent, report)
+    return [*checks, *_badges(report, file.parent)]
 
 
-def _digest(file: Path) -> Check:
+def _digest(file: Path, report: Report) -> Check:
     plain: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
-    covered = {k: v for k, v in plain.items() if k not in ("digest", "run")}
-    found = f"sha256:{sha256(canonical_json(covered))}"
-    if found == plain.get("digest"):
+    found = seal({k: v for k, v in plain.items() if k not in ("digest", "run")})
+    if found == report.sealed:
         return Check("report", "holds", f"digest {found[:19]}")
-    return Check(
-        "report", "fails", f"its digest is {found[:19]}, it says {plain.get('digest')!s:.19}"
-    )
+    return Check("report", "fails", f"its digest is {found[:19]}, it says {report.sealed!s:.19}")
 
 
 def _suite(suite: SuiteResult, folder: Path, report: Report) -> Iterator[Check]:
-    path = folder / suite.records_path
     name = f"{suite.entry} records"
+    if suite.records_sha256 is None:
+        if suite.scores:
+            yield Check(name, "fails", "it has scores but names no records")
+        return
     try:
-        records = read_records(path)
+        records = read_records(folder / suite.records_path)
     except ReportError as error:
-        yield Check(name, "fails", str(error))
+        yield Check(name, "fails", error.message)
         return
     if not records:
         yield Check(name, "fails", f"{suite.records_path} is missing")
@@ -90,31 +83,40 @@ def _scores(suite: SuiteResult, report: Report) -> Check:
     name = f"{suite.entry} scores"
     try:
         definition = find(suite.name)
-        if definition.version != suite.version:
-            return Check(
-                name,
-                "unknown",
-                f"version {suite.version} of the suite was run, version {definition.version} is "
-                "installed",
-            )
-        again = scored(suite, definition, int(report.settings["seed"]))
+        configuration = definition.configuration(suite.config)
     except BiasError as error:
         return Check(name, "unknown", error.message)
-    if len(again.scores) != len(suite.scores):
-        return Check(
-            name, "fails", f"{len(suite.scores)} scores, the records give {len(again.scores)}"
-        )
-    for claimed, found in zip(suite.scores, again.scores, strict=True):
-        if not _same(claimed, found):
-            group = f" {dict(claimed.by)}" if claimed.by else ""
+    if definition.version != suite.version:
+        ran, here = suite.version, definition.version
+        return Check(name, "unknown", f"version {ran} of the suite was run, {here} is installed")
+    try:
+        again = scored(suite, definition, int(report.settings["seed"]))
+        measure = definition.measure_named(suite.measure or "")
+    except (BiasError, KeyError, TypeError, ValueError) as error:
+        return Check(name, "fails", f"they cannot be computed from the records: {error!r:.200}")
+    stated = {
+        "kind": (suite.kind, definition.kind),
+        "title": (suite.title, definition.title),
+        "language": (suite.language, configuration.language),
+        "validity": (suite.validity, definition.validity),
+        "draft": (suite.draft, configuration.draft),
+        "adapted": (suite.adapted, measure.adapted),
+        "status": (suite.status, again.status),
+        "reason": (suite.reason, again.reason),
+        "number of scores": (len(suite.scores), len(again.scores)),
+    }
+    for what, (claimed, found) in stated.items():
+        if claimed != found:
+            return Check(name, "fails", f"{what} is given as {claimed}, it is {found}")
+    for score, right in zip(suite.scores, again.scores, strict=True):
+        if not _same(score, right):
+            group = f" {dict(score.by)}" if score.by else ""
             return Check(
                 name,
                 "fails",
-                f"{claimed.metric}{group} is given as {claimed.value} {claimed.interval} with n = "
-                f"{claimed.n}, the records give {found.value} {found.interval} with n = {found.n}",
+                f"{score.metric}{group} is given as {score.value} {score.interval} with n = "
+                f"{score.n}, the records give {right.value} {right.interval} with n = {right.n}",
             )
-    if (again.status, again.reason) != (suite.status, suite.reason):
-        return Check(name, "fails", f"status is given as {suite.status}, it is {again.status}")
     return Check(name, "holds", f"{len(again.scores)} scores recomputed")
 
 

@@ -3,6 +3,7 @@
 ``report.json`` is written last, so a folder that has one is complete.
 """
 
+import json
 import re
 import tempfile
 from collections.abc import Mapping, Sequence
@@ -20,7 +21,7 @@ BADGES: Final = "badges"
 
 _OWN: Final = ("item", "cluster", "status", "value", "reason", "text_sha256")
 _BY: Final = "by."
-_DETAIL: Final = "detail."
+_DETAIL: Final = "detail"
 _TEXT: Final = "text."
 
 
@@ -57,7 +58,7 @@ def claim(folder: Path, key: str, *, fresh: bool) -> None:
         return
     try:
         there = Report.from_json(path.read_text(encoding="utf-8"), check=False).run.get("key")
-    except (ReportError, OSError):
+    except (ReportError, OSError, ValueError):
         there = None
     if there != key:
         raise OutputError(
@@ -106,17 +107,22 @@ def read_report(path: Path, *, check: bool = True) -> Report:
         If there is none, or it cannot be read; records that are absent are left empty.
     """
     file = path / REPORT if path.is_dir() else path
-    try:
-        text = file.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise ReportError(
-            f"no report at {path}: {error}", "Give the folder that a run wrote, or its report.json."
-        ) from None
-    report = Report.from_json(text, check=check)
+    report = read_plain_report(file, check=check)
     suites = tuple(
         replace(s, records=read_records(file.parent / s.records_path)) for s in report.suites
     )
     return replace(report, suites=suites)
+
+
+def read_plain_report(file: Path, *, check: bool = True) -> Report:
+    """Read a report.json without its records."""
+    try:
+        text = file.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise ReportError(
+            f"no report at {file}: {error}", "Give the folder that a run wrote, or its report.json."
+        ) from None
+    return Report.from_json(text, check=check)
 
 
 def read_records(path: Path) -> tuple[Record, ...]:
@@ -129,7 +135,7 @@ def read_records(path: Path) -> tuple[Record, ...]:
     try:
         rows = pq.read_table(path).to_pylist()
         return tuple(_record(row) for row in rows)
-    except (ArrowException, OSError, KeyError, TypeError) as error:
+    except (ArrowException, OSError, KeyError, TypeError, ValueError) as error:
         raise ReportError(f"{path} holds no records: {error!r}") from None
 
 
@@ -140,7 +146,8 @@ def _table(records: Sequence[Record], items: Mapping[str, Item]) -> Any:
     for record in sorted(records, key=lambda r: r.item):
         row: dict[str, Value] = {name: getattr(record, name) for name in _OWN}
         row |= {f"{_BY}{k}": v for k, v in record.by.items()}
-        row |= {f"{_DETAIL}{k}": v for k, v in record.detail.items()}
+        # As JSON: the numbers of different suites, and of one, need not be of one type.
+        row[_DETAIL] = canonical_json(dict(record.detail))
         if record.item in items:
             row |= {f"{_TEXT}{k}": v for k, v in items[record.item].texts.items()}
         rows.append(row)
@@ -149,15 +156,8 @@ def _table(records: Sequence[Record], items: Mapping[str, Item]) -> Any:
 
 
 def _record(row: Mapping[str, Any]) -> Record:
-    return Record(
-        **{name: row[name] for name in _OWN},
-        by=_prefixed(row, _BY),
-        detail=_prefixed(row, _DETAIL),
-    )
-
-
-def _prefixed(row: Mapping[str, Any], prefix: str) -> dict[str, Any]:
-    return {k[len(prefix) :]: v for k, v in row.items() if k.startswith(prefix) and v is not None}
+    by = {k[len(_BY) :]: v for k, v in row.items() if k.startswith(_BY) and v is not None}
+    return Record(**{n: row[n] for n in _OWN}, by=by, detail=json.loads(row[_DETAIL]))
 
 
 def _write(path: Path, content: str) -> None:

@@ -5,7 +5,7 @@ No tokenizer object crosses this line, in either direction. The implementations 
 """
 
 from abc import ABC
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final, NamedTuple, NoReturn
@@ -37,6 +37,22 @@ class Capability(StrEnum):
     EMBED = "embed"
     GENERATE = "generate"
     OPEN_VOCABULARY = "open_vocabulary"
+
+    @property
+    def words(self) -> str:
+        """What the capability is, for people."""
+        return _WORDS[self]
+
+
+_WORDS: Final[Mapping[Capability, str]] = {
+    Capability.PSEUDO_LOG_LIKELIHOOD: "the pseudo-log-likelihood of a masked model",
+    Capability.LOG_LIKELIHOOD: "the log-likelihood of a causal model",
+    Capability.SLOT: "words scored at a mask",
+    Capability.FILL: "words predicted at a mask",
+    Capability.EMBED: "vectors of texts",
+    Capability.GENERATE: "texts continued",
+    Capability.OPEN_VOCABULARY: "an open vocabulary",
+}
 
 
 class SequenceScore(NamedTuple):

@@ -54,6 +54,8 @@ OPTIONS: Final = (
     Option("data_dir", "data-dir", "path", "Folder with your own copies of the data.", "DIR"),
     Option("out", "out", "path", "Folder for the report and the badges.", "DIR"),
     Option("config", "config", "path", f"Settings file; by default {FILE_NAME}.", "FILE"),
+    Option("baseline", "baseline", "path", "Report to compare with: a folder or file.", "FILE"),
+    Option("first_run", "first-run", "flag", "Expect no baseline: regressions are not limited."),
     Option("seed", "seed", "number", "Seed of samples and intervals.", "N"),
     Option("fresh", "fresh", "flag", "Replace what stands in the output folder."),
     Option("offline", "offline", "flag", "Use no network."),

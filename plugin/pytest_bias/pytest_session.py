@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, ParamSpec, TypeVar
 
 import pytest
 
+from pytest_bias.compare import Comparison, compare
 from pytest_bias.config import Settings, read_settings
 from pytest_bias.errors import BiasError, UnknownName
 from pytest_bias.limits import Decision, Limit, decide, read_limits
@@ -59,6 +60,7 @@ class BiasSession:
     order: list[str] = field(default_factory=list)
     report: Report | None = None
     decision: Decision | None = None
+    comparison: Comparison | None = None
     out: str | None = None
 
     @cached_property
@@ -84,6 +86,13 @@ class BiasSession:
         return _as_usage_error(read_limits)(self.settings.limits)
 
     @cached_property
+    def baseline(self) -> Report | None:
+        """Report to compare with."""
+        from pytest_bias.run import read_baseline
+
+        return _as_usage_error(read_baseline)(self.settings)
+
+    @cached_property
     def plan(self) -> "Plan":
         """What will run; known without weights."""
         return self._plan()
@@ -94,7 +103,8 @@ class BiasSession:
         from pytest_bias.run import claim_folder
 
         plan = engine.plan(engine.describe_for(self.settings, self.model or ""), self.settings)
-        self.limits  # noqa: B018 - a wrong limit is said before anything runs
+        # What is wrong with limits or baseline is said before anything runs.
+        _ = self.limits, self.baseline
         if not hasattr(self.config, "workerinput") and not self.config.option.collectonly:
             claim_folder(plan, self.settings)
         return plan
@@ -139,7 +149,10 @@ class BiasSession:
         self.report = self._gathered()
         if self.report is None:
             return
-        self.decision = decide(self.report, self.limits)
+        self.comparison = compare(self.report, self.baseline) if self.baseline else None
+        self.decision = decide(
+            self.report, self.limits, self.comparison, first_run=self.settings.first_run
+        )
         self._save(self.report, self.decision)
         if self.decision.exit_code and session.exitstatus == pytest.ExitCode.OK:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
@@ -185,7 +198,7 @@ class BiasSession:
             out, key = claim_folder(self.plan, replace(self.settings, fresh=True))
             self.report = report = replace(report, run={**report.run, "key": key})
             self.out = str(out)
-        save(report, decision, Path(self.out))
+        save(report, decision, Path(self.out), self.comparison)
 
     def print_summary(self, terminal: pytest.TerminalReporter) -> None:
         """Print the report as a section of pytest's own."""
@@ -202,7 +215,7 @@ class BiasSession:
         console = Console(
             file=io.StringIO(), width=width, force_terminal=terminal.hasmarkup, no_color=None
         )
-        emit.show(self.report, self.decision, console)
+        emit.show(self.report, self.decision, console, self.comparison)
         console.print()
         say_where(Path(self.out), self.decision, console)
         terminal.section("bias")
@@ -234,7 +247,9 @@ def merged(reports: Sequence[Report], order: Sequence[str]) -> Report:
         else sum(r.run["cost"][key] or 0 for r in reports)
         for key in ("wall_s", "model_s", "tokens", "forwards")
     }
-    return replace(first, suites=suites, run={**first.run, "cost": {**first.run["cost"], **cost}})
+    return replace(
+        first, suites=suites, sealed=None, run={**first.run, "cost": {**first.run["cost"], **cost}}
+    )
 
 
 @dataclass(frozen=True)
@@ -274,10 +289,11 @@ class BiasRun:
         if result.status != "scored":
             pytest.fail(f"{result.entry} could not be measured: {result.reason}", pytrace=False)
         report = replace(self.owner.session.report(only_measured=True), suites=(result,))
-        limits = [x for x in self.owner.limits if x.suite == result.name]
-        limits = [x for x in limits if x.config in (None, result.config)]
-        failed = [o for o in decide(report, limits).outcomes if o.fails]
-        failed += [o for o in decide(report, limits).outcomes if o.verdict == "not_measured"]
+        limits = [x for x in self.owner.limits if x.is_about(result)]
+        comparison = compare(report, self.owner.baseline) if self.owner.baseline else None
+        first_run = self.owner.settings.first_run
+        outcomes = decide(report, limits, comparison, first_run=first_run).outcomes
+        failed = [o for o in outcomes if o.fails or o.verdict in ("not_measured", "no_baseline")]
         if failed:
             from pytest_bias.emit.terminal import VERDICTS, because
 

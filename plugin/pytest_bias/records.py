@@ -7,9 +7,21 @@ they are. A number that could not be had is null and has a reason; NaN never sta
 import hashlib
 import json
 import math
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
-from typing import Any, Final, Literal, TypeAlias
+from types import UnionType
+from typing import (
+    Any,
+    Final,
+    Literal,
+    TypeAlias,
+    TypeVar,
+    Union,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 from pytest_bias.errors import ReportError
 
@@ -21,6 +33,9 @@ SuiteStatus: TypeAlias = Literal[
 ]
 Value: TypeAlias = float | int | str | bool | None
 Json: TypeAlias = Any
+
+
+_NAME = re.compile(r"\w(?:[\w.+-]*\w)?")
 
 
 def canonical_json(value: Json) -> str:
@@ -191,6 +206,12 @@ class SuiteResult:
     records_sha256: str | None = None
     records: tuple[Record, ...] = field(default=(), repr=False, compare=False)
 
+    def __post_init__(self) -> None:
+        for part in (self.name, self.config):
+            # They become parts of file names.
+            if not (isinstance(part, str) and _NAME.fullmatch(part)):
+                raise ValueError(f"{part!r:.80} cannot be the name of a suite or configuration")
+
     @property
     def entry(self) -> str:
         """Name with configuration, such as ``crows_pairs[en]``."""
@@ -234,18 +255,17 @@ class SuiteResult:
     @classmethod
     def from_json(cls, plain: Json, records: Sequence[Record] = ()) -> "SuiteResult":
         """Read what `to_json` wrote."""
-        known = {f.name for f in fields(cls)}
-        values = {k: v for k, v in plain.items() if k in known}
         data = plain.get("data")
-        return cls(
-            **values
+        result = cls(
+            **_known(cls, plain)
             | {
-                "data": DataInfo(**_known(DataInfo, data)) if data else None,
+                "data": _checked(DataInfo(**_known(DataInfo, data))) if data else None,
                 "scores": tuple(_score(s) for s in plain.get("scores", ())),
                 "records_sha256": (plain.get("records") or {}).get("sha256"),
                 "records": tuple(records),
             }
         )
+        return _checked(result)
 
 
 @dataclass(frozen=True, slots=True)
@@ -283,6 +303,8 @@ class Report:
     coverage: Mapping[str, Json] = field(default_factory=dict)
     run: Mapping[str, Json] = field(default_factory=dict)
     schema: str = SCHEMA
+    sealed: str | None = field(default=None, repr=False, compare=False)
+    """Digest of a report that was read: it covers keys of other versions too."""
 
     def digested(self) -> Json:
         """Return the part of report.json that the digest covers."""
@@ -298,7 +320,7 @@ class Report:
     @property
     def digest(self) -> str:
         """Return ``sha256:`` and the digest of what was measured."""
-        return f"sha256:{sha256(canonical_json(self.digested()))}"
+        return self.sealed or seal(self.digested())
 
     def suite(self, name: str, config: str | None = None) -> SuiteResult:
         """Return one suite's result by name, and by configuration where there are several."""
@@ -327,30 +349,38 @@ class Report:
         """
         try:
             plain = json.loads(text, parse_constant=_no_constant)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise ReportError(f"not a report: {error}") from None
         schema = plain.get("schema") if isinstance(plain, dict) else None
         if schema != SCHEMA:
             raise ReportError(f"schema {schema!r}: this version of pytest-bias reads {SCHEMA!r}.")
-        try:
-            report = cls(
-                tool=plain["tool"],
-                model=ModelIdentity(**_known(ModelIdentity, plain["model"])),
-                settings=plain["settings"],
-                suites=tuple(SuiteResult.from_json(s) for s in plain["suites"]),
-                coverage=plain.get("coverage", {}),
-                run=plain.get("run", {}),
-            )
-        except (KeyError, TypeError, AttributeError) as error:
-            raise ReportError(f"not a whole report: {error!r}") from None
-        claimed = plain.get("digest")
         covered = {k: v for k, v in plain.items() if k not in ("digest", "run")}
-        if check and claimed != f"sha256:{sha256(canonical_json(covered))}":
+        try:
+            report = _checked(
+                cls(
+                    tool=plain["tool"],
+                    model=_checked(ModelIdentity(**_known(ModelIdentity, plain["model"]))),
+                    settings=plain["settings"],
+                    suites=tuple(SuiteResult.from_json(s) for s in plain["suites"]),
+                    coverage=plain.get("coverage", {}),
+                    run=plain.get("run", {}),
+                    sealed=plain.get("digest"),
+                )
+            )
+            found = seal(covered)
+        except (KeyError, TypeError, AttributeError, ValueError) as error:
+            raise ReportError(f"not a whole report: {error!r}") from None
+        if check and report.sealed != found:
             raise ReportError(
                 "the report was changed after it was written: its digest does not match.",
                 "pytest-bias verify shows which parts still hold.",
             )
         return report
+
+
+def seal(covered: Json) -> str:
+    """Return the digest of the part of a report that it covers."""
+    return f"sha256:{sha256(canonical_json(covered))}"
 
 
 def _plain(value: Json) -> Json:
@@ -367,7 +397,46 @@ def _score(plain: Json) -> Score:
     for name in ("bounds", "interval"):
         if values.get(name) is not None:
             values[name] = tuple(values[name])
-    return Score(**values)
+    return _checked(Score(**values))
+
+
+Checked = TypeVar("Checked")
+
+
+def _checked(value: Checked) -> Checked:
+    """Return a value whose fields all have the types that its class states, or raise TypeError."""
+    hints = get_type_hints(type(value))
+    for about in fields(value):  # type: ignore[arg-type]
+        found = getattr(value, about.name)
+        if not _fits(found, hints[about.name]):
+            raise TypeError(f"{about.name} is {found!r:.80}")
+    return value
+
+
+def _fits(value: Json, hint: Any) -> bool:
+    origin, arguments = get_origin(hint), get_args(hint)
+    if hint is Any:
+        return True
+    if origin in (Union, UnionType):
+        return any(_fits(value, a) for a in arguments)
+    if origin is Literal:
+        return value in arguments
+    if origin is tuple:
+        if not isinstance(value, tuple):
+            return False
+        if arguments[-1] is Ellipsis:
+            return all(_fits(v, arguments[0]) for v in value)
+        return len(value) == len(arguments) and all(map(_fits, value, arguments))
+    if origin is not None and issubclass(origin, Mapping):
+        return isinstance(value, Mapping) and all(
+            _fits(k, arguments[0]) and _fits(v, arguments[1]) for k, v in value.items()
+        )
+    if hint is float:
+        number = isinstance(value, int | float) and not isinstance(value, bool)
+        return number and math.isfinite(value)
+    if hint is int:
+        return isinstance(value, int) and not isinstance(value, bool)
+    return isinstance(value, hint)
 
 
 def _no_constant(name: str) -> None:

@@ -10,12 +10,21 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from pytest_bias.compare import Comparison, compare
 from pytest_bias.config import Settings, require_model
 from pytest_bias.datasources import DataFolder
 from pytest_bias.emit import badges, summary, terminal
 from pytest_bias.emit.progress import ProgressPrinter
 from pytest_bias.errors import DataError, DataMissing, OutputError
-from pytest_bias.folder import DECISION, SUMMARY, claim, default_folder, run_key, write_report
+from pytest_bias.folder import (
+    DECISION,
+    SUMMARY,
+    claim,
+    default_folder,
+    read_report,
+    run_key,
+    write_report,
+)
 from pytest_bias.limits import Decision, decide, read_limits
 from pytest_bias.records import Item, Report
 from pytest_bias.suites import find, installed
@@ -31,6 +40,7 @@ RENDERERS: Final[Mapping[str, Callable[[Report], dict[str, str]]]] = {
 def run_command(settings: Settings, console: Console) -> int:
     """Measure a model, write and print what came of it; returns the exit code."""
     limits = read_limits(settings.limits)
+    baseline = read_baseline(settings)
     printer = ProgressPrinter(console)
     with printer.status("Importing torch and transformers …"):
         from pytest_bias import engine
@@ -39,15 +49,21 @@ def run_command(settings: Settings, console: Console) -> int:
     with printer:
         report = engine.run(plan, printer)
     report = replace(report, run={**report.run, "key": key})
-    decision = decide(report, limits)
+    comparison = compare(report, baseline) if baseline else None
+    decision = decide(report, limits, comparison, first_run=settings.first_run)
     items = engine.items_of(plan) if settings.with_texts or settings.show_items else {}
-    save(report, decision, out, items if settings.with_texts else {})
-    terminal.show(report, decision, console)
+    save(report, decision, out, comparison, items if settings.with_texts else {})
+    terminal.show(report, decision, console, comparison)
     if settings.show_items:
         terminal.show_items(report, items, console)
     console.print()
     say_where(out, decision, console)
     return EXIT_INTERRUPTED if report.run.get("interrupted") else decision.exit_code
+
+
+def read_baseline(settings: Settings) -> Report | None:
+    """Read the report to compare with, before anything is measured."""
+    return read_report(settings.baseline) if settings.baseline else None
 
 
 def claim_folder(plan: Any, settings: Settings) -> tuple[Path, str]:
@@ -73,12 +89,13 @@ def save(
     report: Report,
     decision: Decision,
     out: Path,
+    comparison: Comparison | None = None,
     texts: Mapping[str, Mapping[str, Item]] | None = None,
 ) -> None:
     """Write everything that a run leaves."""
     files = {
         **badges.render(report),
-        SUMMARY: summary.render(report, decision),
+        SUMMARY: summary.render(report, decision, comparison),
         DECISION: decision.to_json() + "\n",
     }
     for old in (out / "badges").glob("*"):

@@ -42,10 +42,32 @@ def _contributions(records: Sequence[Record], of: Contribution) -> tuple[list[Re
 
 
 @dataclass(frozen=True)
-class Mean:
-    """Mean contribution of the records, resampled over clusters."""
+class Paired:
+    """An estimator that averages one number a record, so that two reports can be paired.
+
+    `of` is a record's contribution, null where the record is not part of the metric.
+    """
 
     of: Contribution
+
+    def pairs(self, records: Sequence[tuple[Record, Record]]) -> tuple[np.ndarray, np.ndarray]:
+        """Return the contributions of records of two reports, where both have one.
+
+        Where one has none (a tie that a rule leaves out) the pair's numbers are equal, so that it
+        adds no change.
+        """
+        values = [(self.of(a), self.of(b)) for a, b in records]
+        filled = [
+            (b if a is None else a, a if b is None else b) if (a is None or b is None) else (a, b)
+            for a, b in values
+        ]
+        whole = np.array([(a or 0.0, b or 0.0) for a, b in filled], dtype=np.float64)
+        first, second = whole.reshape(-1, 2).T
+        return first, second
+
+
+class Mean(Paired):
+    """Mean contribution of the records, resampled over clusters."""
 
     def __call__(self, records: Sequence[Record], sampling: Sampling) -> Estimate:
         """Estimate from scored records."""
@@ -53,11 +75,8 @@ class Mean:
         return statistics.mean(values, [r.cluster for r in kept], sampling)
 
 
-@dataclass(frozen=True)
-class Share:
+class Share(Paired):
     """Percentage of independent records; `of` gives 0, 100, or 50 for a tie."""
-
-    of: Contribution
 
     def __call__(self, records: Sequence[Record], sampling: Sampling) -> Estimate:
         """Estimate from scored records."""

@@ -22,7 +22,8 @@ STATUSES: Final = ("draft", "reviewed")
 
 _FIELD = re.compile(r"\{(a )?(\w+)\}")
 _VOWEL = re.compile(
-    r"(?!(?:use|uni(?:[cfqtv]|on)|one|eu))(?:[aeiou]|hour|honest|heir)", re.IGNORECASE
+    r"(?!(?:us[eu]|uni(?:[cfqtv]|on)|ukr|ur[aeo]|one|eu))(?:[aeiou]|hour|hono|hones|heir)",
+    re.IGNORECASE,
 )
 
 

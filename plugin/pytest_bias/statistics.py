@@ -17,6 +17,8 @@ from numpy.typing import NDArray
 N_RESAMPLES: Final = 9_999
 EXACT_PARTITIONS: Final = 100_000
 N_PERMUTATIONS: Final = 100_000
+DIGITS: Final = 12
+"""Digits to which resampled statistics are rounded."""
 
 Floats = NDArray[np.float64]
 
@@ -73,7 +75,9 @@ def wilson(successes: float, n: int, level: float = 0.95) -> tuple[float, float]
     p = successes / n
     centre = (p + z * z / (2 * n)) / (1 + z * z / n)
     half = z / (1 + z * z / n) * math.sqrt(p * (1 - p) / n + z * z / (4 * n * n))
-    return max(0.0, centre - half), min(1.0, centre + half)
+    low = 0.0 if successes <= 0 else max(0.0, centre - half)
+    high = 1.0 if successes >= n else min(1.0, centre + half)
+    return low, high
 
 
 def share(values: Floats, clusters: Sequence[Hashable], sampling: Sampling) -> Estimate:
@@ -114,7 +118,7 @@ def mean(values: Floats, clusters: Sequence[Hashable], sampling: Sampling) -> Es
         quotient: Floats = sums.sum(axis) / counts.sum(axis)
         return quotient
 
-    return _bca(found, (sums, counts), ratio, sampling)
+    return _bca(found, (sums, counts), ratio, sampling, float(np.abs(values).max()))
 
 
 def difference_of_means(first: Floats, second: Floats, sampling: Sampling) -> Estimate:
@@ -133,7 +137,45 @@ def difference_of_means(first: Floats, second: Floats, sampling: Sampling) -> Es
         result: Floats = x.mean(axis) - y.mean(axis)
         return result
 
-    return _bca(found, (first, second), gap, sampling, paired=False)
+    # Sorted, so that the order in which the values came does not matter.
+    samples = (np.sort(first), np.sort(second))
+    scale = float(np.abs(np.concatenate(samples)).max())
+    return _bca(found, samples, gap, sampling, scale, paired=False)
+
+
+def worsening(
+    current: Floats,
+    baseline: Floats,
+    clusters: Sequence[Hashable],
+    ideal: float,
+    sampling: Sampling,
+) -> Estimate:
+    """How much further from the ideal the current mean is, with its paired BCa interval.
+
+    Parameters
+    ----------
+    current, baseline : array of shape (n,)
+        Values of the same items in the same order; clusters are resampled in both together.
+    ideal : float
+        Value from which distances are taken.
+    """
+    if len(current) == 0:
+        return Estimate(None, interval_reason="nothing was scored in both")
+    now, counts = _by_cluster(current - ideal, clusters)
+    then, _ = _by_cluster(baseline - ideal, clusters)
+
+    def further(now: Floats, then: Floats, counts: Floats, axis: int = -1) -> Floats:
+        n = counts.sum(axis)
+        result: Floats = np.abs(now.sum(axis) / n) - np.abs(then.sum(axis) / n)
+        return result
+
+    found = Estimate(float(further(now, then, counts)), method="bca", n_clusters=len(now))
+    if len(now) < 2:
+        return replace(found, method=None, interval_reason=_too_few(len(current), len(now)))
+    if np.ptp(current - baseline) == 0:
+        return replace(found, method=None, interval_reason="all items changed by the same")
+    scale = float(np.abs(np.concatenate([now, then])).max())
+    return _bca(found, (now, then, counts), further, sampling, scale)
 
 
 def macro_mean(
@@ -168,14 +210,15 @@ def macro_mean(
         result: Floats = np.nanmean(ratios, axis=-1)
         return result
 
-    return _bca(found, (np.arange(len(cluster_names)),), macro, sampling)
+    scale = float(np.abs(values).max())
+    return _bca(found, (np.arange(len(cluster_names)),), macro, sampling, scale)
 
 
 def effect_size(first: Floats, second: Floats) -> float | None:
     """Effect size d of WEAT (Caliskan et al. 2017; May et al. 2019).
 
     Difference of the means over the standard deviation of both samples together (ddof = 1).
-    Ideal 0, within [-2, 2]; null when nothing varies.
+    Ideal 0, within [-2, 2] for samples of one size; null when nothing varies.
     """
     both = np.concatenate([first, second])
     if len(first) == 0 or len(second) == 0 or np.ptp(both) == 0:
@@ -230,7 +273,7 @@ def association_test(
         return result
 
     data = (np.arange(len(first.sums)), np.arange(len(second.sums)))
-    return _bca(replace(found, method="bca"), data, d, sampling, paired=False)
+    return _bca(replace(found, method="bca"), data, d, sampling, 1.0, paired=False)
 
 
 def chance_effect(
@@ -277,7 +320,6 @@ class _Partitions:
     total: float
     count: float
     observed: float
-    scale: float
     exact: bool
 
     @classmethod
@@ -302,21 +344,27 @@ class _Partitions:
             first_counts=np.concatenate([k for _, k in found]),
             total=float(sums.sum()),
             count=float(counts.sum()),
-            observed=float(first.sums.sum()),
-            scale=float(np.abs(sums).sum()),
+            observed=float(first.sums.sum() / first.counts.sum())
+            - float(second.sums.sum() / second.counts.sum()),
             exact=exact,
         )
 
+    @property
+    def differences(self) -> Floats:
+        """Mean of the first set minus that of the second, in every partition."""
+        first = self.first_sums / self.first_counts
+        second = (self.total - self.first_sums) / (self.count - self.first_counts)
+        return first - second
+
     def p_value(self) -> float:
         # The observed partition summed in another order must still count as a tie.
-        at_least = int((self.first_sums >= self.observed - 1e-12 * max(1.0, self.scale)).sum())
+        slack = 1e-12 * max(1.0, float(np.abs(self.differences).max()))
+        at_least = int((self.differences >= self.observed - slack).sum())
         n = len(self.first_sums)
         return at_least / n if self.exact else (at_least + 1) / (n + 1)
 
     def floor(self, values: Floats) -> float:
-        first = self.first_sums / self.first_counts
-        second = (self.total - self.first_sums) / (self.count - self.first_counts)
-        return float(np.abs(first - second).mean() / values.std(ddof=1))
+        return float(np.abs(self.differences).mean() / values.std(ddof=1))
 
 
 def _parts(total: int, size: int) -> Iterator[int]:
@@ -340,16 +388,25 @@ def _bca(
     data: tuple[NDArray[Any], ...],
     statistic: Callable[..., Floats],
     sampling: Sampling,
+    scale: float,
     *,
     paired: bool = True,
 ) -> Estimate:
+    """Add the BCa interval; `scale` is the size of the numbers that the statistic is made of."""
     from scipy import stats
+
+    # BCa counts the resamples below the estimate, so those that equal it must do so exactly, in
+    # whatever order they were summed.
+    decimals = DIGITS - math.floor(math.log10(scale)) if scale > 0 else DIGITS
+
+    def rounded(*samples: NDArray[Any], axis: int = -1) -> Floats:
+        return np.round(statistic(*samples, axis=axis), decimals)
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         result = stats.bootstrap(
             data,
-            statistic,
+            rounded,
             n_resamples=sampling.n_resamples,
             batch=500,
             vectorized=True,

@@ -229,7 +229,9 @@ def installed() -> tuple[Suite, ...]:
     points = entry_points(group=ENTRY_POINTS)
     for point in sorted(points, key=lambda p: (not p.value.startswith("bias_suites"), p.name)):
         try:
-            suites: tuple[Suite, ...] = point.load()
+            suites: tuple[Suite, ...] = tuple(point.load())
+            if not all(isinstance(s, Suite) for s in suites):
+                raise TypeError("it must be a tuple of Suite")
         except Exception as error:
             raise UsageError(
                 f"the suites of {point.value!r} cannot be loaded: {error!r}.",

@@ -125,6 +125,8 @@ def _csv_rows(found: FoundFile, decode: Callable[[bytes], str]) -> list[dict[str
         rows = list(csv.DictReader(io.StringIO(decode(found.content), newline="")))
     except UnicodeDecodeError as error:
         raise DataError(f"{found.path} is not UTF-8: {error}") from None
+    except csv.Error as error:
+        raise DataError(f"{found.path} is not well-formed CSV: {error}") from None
     if not rows:
         return []
     _require_columns(found.path, rows[0])

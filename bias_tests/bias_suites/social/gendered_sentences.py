@@ -108,7 +108,7 @@ def gendered_words() -> frozenset[str]:
     return frozenset(measured()) | frozenset(extra)
 
 
-_WORD = re.compile(r"[A-Za-z]+")
+_WORD = re.compile(r"[^\W\d_]+(?:'am\b)?")
 _SENTENCE_END = re.compile(r"(?<= [.!?]) ")
 _UNKNOWN: Final = "<unk>"
 _SPACES: Final = (
@@ -116,7 +116,6 @@ _SPACES: Final = (
     (re.compile(r" ([.,;:!?%)\]])"), r"\1"),
     (re.compile(r"([(\[$]) "), r"\1"),
     (re.compile(r" ('(?:s|re|ve|ll|d|m|t)\b|n't\b)"), r"\1"),
-    (re.compile(r'" ([^"]*?) ?"'), r'"\1"'),
 )
 
 
@@ -133,7 +132,25 @@ def sentences_of(text: str) -> Iterator[tuple[int, str]]:
         for sentence in _SENTENCE_END.split(line):
             for pattern, replacement in _SPACES:
                 sentence = pattern.sub(replacement, sentence)
-            yield number, sentence.strip()
+            yield number, _quotes_closed_up(sentence.strip())
+
+
+def _quotes_closed_up(sentence: str) -> str:
+    """Join quotation marks with what they enclose; a lone one at the end closes."""
+    words = sentence.split(" ")
+    is_open = words.count('"') == 1 and words[-1] == '"'
+    joined: list[str] = []
+    before = ""
+    for word in words:
+        if word == '"' and not is_open:
+            before, is_open = word, True
+        elif word == '"' and joined:
+            joined[-1] += word
+            is_open = False
+        else:
+            joined.append(before + word)
+            before = ""
+    return " ".join([*joined, before] if before else joined)
 
 
 def load_wikitext(data: DataFolder) -> LoadedData:

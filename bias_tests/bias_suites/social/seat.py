@@ -106,7 +106,8 @@ def take(model: Model, items: Sequence[Item]) -> list[Record]:
             if texts_of_side not in attribute_means:
                 attribute_means[texts_of_side] = unit[[row[t] for t in texts_of_side]].mean(axis=0)
             means.append(attribute_means[texts_of_side])
-        association = float(unit[row[item.texts["target"]]] @ (means[0] - means[1]))
+        with np.errstate(invalid="ignore"):
+            association = float(unit[row[item.texts["target"]]] @ (means[0] - means[1]))
         detail = {"side": item.meta["side"], "word": item.meta["word"]}
         records.append(item.scored(association, detail))
     return records
@@ -115,7 +116,9 @@ def take(model: Model, items: Sequence[Item]) -> list[Record]:
 def _normalised(vectors: NDArray[np.float32]) -> NDArray[np.float64]:
     wide = vectors.astype(np.float64)
     norms = np.linalg.norm(wide, axis=1, keepdims=True)
-    unit: NDArray[np.float64] = np.divide(wide, norms, out=np.zeros_like(wide), where=norms > 0)
+    with np.errstate(invalid="ignore"):
+        # A vector without direction becomes NaN, and what needs it is unscored.
+        unit: NDArray[np.float64] = wide / norms
     return unit
 
 
@@ -157,7 +160,7 @@ def mean_absolute_effect(records: Sequence[Record], sampling: Sampling) -> Estim
         interval_reason="an unsigned mean over a fixed set of tests: compare it with chance",
         n_clusters=len(known),
         floor=float(np.mean(floors)),
-        note=f"mean over {len(known)} of {len(values)} tests",
+        note=f"mean over {len(known)} tests",
     )
 
 

@@ -40,7 +40,8 @@ def take(model: Model, items: Sequence[Item]) -> list[Record]:
     records = []
     for item in items:
         check, essential = CHECKS[item.id]
-        problem = check(model, item)
+        with np.errstate(invalid="ignore", over="ignore"):
+            problem = check(model, item)
         if problem is NOT_APPLICABLE:
             records.append(item.record("excluded", reason=problem))
             continue

@@ -211,4 +211,4 @@ def _about(report: Report) -> str:
 
 def _plain(text: str) -> str:
     # anybadge substitutes one placeholder after another, so a text must not hold any.
-    return clean(text, 400).replace("{{", "{ {").replace("}}", "} }")
+    return clean(text, 2000).replace("{{", "{ {").replace("}}", "} }")

@@ -6,6 +6,8 @@ from importlib.resources import files
 
 import jinja2
 
+from pytest_bias.compare import Change, Comparison, SuiteComparison
+from pytest_bias.emit.change import main_sentence, shown, signed
 from pytest_bias.emit.terminal import KINDS, VERDICTS, because
 from pytest_bias.emit.wording import (
     furthest_group,
@@ -28,11 +30,14 @@ STATUS_SENTENCES = {
     "held": "Every limit of this project is held.",
     "undecided": "No limit is exceeded, but not all are decided.",
     "exceeded": "A limit of this project is exceeded.",
+    "no-baseline": "There is no baseline to hold the limits on regression against.",
     "could-not-measure": "Not everything could be measured.",
 }
 
 
-def render(report: Report, decision: Decision | None = None) -> str:
+def render(
+    report: Report, decision: Decision | None = None, comparison: Comparison | None = None
+) -> str:
     """Return summary.md."""
     model = report.model
     tables = []
@@ -44,9 +49,15 @@ def render(report: Report, decision: Decision | None = None) -> str:
         name=markdown(model_name(report)),
         about=markdown(f"{model.kind} model, {parameters(model.parameters)}, {model.dtype}"),
         sentence=STATUS_SENTENCES[decision.status] if decision else "",
+        change=markdown(main_sentence(comparison) or "") if comparison else "",
+        changes=[_change(s, c) for s in comparison.suites for c in shown(s)] if comparison else [],
+        refused=[(markdown(s.entry), markdown(s.reason)) for s in comparison.suites if s.reason]
+        if comparison
+        else [],
+        since=markdown(model_name(comparison.baseline)) if comparison else "",
         tables=tables,
         others=[
-            (f"`{s.entry}`", s.status.replace("_", " "), markdown(s.reason or ""))
+            (markdown(s.entry), s.status.replace("_", " "), markdown(s.reason or ""))
             for s in report.suites
             if s.status != "scored"
         ],
@@ -68,7 +79,9 @@ def _rows(suite: SuiteResult) -> Sequence[Sequence[str]]:
     headline = suite.headline
     if headline is None:
         return []
-    rows = [_row(markdown(suite_label(suite)), metric_words(headline.metric), suite, headline)]
+    rows = [
+        _row(markdown(suite_label(suite)), markdown(metric_words(headline.metric)), suite, headline)
+    ]
     if far := furthest_group(suite):
         rows.append(_row("", f"furthest group: {markdown(group(far))}", suite, far))
     return rows
@@ -81,12 +94,26 @@ def _row(label: str, words: str, suite: SuiteResult, score: Score) -> list[str]:
     return [
         label,
         words,
-        value(score),
+        markdown(value(score)),
         interval(score),
         ideal(score),
         str(score.n),
         str(score.n_unscored),
-        ", ".join(remarks) if label else "",
+        markdown(", ".join(remarks)) if label else "",
+    ]
+
+
+def _change(suite: SuiteComparison, change: Change) -> list[str]:
+    score, moved = change.current, change.change
+    interval = " to ".join(signed(end, score) for end in moved.interval) if moved.interval else "–"
+    return [
+        markdown(group(score) or suite.title),
+        value(change.baseline),
+        value(score),
+        signed(moved.value or 0.0, score),
+        interval,
+        change.direction,
+        f"{change.n_changed} of {change.n}" if change.n else "–",
     ]
 
 

@@ -7,6 +7,8 @@ from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from pytest_bias.compare import Comparison
+from pytest_bias.emit import change
 from pytest_bias.emit.wording import (
     clean,
     furthest_group,
@@ -39,12 +41,18 @@ VERDICTS: Final = {
     "exceeded": "EXCEEDED",
     "undecided": "undecided",
     "not_measured": "not measured",
+    "no_baseline": "no baseline",
 }
 
 
-def show(report: Report, decision: Decision | None, console: Console) -> None:
-    """Print a report and the decision on it."""
-    console.print(render(report, decision), soft_wrap=False)
+def show(
+    report: Report,
+    decision: Decision | None,
+    console: Console,
+    comparison: Comparison | None = None,
+) -> None:
+    """Print a report, what changed since the baseline, and the decision on it."""
+    console.print(render(report, decision, comparison), soft_wrap=False)
 
 
 def show_items(report: Report, items: Mapping[str, Mapping[str, Item]], console: Console) -> None:
@@ -63,7 +71,9 @@ def show_items(report: Report, items: Mapping[str, Mapping[str, Item]], console:
                 console.print(Text(f"    {role}: {clean(text, 500)}"))
 
 
-def render(report: Report, decision: Decision | None = None) -> RenderableType:
+def render(
+    report: Report, decision: Decision | None = None, comparison: Comparison | None = None
+) -> RenderableType:
     """Return a report as something that rich can print."""
     parts: list[RenderableType] = [_head(report), ""]
     scored = [s for s in report.suites if s.scores]
@@ -75,6 +85,8 @@ def render(report: Report, decision: Decision | None = None) -> RenderableType:
         parts += [_structure(structure[0]), ""]
     if others := [s for s in report.suites if s.status != "scored"]:
         parts += [_others(others), ""]
+    if comparison:
+        parts += [change.render(comparison), ""]
     parts += [Text(line, style="dim") for line in scope_limits(report)]
     if decision and decision.outcomes:
         parts += ["", _limits(decision)]
@@ -102,7 +114,7 @@ def _table(title: str, suites: Iterable[SuiteResult]) -> Table:
         if headline is None:
             continue
         name = Text(suite_label(suite), style="bold")
-        name.append(f" · {suite.validity}", style="not bold")
+        name.append(f" · {clean(suite.validity)}", style="not bold")
         table.add_row(name, *_numbers(headline))
         table.add_row(Text(f"  {_about(suite, headline)}", style="dim"))
         if far := furthest_group(suite):
@@ -122,7 +134,7 @@ def _about(suite: SuiteResult, score: Score) -> str:
     if score.n_excluded:
         parts.append(f"{score.n_excluded} excluded")
     if suite.adapted:
-        parts.append("adapted to this kind of model")
+        parts.append("adapted")
     if suite.draft:
         parts.append("draft")
     if suite.sampled:
@@ -158,7 +170,7 @@ def _others(suites: Iterable[SuiteResult]) -> Table:
     table.add_column("Reason")
     for suite in suites:
         reason = "\n".join(clean(line, 400) for line in (suite.reason or "").splitlines())
-        table.add_row(Text(suite.entry), suite.status.replace("_", " "), Text(reason))
+        table.add_row(Text(clean(suite.entry)), suite.status.replace("_", " "), Text(reason))
     return table
 
 
@@ -175,12 +187,16 @@ def because(outcome: Outcome) -> str:
     """Return what a limit's verdict rests on, in one line."""
     parts = []
     if outcome.value is not None:
-        measured = f"measured {outcome.value:.2f}"
+        what = "further from the ideal by" if outcome.rule == "max_regression" else "measured"
+        measured = f"{what} {outcome.value:.2f}"
         if outcome.interval:
             measured += f" ({outcome.interval[0]:.2f} to {outcome.interval[1]:.2f})"
         parts.append(measured)
     if outcome.allowed:
-        parts.append(f"allowed {outcome.allowed[0]:g} to {outcome.allowed[1]:g}")
+        low, high = outcome.allowed
+        ends = [*([f"from {low:g}"] if low is not None else [])]
+        ends += [*([f"up to {high:g}"] if high is not None else [])]
+        parts.append(f"allowed {' '.join(ends)}")
     if outcome.reason:
         parts.append(clean(outcome.reason))
     if outcome.n_to_decide:

@@ -22,7 +22,7 @@ _UNITS: Final[Mapping[str, str]] = {"%": " %", "nats": " nats", "bits": " bits",
 def clean(text: str, limit: int = 200) -> str:
     """Return untrusted text on one line, without control or direction characters."""
     kept = "".join(" " if c in "\r\n\t" else c for c in text)
-    kept = "".join(c for c in kept if unicodedata.category(c) not in ("Cc", "Cf", "Cs", "Co"))
+    kept = "".join(c for c in kept if unicodedata.category(c) not in ("Cc", "Cf", "Cs", "Co", "Cn"))
     kept = " ".join(kept.split())
     return kept if len(kept) <= limit else f"{kept[: limit - 1]}…"
 
@@ -31,20 +31,25 @@ def markdown(text: str) -> str:
     """Return untrusted text as plain words in Markdown, also inside a table."""
     text = clean(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     text = text.replace("://", ":\\/\\/")
-    return re.sub(r"([`*_{}\[\]()#!|~$@]|\\(?!/))", r"\\\1", text)
+    text = re.sub(r"(?i)\b(www)\.", r"\1\\.", text)
+    return re.sub(r"([`*_{}\[\]#!|~$@]|\\(?![/.]))", r"\\\1", text)
 
 
 def number(value: float, unit: str) -> str:
     """Return a value with the decimals of its unit, without the unit."""
-    text = f"{value:.{_DECIMALS.get(unit, 2)}f}"
-    return text.replace("-0.00", "0.00") if float(text) == 0 else text
+    return _rounded(value, _DECIMALS.get(unit, 2))
+
+
+def _rounded(value: float, decimals: int) -> str:
+    text = f"{value:.{decimals}f}"
+    return text.lstrip("-") if float(text) == 0 else text
 
 
 def value(score: Score) -> str:
     """Return a score's value with its unit, or a dash."""
     if score.value is None:
         return "–"
-    return f"{number(score.value, score.unit)}{_UNITS.get(score.unit, ' ' + score.unit)}"
+    return f"{number(score.value, score.unit)}{_UNITS.get(score.unit, f' {clean(score.unit, 20)}')}"
 
 
 def interval(score: Score) -> str:
@@ -60,7 +65,7 @@ def short_interval(score: Score) -> str:
     if score.interval is None:
         return ""
     decimals = 0 if score.unit == "%" else 2
-    low, high = (f"{end:.{decimals}f}" for end in score.interval)
+    low, high = (_rounded(end, decimals) for end in score.interval)
     ends = [re.sub(r"^(-?)0\.", r"\1.", end) for end in (low, high)]
     return f"({ends[0]}–{ends[1]})"
 
@@ -72,7 +77,7 @@ def ideal(score: Score) -> str:
 
 def metric_words(name: str) -> str:
     """Return a metric's name as words."""
-    return name.replace("_", " ")
+    return clean(name.replace("_", " "))
 
 
 def group(score: Score) -> str:

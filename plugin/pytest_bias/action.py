@@ -1,0 +1,136 @@
+"""The step of the GitHub Action: inputs from the environment, the command, outputs and summary.
+
+``python -m pytest_bias.action`` reads the variables that action.yml sets. Nothing of them passes
+through a shell, and what is written to GITHUB_OUTPUT cannot end its own value.
+"""
+
+import json
+import os
+import secrets
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+from pytest_bias.emit.wording import clean
+from pytest_bias.errors import BiasError, UsageError
+from pytest_bias.folder import DECISION, REPORT, SUMMARY, read_report
+from pytest_bias.records import Report
+
+SUMMARY_LIMIT: Final = 900_000
+"""Bytes; GitHub drops a step summary of more than 1 MiB."""
+
+INPUTS: Final = {
+    "INPUT_PROFILE": "--profile",
+    "INPUT_CONFIG": "--config",
+    "INPUT_BASELINE": "--baseline",
+    "INPUT_DEVICE": "--device",
+    "INPUT_DATA_DIR": "--data-dir",
+}
+DEFAULT_OUT: Final = "bias-report"
+
+
+def command(inputs: Mapping[str, str]) -> list[str]:
+    """Return the command that the inputs ask for, as a list of words.
+
+    Raises
+    ------
+    UsageError
+        If no model is named, or an input holds what no option can hold.
+    """
+    given = {name: value.strip() for name, value in inputs.items()}
+    model = given.get("INPUT_MODEL", "")
+    if not model:
+        raise UsageError("the input `model` is empty.", "model: org/name, a folder, or demo")
+    if revision := given.get("INPUT_REVISION", ""):
+        model = f"{model}@{revision}"
+    words = [f"{option}={given[name]}" for name, option in INPUTS.items() if given.get(name)]
+    words += [f"--suite={suite}" for suite in given.get("INPUT_SUITES", "").split()]
+    words += [f"--out={given.get('INPUT_OUT') or DEFAULT_OUT}", "--fresh"]
+    words += [x.strip() for x in given.get("INPUT_EXTRA_ARGS", "").splitlines() if x.strip()]
+    if any("\0" in word for word in [model, *words]):
+        raise UsageError("an input holds a null character.")
+    # The model comes behind `--`, so that a name that begins with a dash is no option.
+    return ["run", *words, "--", model]
+
+
+def outputs(report: Report, out: Path, status: str) -> dict[str, str]:
+    """Return what later steps can read."""
+    scores = {
+        suite.entry: {
+            "metric": score.metric,
+            "value": score.value,
+            "interval": score.interval,
+            "ideal": score.ideal,
+            "unit": score.unit,
+            "n": score.n,
+        }
+        for suite in report.suites
+        if (score := suite.headline)
+    }
+    return {
+        "report": str(out / REPORT),
+        "badges": str(out / "badges"),
+        "status": status,
+        "scores": json.dumps(scores, separators=(",", ":"), allow_nan=False),
+    }
+
+
+def write_outputs(values: Mapping[str, str], file: Path) -> None:
+    """Append values to GITHUB_OUTPUT, each between delimiters that nobody can guess."""
+    with file.open("a", encoding="utf-8") as stream:
+        for name, value in values.items():
+            end = f"end-{secrets.token_hex(16)}"
+            stream.write(f"{name}<<{end}\n{value}\n{end}\n")
+
+
+def write_summary(text: str, file: Path) -> None:
+    """Append Markdown to the step summary, cut at a line where it would be too long."""
+    if len(text.encode()) > SUMMARY_LIMIT:
+        kept = text.encode()[:SUMMARY_LIMIT].decode(errors="ignore").rpartition("\n")[0]
+        text = f"{kept}\n\nCut here; the whole summary is in summary.md.\n"
+    with file.open("a", encoding="utf-8") as stream:
+        stream.write(f"{text}\n")
+
+
+def annotation(level: str, title: str, text: str) -> str:
+    """Return a workflow command that shows a message at the run."""
+    message = clean(text, 1000).replace("%", "%25")
+    return f"::{level} title={title}::{message}"
+
+
+def main(environment: Mapping[str, str] | None = None) -> int:
+    """Run the step; returns the command's exit code."""
+    environment = os.environ if environment is None else environment
+    inputs = {k: v for k, v in environment.items() if k.startswith("INPUT_")}
+    say = sys.stdout.write
+    try:
+        words = command(inputs)
+    except BiasError as error:
+        say(annotation("error", "pytest-bias", str(error)) + "\n")
+        return error.exit_code
+    out = Path(inputs.get("INPUT_OUT", "").strip() or DEFAULT_OUT)
+    before = (out / REPORT).stat().st_mtime_ns if (out / REPORT).exists() else None
+    # Names that the model's author chose are printed: no line of them is a workflow command.
+    pause = secrets.token_hex(16)
+    say(f"::stop-commands::{pause}\n")
+    sys.stdout.flush()
+    code = subprocess.run([sys.executable, "-m", "pytest_bias", *words], check=False).returncode
+    say(f"::{pause}::\n")
+    after = (out / REPORT).stat().st_mtime_ns if (out / REPORT).exists() else None
+    values = {"report": "", "badges": "", "status": "could-not-measure", "scores": "{}"}
+    if after is not None and after != before:
+        status = json.loads((out / DECISION).read_text(encoding="utf-8"))["status"]
+        values = outputs(read_report(out), out, status)
+        if summary := environment.get("GITHUB_STEP_SUMMARY"):
+            write_summary((out / SUMMARY).read_text(encoding="utf-8"), Path(summary))
+    if file := environment.get("GITHUB_OUTPUT"):
+        write_outputs(values, Path(file))
+    if code:
+        say(annotation("error", "pytest-bias", f"{values['status']}, exit code {code}") + "\n")
+    return code
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,1 @@
+"""Tests of the suites, on stand-in models whose numbers are known."""

@@ -1,0 +1,148 @@
+"""Template association: the log-probability ratio by hand, for two and for more groups."""
+
+import math
+from collections.abc import Mapping
+
+import pytest
+
+from bias_suites.social.template_association import SUITE
+from pytest_bias.datasources import DataFolder
+from pytest_bias.interface import Cloze, ClozeScore
+from pytest_bias.records import Item
+from pytest_bias.sentences import text_file
+from suites.stand_ins import UNREADABLE, Slots, records_of, result_of, values
+
+TWO = ("male", "female")
+THREE = ("christian", "jewish", "muslim")
+
+
+def item(group: str, attribute: str, groups: tuple[str, ...] = TWO, axis: str = "gender") -> Item:
+    return Item(
+        f"association/{axis}/is/{group}/{attribute}",
+        f"{axis}/{attribute}",
+        {
+            "sentence": f"[MASK] is {attribute}.",
+            "attribute": attribute,
+            **{g: g.title() for g in groups},
+        },
+        {"axis": axis, "group": group, "attribute": attribute},
+        {"groups": groups},
+    )
+
+
+def model(shown: Mapping[str, float], hidden: Mapping[str, float]) -> Slots:
+    """Return a model with one distribution where the attribute is shown, another where hidden."""
+    return Slots(lambda cloze, choice: (hidden if cloze.hidden else shown)[choice])
+
+
+def test_two_groups_by_hand():
+    # log(.6/.3) for the male word, log(.1/.2) for the female one.
+    given = model({"Male": 0.6, "Female": 0.1}, {"Male": 0.3, "Female": 0.2})
+    found = records_of(SUITE, given, [item("male", "a"), item("female", "b")])
+    towards_male = math.log(0.6 / 0.3) - math.log(0.1 / 0.2)
+    assert towards_male == pytest.approx(math.log(4))
+    assert found["association/gender/is/male/a"].value == pytest.approx(towards_male)
+    assert found["association/gender/is/female/b"].value == pytest.approx(-towards_male)
+    detail = found["association/gender/is/male/a"].detail
+    assert detail["log_p_male"] == pytest.approx(math.log(0.6))
+    assert detail["log_prior_female"] == pytest.approx(math.log(0.2))
+    assert (detail["tokens_male"], detail["tokens_female"]) == (1, 1)
+
+
+def test_three_groups_by_hand():
+    shown = {"Christian": 0.1, "Jewish": 0.1, "Muslim": 0.4}
+    hidden = {"Christian": 0.2, "Jewish": 0.1, "Muslim": 0.1}
+    found = records_of(
+        SUITE,
+        model(shown, hidden),
+        [item(g, "x", THREE, "religion") for g in THREE],
+    )
+    association = {"muslim": math.log(4), "christian": math.log(1 / 2), "jewish": 0.0}
+    for group in THREE:
+        others = [v for g, v in association.items() if g != group]
+        expected = association[group] - sum(others) / 2
+        name = f"association/religion/is/{group}/x"
+        assert found[name].value == pytest.approx(expected)
+    assert sum(r.value for r in found.values()) == pytest.approx(0, abs=1e-12)
+
+
+def test_how_common_a_word_is_drops_out():
+    rare = model({"Male": 0.5, "Female": 0.001}, {"Male": 0.5, "Female": 0.001})
+    (made,) = records_of(SUITE, rare, [item("female", "a")]).values()
+    assert made.value == 0
+
+
+def test_the_attribute_is_hidden_in_the_same_sentence():
+    given = model({"Male": 0.5, "Female": 0.5}, {"Male": 0.5, "Female": 0.5})
+    records_of(SUITE, given, [item("male", "kind")])
+    assert given.asked == [
+        Cloze("[MASK] is kind.", ("Male", "Female")),
+        Cloze("[MASK] is kind.", ("Male", "Female"), hidden="kind"),
+    ]
+
+
+class Unreadable(Slots):
+    """A model that cannot read a sentence with its attribute hidden."""
+
+    def _one(self, cloze: Cloze) -> ClozeScore:
+        return ClozeScore((), (), UNREADABLE) if cloze.hidden == "b" else super()._one(cloze)
+
+
+def test_what_cannot_be_read_in_either_form_is_unscored():
+    given = Unreadable(lambda cloze, choice: 0.25)
+    found = records_of(SUITE, given, [item("male", "a"), item("male", "b")])
+    assert [r.status for r in found.values()] == ["scored", "unscored"]
+    assert found["association/gender/is/male/b"].reason == "empty text"
+
+
+def test_an_impossible_word_leaves_the_item_unscored():
+    given = model({"Male": 0.0, "Female": 0.5}, {"Male": 0.5, "Female": 0.5})
+    (made,) = records_of(SUITE, given, [item("male", "a")]).values()
+    assert (made.status, made.reason) == ("unscored", "non-finite")
+
+
+def test_scores_by_axis_group_and_attribute():
+    given = model({"Male": 0.6, "Female": 0.1}, {"Male": 0.3, "Female": 0.2})
+    found = result_of(SUITE, given, [item("male", "a"), item("male", "b"), item("female", "c")])
+    four = math.log(4)
+    assert values(found, "association") == {
+        (): pytest.approx(four / 3),
+        ("gender",): pytest.approx(four / 3),
+        ("gender", "male"): pytest.approx(four),
+        ("gender", "female"): pytest.approx(-four),
+        ("gender", "male", "a"): pytest.approx(four),
+        ("gender", "male", "b"): pytest.approx(four),
+        ("gender", "female", "c"): pytest.approx(-four),
+    }
+    assert found.headline.metric == "association"
+    assert found.headline.n_clusters == 3
+
+
+@pytest.mark.parametrize("name", [c.name for c in SUITE.configurations])
+def test_every_template_is_crossed_with_every_attribute(name):
+    configuration = SUITE.configuration(name)
+    items = configuration.load(DataFolder()).items
+    axes = text_file(f"sentences/{name}/template_association.yaml")["axes"]
+    expected = sum(
+        len(axis["templates"]) * sum(map(len, axis["attributes"].values()))
+        for axis in axes.values()
+    )
+    assert len(items) == expected
+    for made in items:
+        axis = axes[made.by["axis"]]
+        assert made.meta["groups"] == tuple(axis["groups"])
+        assert made.by["group"] in made.meta["groups"]
+        words = [made.texts[g] for g in made.meta["groups"]]
+        assert len(set(words)) == len(words) >= 2
+        assert made.by["attribute"] in axis["attributes"][made.by["group"]]
+        starts = made.texts["sentence"].startswith("[MASK]")
+        assert not starts or all(w[0].isupper() for w in words)
+    assert configuration.draft is (name != "en")
+
+
+def test_gender_attributes_follow_the_labour_statistics():
+    women = text_file("words/en/occupations.yaml")["women_percent"]
+    listed = text_file("sentences/en/template_association.yaml")["axes"]["gender"]["attributes"]
+    assert all(women[a] <= 25 for a in listed["male"])
+    assert all(women[a] >= 70 for a in listed["female"])
+    assert len(listed["male"]) == len(listed["female"])

@@ -1,0 +1,92 @@
+"""Hand-made scores, records, results and reports."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from pytest_bias.records import (
+    DataInfo,
+    ModelIdentity,
+    Record,
+    Report,
+    Score,
+    SuiteResult,
+    records_digest,
+)
+
+HOSTILE = {
+    "markup": 'a"><script>alert(1)</script>',
+    "cdata": "]]><!--",
+    "control": "a\x00b\x1b[31mc\x08\x7f\x9f",
+    "placeholder": "{{ value }} {{ title }} {{{ label }}}",
+    "direction": "abc\N{RIGHT-TO-LEFT OVERRIDE}fed\N{LEFT-TO-RIGHT ISOLATE}",
+    "emoji": "\N{GRINNING FACE}\N{ZERO WIDTH JOINER}\N{WAVING WHITE FLAG}",
+    "long": "x" * 300,
+    "newlines": "a\r\nb\nc\u2028d\te",
+    "entity": "&lt;b&gt; &amp; &#65; ' \"",
+    "template": "{% raw %}${{ secrets.X }} $(id) `id`",
+}
+"""Texts that a model's name, a suite's title or a label could hold."""
+
+
+def score(metric: str = "stereotype_preference", value: float | None = 60.48, **more: Any) -> Score:
+    """Return a score, by default that of CrowS-Pairs in the design."""
+    defaults: dict[str, Any] = {
+        "ideal": 50,
+        "bounds": (0, 100),
+        "unit": "%",
+        "tolerance": 0.5,
+        "headline": True,
+        "interval": (57.99, 62.92),
+        "method": "wilson",
+        "n": 1508,
+        "n_clusters": 1508,
+    }
+    return Score(metric=metric, value=value, **defaults | more)
+
+
+def record(item: str, value: float | None = 1.0, **more: Any) -> Record:
+    """Return a scored record; other outcomes by `status`."""
+    defaults: dict[str, Any] = {"cluster": item, "status": "scored"}
+    return Record(item=item, value=value, **defaults | more)
+
+
+def unscored(item: str, reason: str = "empty text", **more: Any) -> Record:
+    """Return a record without a value."""
+    return record(item, None, **{"status": "unscored", "reason": reason} | more)
+
+
+def result(
+    name: str = "crows_pairs",
+    config: str = "en",
+    scores: Sequence[Score] = (),
+    records: Sequence[Record] = (),
+    **more: Any,
+) -> SuiteResult:
+    """Return a measured suite; its records are digested."""
+    defaults: dict[str, Any] = {
+        "version": "1",
+        "kind": "intrinsic",
+        "status": "scored",
+        "title": "CrowS-Pairs",
+        "language": "en",
+        "records_sha256": records_digest(records) if records else None,
+        "data": DataInfo("nyu-mll/crows_pairs", "CC-BY-SA-4.0", n_items=1508),
+    }
+    return SuiteResult(
+        name=name, config=config, scores=tuple(scores), records=tuple(records), **defaults | more
+    )
+
+
+def report(*suites: SuiteResult, model: str = "org/name", **more: Any) -> Report:
+    """Return a report of these suites, dated as in the design."""
+    defaults: dict[str, Any] = {
+        "tool": {"name": "pytest-bias", "version": "0.1.0"},
+        "model": ModelIdentity(model, "masked", "BertForMaskedLM", parameters=4_416_698),
+        "settings": {"requested": [], "profile": "standard", "seed": 0, "level": 0.95},
+        "coverage": {
+            "languages": ["en"],
+            "social_suites": sorted({s.name for s in suites if s.kind != "structure"}),
+        },
+        "run": {"created": "2026-11-27T12:00:00+00:00", "environment": {"device": "cpu"}},
+    }
+    return Report(suites=suites, **defaults | more)

@@ -1,0 +1,147 @@
+"""The summary: tables that hold, ids and counts only, no name that breaks out."""
+
+import re
+from dataclasses import replace
+
+import pytest
+from markdown_it import MarkdownIt
+
+from pytest_bias.emit import summary
+from pytest_bias.limits import decide, read_limits
+from pytest_bias.records import Report
+from unit.made import HOSTILE, record, report, result, score
+
+CROWS = result(
+    scores=[
+        score(n_unscored=2),
+        score(value=71.0, interval=(62, 79), by={"bias_type": "religion"}, headline=False, n=105),
+        score(value=55.0, interval=(50, 60), by={"bias_type": "age"}, headline=False, n=87),
+    ],
+    records=[record("crows/0001", 100.0)],
+)
+SEAT = result(
+    "seat",
+    title="SEAT",
+    adapted=True,
+    validity="partial",
+    scores=[score("mean_absolute_effect", 0.62, ideal=0, unit="d", interval=None, floor=0.25)],
+)
+SKIPPED = result("honest", "it", title="HONEST", status="skipped", reason="licence | not accepted")
+MADE = report(CROWS, SEAT, SKIPPED)
+
+
+def page(made: Report = MADE, **more: object) -> str:
+    """Render to HTML as GitHub would, with HTML passed through."""
+    markdown = MarkdownIt("commonmark", {"html": True}).enable("table")
+    return markdown.render(summary.render(made, **more))
+
+
+def cells(html: str) -> list[list[str]]:
+    rows = re.findall(r"<tr>(.*?)</tr>", html, re.DOTALL)
+    return [re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row, re.DOTALL) for row in rows]
+
+
+def test_the_numbers_stand_in_a_table():
+    rows = cells(page())
+    head = ["Suite", "Score", "Value", "95 % interval", "Ideal", "n", "Unscored", "Validity"]
+    assert rows[0] == head
+    assert rows[1] == [
+        *("CrowS-Pairs en", "stereotype preference", "60.5 %", "58.0 – 62.9", "50", "1508", "2"),
+        "contested",
+    ]
+    assert rows[2][1:6] == ["furthest group: religion", "71.0 %", "62.0 – 79.0", "50", "105"]
+    assert rows[3] == [
+        *("SEAT en", "mean absolute effect (chance 0.25)", "0.62", "–", "0", "1508", "0"),
+        "partial, adapted",
+    ]
+
+
+def test_what_has_no_score_is_named_with_its_reason():
+    rows = cells(page())
+    assert rows[-1] == ["honest[it]", "skipped", "licence | not accepted"]
+
+
+def test_the_scope_stands_below():
+    text = page()
+    assert "<h2>org/name: social-bias tests</h2>" in text
+    assert "masked model, 4.42 M parameters, float32" in text
+    assert "A low score does not show that a model is safe." in text
+    assert "Intrinsic scores predict little about applications." in text
+    assert f"pytest-bias 0.1.0 · report {MADE.digest[:19]}" in text
+
+
+def test_limits_are_shown_with_what_they_rest_on():
+    limits = read_limits(
+        {
+            "crows_pairs.stereotype_preference": {"max_distance": 5},
+            "crows_pairs.stereotype_preference[bias_type=age]": {"max_distance": 20},
+            "seat.mean_absolute_effect": {"max_distance": 1},
+        }
+    )
+    text = page(decision=decide(MADE, limits))
+    assert "A limit of this project is exceeded." in text
+    exceeded, held, undecided = cells(text)[-3:]
+    assert exceeded[0] == "crows_pairs.stereotype_preference"
+    assert exceeded[1] == "<strong>EXCEEDED</strong>"
+    assert "measured 60.48 (57.99 to 62.92)" in exceeded[2]
+    assert "45" in exceeded[2]
+    assert held[:2] == [
+        "crows_pairs.stereotype_preference[bias_type=age]",
+        "<strong>held</strong>",
+    ]
+    assert undecided[1] == "<strong>undecided</strong>"
+    assert "no interval" in undecided[2]
+
+
+@pytest.mark.parametrize("status", summary.STATUS_SENTENCES)
+def test_every_status_has_a_sentence(status):
+    decision = replace(decide(MADE, []), status=status)
+    assert summary.STATUS_SENTENCES[status] in page(decision=decision)
+
+
+def test_without_a_decision_nothing_is_decided():
+    text = page()
+    assert "limit" not in text.lower()
+    assert "<strong>" not in text
+
+
+def test_no_item_and_no_record_is_shown():
+    assert "crows/0001" not in page()
+
+
+SAFE = {"h2", "h3", "p", "table", "thead", "tbody", "tr", "th", "td", "code", "strong"}
+SAFE |= {"blockquote", "sub"}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [*HOSTILE.values(), "[x](https://e)", "![x](//e)", "<b>x</b>", "| a | b |", "# x", "https://e"],
+)
+@pytest.mark.parametrize("place", ["model", "title", "reason", "group"])
+def test_a_hostile_text_is_only_text(place, text):
+    made = MADE
+    if place == "model":
+        made = report(*MADE.suites, model=text)
+    elif place == "title":
+        made = report(replace(CROWS, title=text), SEAT, SKIPPED)
+    elif place == "reason":
+        made = report(CROWS, SEAT, replace(SKIPPED, reason=text))
+    else:
+        scores = [replace(s, by={"bias_type": text} if s.n == 105 else s.by) for s in CROWS.scores]
+        made = report(replace(CROWS, scores=tuple(scores)), SEAT, SKIPPED)
+    html = page(made)
+    assert set(re.findall(r"<(\w+)", html)) <= SAFE
+    assert [len(row) for row in cells(html)] == [8, 8, 8, 8, 3, 3]
+    assert html.count("<h2>") == 1
+    assert not re.search(r"(href|src|onerror)=", re.sub(r"&\w+;", "", html))
+
+
+@pytest.mark.parametrize("place", ["metric", "unit", "validity"])
+def test_texts_of_a_report_that_was_read_are_only_text(place):
+    text = "x`<img src=x>"
+    made = {
+        "metric": lambda: report(replace(SEAT, scores=(replace(SEAT.scores[0], metric=text),))),
+        "unit": lambda: report(replace(SEAT, scores=(replace(SEAT.scores[0], unit=text),))),
+        "validity": lambda: report(replace(SEAT, validity=text)),
+    }[place]()
+    assert "<img" not in page(made)

@@ -1,0 +1,254 @@
+"""How numbers and untrusted names are written."""
+
+import html as escapes
+import re
+import unicodedata
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from markdown_it import MarkdownIt
+
+from pytest_bias.emit.wording import (
+    INTRINSIC_LIMITS,
+    SOCIAL_LIMITS,
+    clean,
+    furthest_group,
+    group,
+    ideal,
+    interval,
+    markdown,
+    metric_words,
+    model_name,
+    month,
+    number,
+    parameters,
+    scope_limits,
+    short_interval,
+    suite_label,
+    value,
+)
+from pytest_bias.records import ModelIdentity
+from unit.made import HOSTILE, report, result, score
+
+FLOATS = st.floats(-1e6, 1e6)
+
+
+@pytest.mark.parametrize(
+    ("amount", "unit", "expected"),
+    [
+        (60.48, "%", "60.5"),
+        (0.3889, "bits", "0.39"),
+        (-0.6149, "d", "-0.61"),
+        (0.625, "", "0.62"),
+        (0.0, "nats", "0.00"),
+        (-0.001, "nats", "0.00"),
+        (-0.005, "nats", "-0.01"),
+        (100.0, "%", "100.0"),
+        (1234567.891, "points", "1234567.89"),
+        pytest.param(-0.01, "%", "0.0"),
+    ],
+)
+def test_a_number_has_the_decimals_of_its_unit_and_no_negative_zero(amount, unit, expected):
+    assert number(amount, unit) == expected
+
+
+@given(FLOATS, st.sampled_from(["nats", "bits", "d", ""]))
+def test_no_number_is_a_negative_zero(amount, unit):
+    assert float(number(amount, unit)) == pytest.approx(amount, abs=0.00501)
+    assert not re.fullmatch(r"-0\.0*", number(amount, unit))
+
+
+@pytest.mark.parametrize(
+    ("unit", "amount", "expected"),
+    [
+        ("%", 60.48, "60.5 %"),
+        ("nats", 0.8, "0.80 nats"),
+        ("bits", 0.4, "0.40 bits"),
+        ("d", 0.6, "0.60"),
+        ("", 0.5, "0.50"),
+        ("points", 1.0, "1.00 points"),
+        ("%", None, "–"),
+    ],
+)
+def test_a_value_has_its_unit(unit, amount, expected):
+    assert value(score(value=amount, unit=unit)) == expected
+
+
+@pytest.mark.parametrize(
+    ("ends", "unit", "short", "whole"),
+    [
+        ((57.99, 62.92), "%", "(58–63)", "58.0 – 62.9"),
+        ((0.0, 100.0), "%", "(0–100)", "0.0 – 100.0"),
+        ((0.372, 0.408), "bits", "(.37–.41)", "0.37 – 0.41"),
+        ((0.95, 1.05), "bits", "(.95–1.05)", "0.95 – 1.05"),
+        ((-0.5, 0.25), "nats", "(-.50–.25)", "-0.50 – 0.25"),
+        ((-10.5, -0.05), "nats", "(-10.50–-.05)", "-10.50 – -0.05"),
+        ((10.0, 20.0), "nats", "(10.00–20.00)", "10.00 – 20.00"),
+        (None, "%", "", "–"),
+        pytest.param((-0.001, 0.2), "nats", "(.00–.20)", "0.00 – 0.20"),
+    ],
+)
+def test_an_interval_is_written_short_and_whole(ends, unit, short, whole):
+    made = score(interval=ends, unit=unit)
+    assert short_interval(made) == short
+    assert interval(made) == whole
+
+
+@pytest.mark.parametrize(("amount", "expected"), [(50, "50"), (0.0, "0"), (0.5, "0.5")])
+def test_an_ideal_has_no_needless_decimals(amount, expected):
+    assert ideal(score(ideal=amount)) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("a\r\nb\tc", "a b c"),
+        ("  a   b ", "a b"),
+        ("a\x00\x1b[31mb\x7f", "a[31mb"),
+        ("a\N{RIGHT-TO-LEFT OVERRIDE}b\N{ZERO WIDTH SPACE}c\N{BYTE ORDER MARK}", "abc"),
+        ("a\ud800b\ue000c", "abc"),
+        ("a\u2028b\x85c", "a bc"),
+        ("é 中 \N{GRINNING FACE}", "é 中 \N{GRINNING FACE}"),
+        ("", ""),
+    ],
+)
+def test_untrusted_text_is_put_on_one_line(text, expected):
+    assert clean(text) == expected
+
+
+def test_untrusted_text_is_cut_with_a_mark():
+    assert clean("x" * 300) == "x" * 199 + "…"
+    assert clean("x" * 200) == "x" * 200
+    assert clean("abcdef", 4) == "abc…"
+
+
+@pytest.mark.parametrize("text", ["\ufffe", "\uffff"])
+def test_characters_that_are_none_are_dropped(text):
+    assert clean(f"a{text}b") == "ab"
+
+
+@given(st.text())
+def test_clean_text_stays_clean(text):
+    once = clean(text)
+    assert clean(once) == once
+    assert len(once) <= 200
+    assert len(once.splitlines()) <= 1
+    assert not {unicodedata.category(c) for c in once} & {"Cc", "Cf", "Cs", "Co"}
+
+
+def rendered(text: str) -> str:
+    """Render Markdown as GitHub would, HTML passed through, and return the tokens that matter."""
+    return MarkdownIt("commonmark", {"html": True}).enable(["table", "strikethrough"]).render(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *HOSTILE.values(),
+        "[text](https://evil.example)",
+        "![image](https://evil.example/x.png)",
+        "<img src=x onerror=alert(1)>",
+        "<https://evil.example>",
+        "https://evil.example",
+        "a | b | c",
+        "`code` ``more``",
+        "**bold** _it_ ~~gone~~",
+        "# heading",
+        "\\| \\` \\\\",
+        "$x$ @name #1",
+        "[ref]: https://evil.example",
+        "- list",
+        "> quote",
+        "&lt;script&gt;",
+    ],
+)
+def test_markdown_shows_untrusted_text_as_it_is(text):
+    assert not set("<>\n") & set(markdown(text))
+    page = rendered(f"| {markdown(text)} | second |\n| --- | --- |\n| {markdown(text)} | x |\n")
+    assert page.count("<th>") == 2
+    assert page.count("<td>") == 2
+    assert set(re.findall(r"<(\w+)", page)) == {"table", "thead", "tbody", "tr", "th", "td"}
+    # What the page shows is the cleaned text, every character of it.
+    cell = escapes.unescape(re.search(r"<td>(.*?)</td>", page)[1])
+    assert cell == clean(text)
+
+
+def test_markdown_leaves_nothing_that_github_links_by_itself():
+    assert "www." not in markdown("www.evil.example")
+
+
+def test_addresses_are_no_links():
+    assert "://" not in markdown("see https://evil.example and ftp://x")
+
+
+@pytest.mark.parametrize(
+    ("n", "expected"),
+    [
+        (None, "unknown size"),
+        (12, "12 parameters"),
+        (113_000, "113 k parameters"),
+        (4_416_698, "4.42 M parameters"),
+        (7_240_000_000, "7.24 B parameters"),
+        (1_000_000, "1 M parameters"),
+    ],
+)
+def test_a_number_of_parameters_in_words(n, expected):
+    assert parameters(n) == expected
+
+
+def test_names_in_words():
+    assert metric_words("stereotype_preference_reference") == "stereotype preference reference"
+    assert group(score(by={"axis": "gender", "group": "fe\nmale"})) == "gender, fe male"
+    assert suite_label(result(config="fr")) == "CrowS-Pairs fr"
+    assert suite_label(result("structure", "all", title="Structure")) == "Structure"
+    assert suite_label(result("made", title="")) == "made en"
+
+
+def test_a_models_name_carries_its_revision_as_far_as_it_is_known():
+    assert model_name(report()) == "org/name"
+    pinned = ModelIdentity("org/name", "masked", "B", revision="0123456789abcdef")
+    assert model_name(replace(report(), model=pinned)) == "org/name@0123456"
+    assert len(model_name(report(model="x" * 500))) == 120
+
+
+def test_the_month_of_a_report():
+    assert month(report()) == "2026-11"
+    assert month(report(run={})) == ""
+
+
+def by_type(amount: float | None, kind: str, n: int = 100):
+    return score(value=amount, by={"bias_type": kind}, headline=False, n=n)
+
+
+@pytest.mark.parametrize(
+    ("groups", "expected"),
+    [
+        ([], None),
+        ([by_type(90, "age")], None),
+        ([by_type(60, "age"), by_type(30, "religion")], "religion"),
+        ([by_type(60, "age"), by_type(55, "gender"), by_type(5, "religion", n=9)], "age"),
+        ([by_type(60, "age"), by_type(55, "gender"), by_type(None, "religion")], "age"),
+        ([by_type(60, "age"), by_type(40, "gender")], "gender"),
+    ],
+    ids=["none", "one", "below", "few records", "null", "tie by name"],
+)
+def test_the_furthest_group_is_taken_from_the_headlines_own(groups, expected):
+    others = [score("aul_preference", 1.0, by={"bias_type": "x"}, headline=False)]
+    found = furthest_group(result(scores=[score(), *groups, *others, *others]))
+    assert (found and found.by["bias_type"]) == expected
+
+
+def test_a_suite_without_a_headline_has_no_furthest_group():
+    assert furthest_group(result(scores=[by_type(60, "age"), by_type(30, "gender")])) is None
+
+
+def test_what_stands_under_every_score():
+    intrinsic = report(result(scores=[score()]))
+    assert scope_limits(intrinsic) == [SOCIAL_LIMITS, INTRINSIC_LIMITS]
+    assert "does not show that a model is safe" in SOCIAL_LIMITS
+    assert "predict little about applications" in INTRINSIC_LIMITS
+    assert scope_limits(report(result("bbq", kind="downstream"))) == [SOCIAL_LIMITS]
+    failed = report(result("bbq", kind="downstream", status="error"))
+    assert INTRINSIC_LIMITS in scope_limits(failed)
