@@ -5,6 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+
 import tiny_models
 
 os.environ["HF_HUB_OFFLINE"] = "1"

@@ -1,7 +1,7 @@
 """Tiny random-weight models of several architectures and tokenizer kinds, built in code.
 
-Every builder writes a folder as ``save_pretrained`` does and returns it. Weights are seeded, and drawn
-wide enough that different words get different probabilities.
+Every builder writes a folder as ``save_pretrained`` does and returns it. Weights are seeded, and
+drawn wide enough that different words get different probabilities.
 """
 
 from collections.abc import Callable, Iterator

@@ -218,8 +218,8 @@ def print_error(error: BiasError, console: Console) -> None:
     """Print what is wrong, and what helps on a line of its own."""
     from pytest_bias.emit.wording import clean
 
-    console.print(
-        Text("error: ", style="bold red").append(clean(error.message, 2000), style="not bold")
-    )
+    text = Text("error: ", style="bold red")
+    # Not wrapped, so that a command in it can be copied.
+    console.print(text.append(clean(error.message, 2000), style="not bold"), soft_wrap=True)
     if error.hint:
-        console.print(Text(f"  {clean(error.hint, 2000)}"))
+        console.print(Text(f"  {clean(error.hint, 2000)}"), soft_wrap=True)

@@ -84,7 +84,8 @@ def read_settings(
     for option in OPTIONS:
         value = getattr(settings, option.name)
         if option.choices and value not in option.choices:
-            raise UnknownName.among(option.flag, str(value), option.choices)
+            where = option.variable if option.name in from_environment else f"--{option.flag}"
+            raise UnknownName.among(where, str(value), option.choices)
     return settings
 
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Final
 
 from pytest_bias.errors import DataError, DataMissing, LicenceNotAccepted, OutputError
+from pytest_bias.options import is_offline
 from pytest_bias.records import DataInfo, sha256
 
 TIMEOUT_S: Final = 30
@@ -132,7 +133,7 @@ class DataFolder:
 
     def _download(self, file: DataFile, kept: Path) -> bytes:
         looked = f"{self.folder / file.path} or " if self.folder else ""
-        if self.offline or os.environ.get("HF_HUB_OFFLINE") == "1":
+        if is_offline(self.offline):
             raise DataMissing(
                 f"{file.path} is not in {looked}the cache {kept.parent}, and this run is offline.",
                 f"Put it below a folder and give --data-dir, or fetch it from {file.url}",

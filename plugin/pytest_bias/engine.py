@@ -1,24 +1,22 @@
-"""Suites on a model: what applies, what was measured, one report.
+"""Suites on a model: measured one at a time, put into one report.
 
-The engine knows neither pytest nor the terminal. `plan` needs no weights; a `Session` holds one
-loaded model and measures entries one at a time, so that a command, a pytest worker and a notebook
-do the same thing.
+The engine knows neither pytest nor the terminal. A `Session` holds one loaded model and measures
+the entries of a plan, so that a command, a pytest worker and a notebook do the same thing.
 """
 
 import datetime
 import os
 import platform
 import time
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any, Final
 
-from pytest_bias.config import Settings, languages_of
+from pytest_bias.config import Settings
 from pytest_bias.datasources import DataFolder
-from pytest_bias.errors import BiasError, DataMissing, LicenceNotAccepted, UsageError
+from pytest_bias.errors import BiasError, DataMissing, LicenceNotAccepted
 from pytest_bias.events import (
     Listener,
     Loading,
@@ -28,8 +26,9 @@ from pytest_bias.events import (
     SuiteStarted,
     ignore,
 )
-from pytest_bias.interface import Capability, Model, ModelKind
-from pytest_bias.models import Description, ModelRef, Trust, describe, load
+from pytest_bias.interface import Model
+from pytest_bias.models import load
+from pytest_bias.planning import Plan, Planned, sample
 from pytest_bias.records import (
     Item,
     ModelIdentity,
@@ -37,90 +36,14 @@ from pytest_bias.records import (
     Report,
     SuiteResult,
     records_digest,
-    sha256,
 )
 from pytest_bias.scoring import LEVEL, scored
-from pytest_bias.suites import STRUCTURE, Entry, LoadedData, Measure, find, installed, select
+from pytest_bias.suites import STRUCTURE, Entry, LoadedData, Measure
 
 QUICK_ITEMS: Final = 200
 """Items of a suite under ``--profile quick``; whole clusters, so a few more may come."""
 
 SOCIAL: Final = "social"
-
-
-@dataclass(frozen=True)
-class Planned:
-    """An entry with the measure that the model allows, or the reason why there is none."""
-
-    entry: Entry
-    measure: Measure | None
-    reason: str | None = None
-
-
-@dataclass(frozen=True)
-class Plan:
-    """What a run will do, known before any weight is read."""
-
-    model: Description
-    settings: Settings
-    entries: tuple[Planned, ...]
-    coverage: Mapping[str, Any]
-
-
-def describe_for(settings: Settings, model: str) -> Description:
-    """Describe a model as the settings allow."""
-    trust = Trust(settings.allow_pickle, settings.trust_remote_code)
-    return describe(ModelRef.parse(model), offline=settings.offline, trust=trust)
-
-
-def plan(model: Description, settings: Settings) -> Plan:
-    """Decide which suites run, in which order, and why the others do not."""
-    languages = languages_of(settings, model.languages)
-    entries = [Entry(s, c, named=True) for s in [find(STRUCTURE)] for c in s.configurations]
-    entries += [e for e in select(settings.suites, languages) if e.suite.name != STRUCTURE]
-    asked = {word.partition("[")[0] for word in settings.suites}
-    if len(entries) == 1 and STRUCTURE not in asked:
-        spoken = sorted({c.language for s in installed() for c in s.configurations if not c.draft})
-        raise UsageError(
-            f"no suite speaks {', '.join(languages)}; known are {', '.join(spoken)}.",
-            "--language en measures an English view of the model.",
-        )
-    return Plan(
-        model,
-        settings,
-        tuple(_planned(e, model) for e in entries),
-        {"languages": list(languages), "social_suites": _social(model, languages)},
-    )
-
-
-def _social(model: Description, languages: Sequence[str]) -> list[str]:
-    """Name every social suite that applies to a model in these languages."""
-    entries = [e for e in select((), languages) if SOCIAL in e.suite.tags]
-    return sorted({e.suite.name for e in entries if _planned(e, model).measure})
-
-
-def _planned(entry: Entry, model: Description) -> Planned:
-    measure = entry.suite.measure_for(model.capabilities)
-    if measure is None:
-        needed = " or ".join(_words(m.needs) for m in entry.suite.measures)
-        return Planned(entry, None, f"needs {needed}; {_what_it_gives(model)}")
-    lacking = entry.configuration.needs - model.capabilities
-    if Capability.OPEN_VOCABULARY in lacking:
-        return Planned(entry, None, "its texts are outside the model's closed vocabulary")
-    if lacking:
-        return Planned(entry, None, f"needs {_words(lacking)}; {_what_it_gives(model)}")
-    return Planned(entry, measure)
-
-
-def _what_it_gives(model: Description) -> str:
-    given = _words(model.capabilities - {Capability.OPEN_VOCABULARY})
-    if model.kind is ModelKind.MASKED and Capability.SLOT not in model.capabilities:
-        return f"the tokenizer of this masked model has no mask token, which leaves {given}"
-    return f"this {model.kind} model gives {given}"
-
-
-def _words(capabilities: frozenset[Capability]) -> str:
-    return " and ".join(sorted(c.words for c in capabilities))
 
 
 @dataclass
@@ -130,6 +53,7 @@ class Session:
     plan: Plan
     listener: Listener = ignore
     results: dict[str, SuiteResult] = field(default_factory=dict)
+    prepared: dict[str, LoadedData | SuiteResult] = field(default_factory=dict)
     started: float = field(default_factory=time.perf_counter)
 
     @property
@@ -143,12 +67,28 @@ class Session:
         s = self.settings
         return DataFolder(s.data_dir, s.offline, s.accept_licences)
 
-    @cached_property
+    @property
     def model(self) -> Model:
-        """The loaded model; its structure is checked before anything else is measured."""
+        """The loaded model; a failure to load is tried once and raised every time."""
+        loaded = self._loaded
+        if isinstance(loaded, BiasError):
+            raise loaded
+        return loaded
+
+    @cached_property
+    def _loaded(self) -> Model | BiasError:
         identity = self.plan.model.identity
         self.listener(Loading(str(self.plan.model.snapshot.ref), identity.parameters))
-        return load(self.plan.model, device=self.settings.device, dtype=self.settings.dtype)
+        try:
+            return load(self.plan.model, device=self.settings.device, dtype=self.settings.dtype)
+        except BiasError as error:
+            return error
+
+    @property
+    def loaded(self) -> Model | None:
+        """The model if it has been loaded."""
+        found = self.__dict__.get("_loaded")
+        return None if isinstance(found, BiasError) else found
 
     @cached_property
     def unsound(self) -> str | None:
@@ -161,7 +101,13 @@ class Session:
         return None
 
     def prepare(self, planned: Planned) -> LoadedData | SuiteResult:
-        """Load the items of an entry, or return the result that says why they are not there."""
+        """Load the items of an entry once, or find the result that says why they are not there."""
+        key = planned.entry.id
+        if key not in self.prepared:
+            self.prepared[key] = self._prepare(planned)
+        return self.prepared[key]
+
+    def _prepare(self, planned: Planned) -> LoadedData | SuiteResult:
         entry = planned.entry
         if planned.measure is None:
             return _result(entry, "not_applicable", planned.reason)
@@ -174,24 +120,57 @@ class Session:
         except BiasError as error:
             return _result(entry, "error", str(error))
 
+    def depends_on(self) -> dict[str, Any]:
+        """Return all that the scores of this run depend on, data included; no weight is loaded."""
+        model, settings = self.plan.model, self.settings
+        entries = {}
+        for planned in self.plan.entries:
+            prepared = self.prepare(planned)
+            data = prepared.info.sha256 if isinstance(prepared, LoadedData) else prepared.status
+            entries[planned.entry.id] = [planned.entry.suite.version, data]
+        return {
+            "tool": tool_version(),
+            "model": model.snapshot.ref.name,
+            "revision": model.snapshot.revision,
+            "weights": model.weights_digest(),
+            "config": model.identity.config_sha256,
+            "tokenizer": model.identity.tokenizer_sha256,
+            "entries": entries,
+            "profile": settings.profile,
+            "seed": settings.seed,
+            "dtype": settings.dtype,
+        }
+
+    def items(self) -> dict[str, dict[str, Item]]:
+        """Return the items of every prepared entry by id: their texts are in no record."""
+        return {
+            entry: {item.id: item for item in loaded.items}
+            for entry, loaded in self.prepared.items()
+            if isinstance(loaded, LoadedData)
+        }
+
     def measure(self, planned: Planned) -> SuiteResult:
         """Measure one entry, once; a failure is a result, not an exception."""
         key = planned.entry.id
         if key not in self.results:
-            self.results[key] = self._measure(planned)
+            prepared = self.prepare(planned)
+            if isinstance(prepared, LoadedData):
+                self.results[key] = self._measure(planned, prepared)
+            else:
+                self.results[key] = prepared
             self.listener(SuiteFinished(self.results[key]))
         return self.results[key]
 
-    def _measure(self, planned: Planned) -> SuiteResult:
-        prepared = self.prepare(planned)
-        if isinstance(prepared, SuiteResult) or planned.measure is None:
-            assert isinstance(prepared, SuiteResult)
-            return prepared
+    def _measure(self, planned: Planned, data: LoadedData) -> SuiteResult:
         entry, measure = planned.entry, planned.measure
-        model = self.model
+        assert measure is not None, "an entry without a measure has no data"
+        try:
+            model = self.model
+        except BiasError as error:
+            return _result(entry, "error", str(error))
         if entry.suite.name != STRUCTURE and self.unsound:
             return _result(entry, "inconclusive", f"not measured: {self.unsound}")
-        items, sampled = _sample(prepared.items, self.settings)
+        items, sampled = sample(data.items, self.settings)
         self.listener(SuiteStarted(entry.id, len(items)))
         model.meter.on_progress = lambda done, total: self.listener(Progress(entry.id, done, total))
         try:
@@ -210,7 +189,7 @@ class Session:
             measure=measure.name,
             adapted=measure.adapted,
             sampled=sampled,
-            data=replace(prepared.info, n_items=n_items),
+            data=replace(data.info, n_items=n_items),
             records=records,
             records_sha256=records_digest(records),
         )
@@ -218,7 +197,7 @@ class Session:
 
     def report(self, *, only_measured: bool = False, interrupted: bool = False) -> Report:
         """Return the report of what was measured so far, entries in the order of the plan."""
-        model = self.__dict__.get("model")
+        model = self.loaded
         suites = []
         for planned in self.plan.entries:
             missing = _result(planned.entry, "inconclusive", "interrupted before it was measured")
@@ -244,37 +223,32 @@ class Session:
         )
 
 
-def run(plan: Plan, listener: Listener = ignore) -> Report:
-    """Measure everything in a plan.
+def run(session: Session) -> Report:
+    """Measure everything in a session's plan.
 
     Data are loaded before the weights, so that what is missing is said early. An interrupt ends the
     run; what was measured until then is in the report.
+
+    Raises
+    ------
+    BiasError
+        If the model cannot be loaded.
     """
-    session = Session(plan, listener)
-    for notice in plan.model.notices:
-        listener(Notice(notice))
+    for notice in session.plan.notices:
+        session.listener(Notice(notice))
+    entries = session.plan.entries
     try:
-        for planned in plan.entries:
-            prepared = session.prepare(planned)
-            if isinstance(prepared, SuiteResult):
-                session.results[planned.entry.id] = prepared
-                listener(SuiteFinished(prepared))
-        for planned in plan.entries:
+        ready = [p for p in entries if isinstance(session.prepare(p), LoadedData)]
+        for planned in entries:
+            if planned not in ready:
+                session.measure(planned)
+        if ready:
+            _ = session.model
+        for planned in ready:
             session.measure(planned)
     except KeyboardInterrupt:
         return session.report(interrupted=True)
     return session.report()
-
-
-def items_of(plan: Plan) -> dict[str, dict[str, Item]]:
-    """Return the items of every entry that runs, by id: their texts are in no record."""
-    session = Session(plan)
-    prepared = {p.entry.id: session.prepare(p) for p in plan.entries}
-    return {
-        entry: {i.id: i for i in loaded.items}
-        for entry, loaded in prepared.items()
-        if isinstance(loaded, LoadedData)
-    }
 
 
 def take(measure: Measure, model: Model, items: Sequence[Item]) -> tuple[Record, ...]:
@@ -350,25 +324,3 @@ def _result(entry: Entry, status: Any, reason: str | None = None, **more: Any) -
         reason=reason,
         **more,
     )
-
-
-def _sample(items: tuple[Item, ...], settings: Settings) -> tuple[tuple[Item, ...], int | None]:
-    """Under the quick profile, take whole clusters in a seeded order, group by group in turn."""
-    if settings.profile != "quick" or len(items) <= QUICK_ITEMS:
-        return items, None
-    clusters: dict[str, list[Item]] = defaultdict(list)
-    for item in items:
-        clusters[item.cluster].append(item)
-    strata: dict[str, list[str]] = defaultdict(list)
-    for name in sorted(clusters, key=lambda c: sha256(f"{settings.seed}/{c}")):
-        strata[repr(sorted(clusters[name][0].by.items()))].append(name)
-    chosen: list[Item] = []
-    queues = [iter(strata[key]) for key in sorted(strata)]
-    while queues and len(chosen) < QUICK_ITEMS:
-        for queue in list(queues):
-            cluster = next(queue, None)
-            if cluster is None:
-                queues.remove(queue)
-            elif len(chosen) < QUICK_ITEMS:
-                chosen += clusters[cluster]
-    return tuple(sorted(chosen, key=lambda i: i.id)), len(chosen)

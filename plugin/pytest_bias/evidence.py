@@ -147,7 +147,9 @@ def _badges(report: Report, folder: Path) -> Iterator[Check]:
         or name not in expected
         or (folder / name).read_text(encoding="utf-8", errors="replace") != expected[name]
     )
-    if not there:
+    if not there and not expected:
+        yield Check("badges", "holds", "the scores give none")
+    elif not there:
         yield Check("badges", "unknown", "there are none beside the report")
     elif wrong:
         yield Check("badges", "fails", f"not what the scores give: {', '.join(wrong[:4])}")

@@ -6,7 +6,8 @@
 import json
 import re
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
@@ -17,7 +18,7 @@ from pytest_bias.records import Item, Record, Report, Value, canonical_json, sha
 REPORT: Final = "report.json"
 DECISION: Final = "decision.json"
 SUMMARY: Final = "summary.md"
-BADGES: Final = "badges"
+DEFAULT_PARENT: Final = "bias-report"
 
 _OWN: Final = ("item", "cluster", "status", "value", "reason", "text_sha256")
 _BY: Final = "by."
@@ -25,10 +26,10 @@ _DETAIL: Final = "detail"
 _TEXT: Final = "text."
 
 
-def default_folder(model: str, what: Mapping[str, Any]) -> Path:
+def default_folder(model: str, key: str) -> Path:
     """Return ``bias-report/<model>-<digest>``, the digest being of all that the run depends on."""
     name = re.sub(r"[^A-Za-z0-9._-]+", "-", model).strip("-.") or "model"
-    return Path("bias-report") / f"{name[:80]}-{run_key(what)[:7]}"
+    return Path(DEFAULT_PARENT) / f"{name[:80]}-{key[:7]}"
 
 
 def run_key(what: Mapping[str, Any]) -> str:
@@ -54,7 +55,15 @@ def claim(folder: Path, key: str, *, fresh: bool) -> None:
             "Give another one with --out.",
         ) from None
     path = folder / REPORT
-    if fresh or not path.exists():
+    if fresh:
+        return
+    if not path.exists():
+        strange = [n for n in (SUMMARY, DECISION) if (folder / n).exists()]
+        if strange:
+            raise OutputError(
+                f"{folder} holds a {strange[0]} that is not of a run.",
+                "--fresh replaces it; --out keeps both.",
+            )
         return
     try:
         there = Report.from_json(path.read_text(encoding="utf-8"), check=False).run.get("key")
@@ -65,6 +74,21 @@ def claim(folder: Path, key: str, *, fresh: bool) -> None:
             f"{folder} holds a report of something else (another model, suites or settings).",
             "--fresh replaces it; --out keeps both.",
         )
+
+
+def release(folder: Path) -> None:
+    """Give a claimed folder up: remove it, and the default one above it, if they are empty."""
+    for empty in (folder, folder.parent):
+        if empty == folder or empty.name == DEFAULT_PARENT:
+            with suppress(OSError):
+                empty.rmdir()
+
+
+def remove(names: Iterable[str], folder: Path) -> None:
+    """Remove files that an earlier run wrote below a folder, and nothing else."""
+    for name in names:
+        if (folder / name).is_file():
+            (folder / name).unlink()
 
 
 def write_report(

@@ -4,14 +4,22 @@ The command, the pytest plugin, the environment and the settings file are made f
 imports the standard library only, because pytest reads it in every run of every project.
 """
 
+import os
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
+
+OFF: Final = ("", "0", "false", "no", "off")
 
 FILE_NAME: Final = "pytest-bias.yaml"
 PROFILES: Final = ("quick", "standard", "full")
 DTYPES: Final = ("auto", "float32", "tf32", "bfloat16", "float16")
 
 OptionType: TypeAlias = Literal["text", "texts", "path", "flag", "number"]
+
+
+def is_offline(asked: bool) -> bool:
+    """Whether the network must not be used: asked for, or by ``HF_HUB_OFFLINE``."""
+    return asked or os.environ.get("HF_HUB_OFFLINE", "").lower() not in OFF
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from pytest_bias.pytest_session import BiasRun, BiasSession
     from pytest_bias.testing import BiasModel
 
+NO_MODEL = "no model was named: --bias-model MODEL"
+
 _PARSERS: dict[str, Callable[[str], Any]] = {"text": str, "texts": str, "path": str, "number": int}
 
 
@@ -56,15 +58,24 @@ def pytest_report_header(config: pytest.Config) -> str | None:
     return f"bias: testing {model}" if model else None
 
 
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Say what is wrong with the model, the suites or the output folder before anything runs."""
+    config = session.config
+    on_worker = hasattr(config, "workerinput")
+    if config.getoption("bias_model") and not on_worker and not config.option.collectonly:
+        _ = _session(config).job
+
+
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Give a test that takes `bias_entry` one run for every suite that was asked for."""
     if "bias_entry" not in metafunc.fixturenames:
         return
-    if not metafunc.config.getoption("bias_model"):
-        reason = "no model was named: --bias-model MODEL"
-        metafunc.parametrize("bias_entry", [pytest.param("", marks=pytest.mark.skip(reason))])
-        return
-    metafunc.parametrize("bias_entry", _session(metafunc.config).entry_ids)
+    found = _session(metafunc.config)
+    if found.settings.model is None:
+        marks = pytest.mark.skip(NO_MODEL)
+        metafunc.parametrize("bias_entry", [pytest.param("", marks=marks)])
+    else:
+        metafunc.parametrize("bias_entry", found.entry_ids)
 
 
 @pytest.fixture(scope="session")
@@ -76,7 +87,9 @@ def bias_model(request: pytest.FixtureRequest) -> "BiasModel":
 @pytest.fixture
 def bias_run(request: pytest.FixtureRequest) -> "BiasRun":
     """Return a callable: ``bias_run("crows_pairs")`` measures a suite and returns its result."""
-    return _named(request).run_for(request.node)
+    from pytest_bias.pytest_session import BiasRun
+
+    return BiasRun(_named(request), request.node)
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
@@ -109,8 +122,8 @@ class _FromWorkers:
 
 def _named(request: pytest.FixtureRequest) -> "BiasSession":
     session = _session(request.config)
-    if session.model is None:
-        pytest.skip("no model was named: --bias-model MODEL")
+    if session.settings.model is None:
+        pytest.skip(NO_MODEL)
     return session
 
 

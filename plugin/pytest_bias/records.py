@@ -10,19 +10,9 @@ import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
-from types import UnionType
-from typing import (
-    Any,
-    Final,
-    Literal,
-    TypeAlias,
-    TypeVar,
-    Union,
-    get_args,
-    get_origin,
-    get_type_hints,
-)
+from typing import Any, Final, Literal, TypeAlias
 
+from pytest_bias.checked import checked
 from pytest_bias.errors import ReportError
 
 SCHEMA: Final = "pytest-bias/report/1"
@@ -259,13 +249,13 @@ class SuiteResult:
         result = cls(
             **_known(cls, plain)
             | {
-                "data": _checked(DataInfo(**_known(DataInfo, data))) if data else None,
+                "data": checked(DataInfo(**_known(DataInfo, data))) if data else None,
                 "scores": tuple(_score(s) for s in plain.get("scores", ())),
                 "records_sha256": (plain.get("records") or {}).get("sha256"),
                 "records": tuple(records),
             }
         )
-        return _checked(result)
+        return checked(result)
 
 
 @dataclass(frozen=True, slots=True)
@@ -356,10 +346,10 @@ class Report:
             raise ReportError(f"schema {schema!r}: this version of pytest-bias reads {SCHEMA!r}.")
         covered = {k: v for k, v in plain.items() if k not in ("digest", "run")}
         try:
-            report = _checked(
+            report = checked(
                 cls(
                     tool=plain["tool"],
-                    model=_checked(ModelIdentity(**_known(ModelIdentity, plain["model"]))),
+                    model=checked(ModelIdentity(**_known(ModelIdentity, plain["model"]))),
                     settings=plain["settings"],
                     suites=tuple(SuiteResult.from_json(s) for s in plain["suites"]),
                     coverage=plain.get("coverage", {}),
@@ -397,46 +387,7 @@ def _score(plain: Json) -> Score:
     for name in ("bounds", "interval"):
         if values.get(name) is not None:
             values[name] = tuple(values[name])
-    return _checked(Score(**values))
-
-
-Checked = TypeVar("Checked")
-
-
-def _checked(value: Checked) -> Checked:
-    """Return a value whose fields all have the types that its class states, or raise TypeError."""
-    hints = get_type_hints(type(value))
-    for about in fields(value):  # type: ignore[arg-type]
-        found = getattr(value, about.name)
-        if not _fits(found, hints[about.name]):
-            raise TypeError(f"{about.name} is {found!r:.80}")
-    return value
-
-
-def _fits(value: Json, hint: Any) -> bool:
-    origin, arguments = get_origin(hint), get_args(hint)
-    if hint is Any:
-        return True
-    if origin in (Union, UnionType):
-        return any(_fits(value, a) for a in arguments)
-    if origin is Literal:
-        return value in arguments
-    if origin is tuple:
-        if not isinstance(value, tuple):
-            return False
-        if arguments[-1] is Ellipsis:
-            return all(_fits(v, arguments[0]) for v in value)
-        return len(value) == len(arguments) and all(map(_fits, value, arguments))
-    if origin is not None and issubclass(origin, Mapping):
-        return isinstance(value, Mapping) and all(
-            _fits(k, arguments[0]) and _fits(v, arguments[1]) for k, v in value.items()
-        )
-    if hint is float:
-        number = isinstance(value, int | float) and not isinstance(value, bool)
-        return number and math.isfinite(value)
-    if hint is int:
-        return isinstance(value, int) and not isinstance(value, bool)
-    return isinstance(value, hint)
+    return checked(Score(**values))
 
 
 def _no_constant(name: str) -> None:

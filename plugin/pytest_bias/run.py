@@ -1,13 +1,15 @@
 """The main job from settings to files: what the command does, and the pytest plugin at its end."""
 
-import os
+from __future__ import annotations
+
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Final
 
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
 from pytest_bias.compare import Comparison, compare
@@ -15,19 +17,26 @@ from pytest_bias.config import Settings, require_model
 from pytest_bias.datasources import DataFolder
 from pytest_bias.emit import badges, summary, terminal
 from pytest_bias.emit.progress import ProgressPrinter
-from pytest_bias.errors import DataError, DataMissing, OutputError
+from pytest_bias.errors import DataError, DataMissing, OutputError, ReportError
+from pytest_bias.events import Listener, ignore
 from pytest_bias.folder import (
     DECISION,
+    REPORT,
     SUMMARY,
     claim,
     default_folder,
+    read_plain_report,
     read_report,
+    remove,
     run_key,
     write_report,
 )
-from pytest_bias.limits import Decision, decide, read_limits
+from pytest_bias.limits import Decision, Limit, decide, read_limits
 from pytest_bias.records import Item, Report
 from pytest_bias.suites import find, installed
+
+if TYPE_CHECKING:
+    from pytest_bias.engine import Session
 
 EXIT_INTERRUPTED: Final = 130
 
@@ -37,52 +46,82 @@ RENDERERS: Final[Mapping[str, Callable[[Report], dict[str, str]]]] = {
 }
 
 
+@dataclass(frozen=True)
+class Job:
+    """A run that is ready to start: nothing but the model's weights is missing."""
+
+    session: Session
+    limits: tuple[Limit, ...]
+    baseline: Report | None
+    out: Path
+    key: str
+
+    def finish(self, report: Report) -> Finished:
+        """Compare, decide and write; returns what there is to print."""
+        settings = self.session.settings
+        report = replace(report, run={**report.run, "key": self.key})
+        comparison = compare(report, self.baseline) if self.baseline else None
+        decision = decide(report, self.limits, comparison, first_run=settings.first_run)
+        texts = self.session.items() if settings.with_texts else {}
+        save(report, decision, self.out, comparison, texts)
+        items = self.session.items() if settings.show_items else {}
+        return Finished(report, decision, comparison, self.out, items)
+
+
+@dataclass(frozen=True)
+class Finished:
+    """A run that was written; `items` are those whose texts the user asked to see."""
+
+    report: Report
+    decision: Decision
+    comparison: Comparison | None
+    out: Path
+    items: Mapping[str, Mapping[str, Item]]
+
+    def show(self, console: Console) -> None:
+        """Print what was measured, decided and written."""
+        terminal.show(self.report, self.decision, console, self.comparison)
+        if self.items:
+            terminal.show_items(self.report, self.items, console)
+        console.print()
+        names = (("Report", REPORT), ("Badges", "badges"), ("Summary", SUMMARY))
+        width = max(len(name) for name, _ in names)
+        for name, path in names:
+            console.print(Text(f"{name:<{width}}  {self.out / path}"), soft_wrap=True)
+        sentence = summary.STATUS_SENTENCES[self.decision.status]
+        console.print(Text(f"{'Result':<{width}}  {sentence}", style="bold"), soft_wrap=True)
+
+
 def run_command(settings: Settings, console: Console) -> int:
     """Measure a model, write and print what came of it; returns the exit code."""
-    limits = read_limits(settings.limits)
-    baseline = read_baseline(settings)
     printer = ProgressPrinter(console)
     with printer.status("Importing torch and transformers …"):
         from pytest_bias import engine
-    plan = engine.plan(engine.describe_for(settings, require_model(settings)), settings)
-    out, key = claim_folder(plan, settings)
+    job = prepare(settings, printer)
     with printer:
-        report = engine.run(plan, printer)
-    report = replace(report, run={**report.run, "key": key})
-    comparison = compare(report, baseline) if baseline else None
-    decision = decide(report, limits, comparison, first_run=settings.first_run)
-    items = engine.items_of(plan) if settings.with_texts or settings.show_items else {}
-    save(report, decision, out, comparison, items if settings.with_texts else {})
-    terminal.show(report, decision, console, comparison)
-    if settings.show_items:
-        terminal.show_items(report, items, console)
-    console.print()
-    say_where(out, decision, console)
-    return EXIT_INTERRUPTED if report.run.get("interrupted") else decision.exit_code
+        report = engine.run(job.session)
+    done = job.finish(report)
+    done.show(console)
+    return EXIT_INTERRUPTED if report.run.get("interrupted") else done.decision.exit_code
 
 
-def read_baseline(settings: Settings) -> Report | None:
-    """Read the report to compare with, before anything is measured."""
-    return read_report(settings.baseline) if settings.baseline else None
+def prepare(settings: Settings, listener: Listener = ignore, *, claims: bool = True) -> Job:
+    """Do all that can go wrong before the weights are read, and claim the output folder.
 
+    Where several processes share a run, only one of them `claims` the folder.
+    """
+    from pytest_bias.engine import Session
+    from pytest_bias.planning import describe_for, plan
 
-def claim_folder(plan: Any, settings: Settings) -> tuple[Path, str]:
-    """Choose and claim the output folder before the model runs."""
-    what = {
-        "model": plan.model.snapshot.ref.name,
-        "revision": plan.model.snapshot.revision,
-        "config": plan.model.identity.config_sha256,
-        "tokenizer": plan.model.identity.tokenizer_sha256,
-        "weights": plan.model.weights_digest(),
-        "entries": [p.entry.id for p in plan.entries],
-        "profile": settings.profile,
-        "seed": settings.seed,
-        "dtype": settings.dtype,
-    }
-    out = settings.out or default_folder(plan.model.snapshot.ref.name, what)
-    key = run_key(what)
-    claim(out, key, fresh=settings.fresh)
-    return out, key
+    limits = read_limits(settings.limits)
+    baseline = read_report(settings.baseline) if settings.baseline else None
+    described = describe_for(settings, require_model(settings))
+    session = Session(plan(described, settings), listener)
+    key = run_key(session.depends_on())
+    out = settings.out or default_folder(described.snapshot.ref.name, key)
+    if claims:
+        claim(out, key, fresh=settings.fresh)
+    return Job(session, limits, baseline, out, key)
 
 
 def save(
@@ -92,14 +131,15 @@ def save(
     comparison: Comparison | None = None,
     texts: Mapping[str, Mapping[str, Item]] | None = None,
 ) -> None:
-    """Write everything that a run leaves."""
+    """Write everything that a run leaves, and remove what the run before left in its place."""
     files = {
         **badges.render(report),
         SUMMARY: summary.render(report, decision, comparison),
         DECISION: decision.to_json() + "\n",
     }
-    for old in (out / "badges").glob("*"):
-        old.unlink()
+    with suppress(ReportError):
+        before = read_plain_report(out / REPORT, check=False)
+        remove([*badges.render(before), *(s.records_path for s in before.suites)], out)
     write_report(report, files, out, texts)
 
 
@@ -114,40 +154,31 @@ def write_files(files: Mapping[str, str], out: Path) -> None:
         raise OutputError(f"{out} cannot be written: {error.strerror or error}.") from None
 
 
-def say_where(out: Path, decision: Decision, console: Console) -> None:
-    """Print where the files are and what was decided."""
-    names = (("Report", "report.json"), ("Badges", "badges/"), ("Summary", "summary.md"))
-    width = max(len(name) for name, _ in names)
-    for name, path in names:
-        console.print(Text(f"{name:<{width}}  {out / path}"), soft_wrap=True)
-    sentence = summary.STATUS_SENTENCES[decision.status]
-    console.print(Text(f"{'Result':<{width}}  {sentence}", style="bold"), soft_wrap=True)
-
-
 def check_data(
     names: Sequence[str], data_dir: Path | None, console: Console, *, fetch: bool
 ) -> int:
     """Find or fetch the files of suites; returns 3 if one is not to be had."""
     suites = [find(n) for n in names] or installed()
-    offline = not fetch or bool(os.environ.get("HF_HUB_OFFLINE"))
-    folder = DataFolder(data_dir, offline=offline)
-    table = Table(box=None, pad_edge=False, header_style="dim")
-    for column in ("Suite", "File", "State"):
-        table.add_column(column)
+    folder = DataFolder(data_dir, offline=not fetch)
     missing = 0
     for suite in suites:
         for configuration in suite.configurations:
+            if not configuration.files:
+                continue
+            states: Counter[str] = Counter()
+            why = ""
             for file in configuration.files:
                 try:
                     found = folder.find(file)
-                    state = "your own copy" if found.local else "in the cache, as pinned"
-                except DataMissing:
-                    state, missing = "missing", missing + 1
+                    states["your own" if found.local else "as pinned"] += 1
                 except DataError as error:
-                    state, missing = error.message, missing + 1
-                entry = f"{suite.name}[{configuration.name}]"
-                table.add_row(Text(entry), Text(file.path), Text(state))
-    console.print(table)
+                    states["missing" if isinstance(error, DataMissing) else "wrong"] += 1
+                    why = why or error.message
+            missing += states["missing"] + states["wrong"]
+            counts = ", ".join(f"{n} {state}" for state, n in states.items())
+            console.print(Text(f"{suite.name}[{configuration.name}]: {counts}"))
+            if why:
+                console.print(Text(f"  {why}", style="dim"), soft_wrap=True)
     if missing and not fetch:
-        console.print(Text(f"{missing} missing. pytest-bias data fetch downloads them."))
+        console.print(Text("pytest-bias data fetch downloads what is missing."))
     return 3 if missing else 0

@@ -3,7 +3,7 @@
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Any, Final, Literal, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -87,6 +87,15 @@ def assert_within(found: Difference, within: float, undecided: Literal["warn", "
         warnings.warn(text, UndecidedWarning, stacklevel=3)
 
 
+Numbers = TypeVar("Numbers", bound=NDArray[Any])
+
+
+def _finite(numbers: Numbers) -> Numbers:
+    if not np.isfinite(numbers).all():
+        raise ValueError("the model gives numbers that are not finite")
+    return numbers
+
+
 @dataclass(frozen=True)
 class BiasModel:
     """The model under test, for tests written by hand."""
@@ -105,7 +114,7 @@ class BiasModel:
         for number, one in enumerate(found):
             if one.reason:
                 raise ValueError(f"text {number} cannot be scored: {one.reason}")
-        return np.array([one.total for one in found])
+        return _finite(np.array([one.total for one in found]))
 
     def fill(self, text: str, k: int = 5) -> list[tuple[str, float]]:
         """Return the `k` likeliest words at ``[MASK]`` with their log-probabilities."""
@@ -117,7 +126,7 @@ class BiasModel:
         for number, reason in enumerate(found.reasons):
             if reason:
                 raise ValueError(f"text {number} cannot be embedded: {reason}")
-        return found.vectors
+        return _finite(found.vectors)
 
     def compare(self, first: Sequence[str], second: Sequence[str]) -> Difference:
         """Compare two groups of texts, paired in their order, by their log-likelihood in nats."""

@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 
 from pytest_bias.config import Settings
-from pytest_bias.engine import describe_for, plan, run
+from pytest_bias.engine import Session, run
 from pytest_bias.models.reference import DEMOS, ModelRef
+from pytest_bias.planning import describe_for, plan
 from pytest_bias.records import Report, Score
 
 ROOT = Path(__file__).parents[2]
@@ -26,7 +27,7 @@ def reports() -> dict[str, Report]:
     """Measure both demo models with the suites whose truth is known."""
     suites = ("gendered_pair_entropy", "template_association")
     settings = Settings(suites=suites, languages=("en",), offline=True, device="cpu")
-    return {name: run(plan(describe_for(settings, name), settings)) for name in MEASURED}
+    return {name: run(Session(plan(describe_for(settings, name), settings))) for name in MEASURED}
 
 
 @pytest.fixture(scope="module")

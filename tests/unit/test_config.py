@@ -98,7 +98,10 @@ def test_the_environment_holds_texts_of_every_type(project, name, text, value):
     [
         ({"PYTEST_BIAS_SEED": "ten"}, "PYTEST_BIAS_SEED=ten: must be a whole number"),
         ({"PYTEST_BIAS_OFFLINE": "maybe"}, "PYTEST_BIAS_OFFLINE=maybe: must be one of 1, true"),
-        ({"PYTEST_BIAS_PROFILE": "ful"}, "profile 'ful' is not known. Did you mean 'full'?"),
+        (
+            {"PYTEST_BIAS_PROFILE": "ful"},
+            "PYTEST_BIAS_PROFILE 'ful' is not known. Did you mean 'full'?",
+        ),
         ({"PYTEST_BIAS_CONFIG": "/no/file"}, "--config /no/file: there is no such file"),
     ],
     ids=str,

@@ -17,6 +17,7 @@ from pytest_bias.emit import badges
 from pytest_bias.errors import ReportError
 from pytest_bias.evidence import verify
 from pytest_bias.folder import REPORT, read_report, write_report
+from pytest_bias.planning import describe_for, plan
 from pytest_bias.records import Report, canonical_json, sha256
 from pytest_bias.scoring import scored
 from unit.made import record, report, result
@@ -29,7 +30,7 @@ RECORDS = f"records/{ENTRY}.parquet"
 def measured(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return the folder of a real run: structure and one suite on the demo model."""
     settings = Settings(suites=("template_association",), languages=("en",), offline=True)
-    made = engine.run(engine.plan(engine.describe_for(settings, "demo"), settings))
+    made = engine.run(engine.Session(plan(describe_for(settings, "demo"), settings)))
     folder = tmp_path_factory.mktemp("report")
     write_report(made, badges.render(made), folder)
     return folder

@@ -222,7 +222,7 @@ def test_a_folder_that_stops_being_writable_is_named(tmp_path):
     ],
 )
 def test_the_default_folder_is_a_plain_name_below_bias_report(model, start):
-    folder = default_folder(model, {"seed": 0})
+    folder = default_folder(model, run_key({"seed": 0}))
     assert folder.parent == Path("bias-report")
     assert folder.name == start + run_key({"seed": 0})[:7]
 

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from pytest_bias import statistics
+from pytest_bias import permutation, statistics
 from pytest_bias.statistics import Estimate, Sampling, holm, wilson
 
 # Sums of these are exact in binary: resamples that tie with the observed mean stay tied, whatever
@@ -290,15 +290,15 @@ def test_an_interval_follows_from_its_seed_and_level():
 def test_effect_size_by_hand():
     # Means 2 and 5; the six values have mean 3.5 and squares 17.5, so the deviation is sqrt(3.5).
     first, second = np.array([1.0, 2, 3]), np.array([4.0, 5, 6])
-    assert statistics.effect_size(first, second) == pytest.approx(-3 / math.sqrt(3.5))
-    assert statistics.effect_size(second, first) == pytest.approx(3 / math.sqrt(3.5))
+    assert permutation.effect_size(first, second) == pytest.approx(-3 / math.sqrt(3.5))
+    assert permutation.effect_size(second, first) == pytest.approx(3 / math.sqrt(3.5))
 
 
 @pytest.mark.parametrize(
     ("first", "second"), [([], [1.0, 2.0]), ([1.0], []), ([2.0, 2.0], [2.0])], ids=str
 )
 def test_effect_size_of_nothing_is_null(first, second):
-    assert statistics.effect_size(np.array(first), np.array(second)) is None
+    assert permutation.effect_size(np.array(first), np.array(second)) is None
 
 
 NUMBERS = st.lists(st.floats(-1, 1), min_size=2, max_size=12)
@@ -309,9 +309,9 @@ def test_effect_size_is_free_of_scale_and_within_two(values, scale, shift):
     both = np.round(np.array(values + values[::-1]), 3)
     both[0] += 0.5
     first, second = np.split(both, 2)
-    d = statistics.effect_size(first, second)
+    d = permutation.effect_size(first, second)
     assert -2 <= d <= 2
-    assert statistics.effect_size(scale * first + shift, scale * second + shift) == pytest.approx(
+    assert permutation.effect_size(scale * first + shift, scale * second + shift) == pytest.approx(
         d, abs=1e-9
     )
 
@@ -338,7 +338,7 @@ def association(words: dict[str, list[float]], first: Sequence[str], **more: Any
     flat = [(w, v) for w, vs in words.items() for v in vs]
     in_first = np.array([w in first for w, _ in flat])
     values = np.array([v for _, v in flat])
-    return statistics.association_test(values, [w for w, _ in flat], in_first, sampling(**more))
+    return permutation.association_test(values, [w for w, _ in flat], in_first, sampling(**more))
 
 
 @pytest.mark.parametrize("n", [3, 4, 5])
@@ -400,9 +400,9 @@ def test_the_chance_effect_alone_is_the_floor_of_the_test():
     values = np.array([v for (v,) in words.values()])
     in_first = np.array([w[0] == "x" for w in words])
     rng = np.random.default_rng(0)
-    floor = statistics.chance_effect(values, list(words), in_first, rng)
+    floor = permutation.chance_effect(values, list(words), in_first, rng)
     assert floor == pytest.approx(brute_force(words, [w for w in words if w[0] == "x"])[1])
-    assert statistics.chance_effect(np.ones(8), list(words), in_first, rng) is None
+    assert permutation.chance_effect(np.ones(8), list(words), in_first, rng) is None
 
 
 def test_the_interval_of_d_equals_a_plain_bootstrap_of_words():
@@ -413,7 +413,7 @@ def test_the_interval_of_d_equals_a_plain_bootstrap_of_words():
     def d(i: Any, j: Any) -> float:
         x = np.concatenate([words[f"x{k}"] for k in i])
         y = np.concatenate([words[f"y{k}"] for k in j])
-        return statistics.effect_size(x, y)
+        return permutation.effect_size(x, y)
 
     rng = np.random.default_rng(7)
     expected = stats.bootstrap(

@@ -130,7 +130,7 @@ def test_a_named_suite_that_does_not_speak_the_language_is_an_error():
 @pytest.mark.parametrize("words", [(), ("@social",)], ids=str)
 def test_a_language_that_no_suite_speaks_is_an_error(words):
     from pytest_bias.config import Settings
-    from pytest_bias.engine import describe_for, plan
+    from pytest_bias.planning import describe_for, plan
 
     settings = Settings(suites=words, languages=("xx",))
     with pytest.raises(UsageError, match="xx"):

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from bias_suites.scope import scope_card
 from bias_suites.social.seat_files import PUBLISHED, SOURCE
-from pytest_bias import statistics
+from pytest_bias import permutation
 from pytest_bias.datasources import DataFolder, FoundFile, describe_files
 from pytest_bias.errors import DataError
 from pytest_bias.interface import Capability, Model
@@ -141,7 +141,7 @@ class Targets(NamedTuple):
 
 def effect(records: Sequence[Record], sampling: Sampling) -> Estimate:
     """Effect size of one test, from the associations of its targets."""
-    return statistics.association_test(*Targets.of(records), sampling)
+    return permutation.association_test(*Targets.of(records), sampling)
 
 
 def mean_absolute_effect(records: Sequence[Record], sampling: Sampling) -> Estimate:
@@ -150,9 +150,9 @@ def mean_absolute_effect(records: Sequence[Record], sampling: Sampling) -> Estim
     for record in records:
         tests.setdefault(record.by["test"], []).append(record)
     targets = [Targets.of(tests[name]) for name in sorted(tests)]
-    values = [statistics.effect_size(t.values[t.in_first], t.values[~t.in_first]) for t in targets]
+    values = [permutation.effect_size(t.values[t.in_first], t.values[~t.in_first]) for t in targets]
     known = [abs(v) for v in values if v is not None]
-    floors = [f for t in targets if (f := statistics.chance_effect(*t, sampling.rng)) is not None]
+    floors = [f for t in targets if (f := permutation.chance_effect(*t, sampling.rng)) is not None]
     if not known:
         return Estimate(None, interval_reason="no test has an effect size")
     return Estimate(

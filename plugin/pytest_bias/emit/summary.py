@@ -90,7 +90,11 @@ def _rows(suite: SuiteResult) -> Sequence[Sequence[str]]:
 def _row(label: str, words: str, suite: SuiteResult, score: Score) -> list[str]:
     if score.floor is not None:
         words += f" (chance {score.floor:.2f})"
-    remarks = [suite.validity, *(["adapted"] if suite.adapted else [])]
+    remarks = [
+        suite.validity,
+        *(["adapted"] if suite.adapted else []),
+        *([f"sample of {suite.sampled}"] if suite.sampled else []),
+    ]
     return [
         label,
         words,

@@ -7,18 +7,35 @@ from typing import Final
 
 import torch
 
+from pytest_bias.errors import ModelError
 from pytest_bias.interface import SequenceScore
 from pytest_bias.models.encoder import EncoderModel
 from pytest_bias.models.reads import Reads
 from pytest_bias.models.tokens import Encoded, Tokens, Unreadable
 
 GENERATION_ROWS: Final = 16
+AHEAD_NATS: Final = 0.01
+"""Difference that rounding cannot explain, in half precision either."""
 WHOLE_DISTRIBUTION: Final = {"temperature": 1.0, "top_k": 0, "top_p": 1.0}
 
 
 @dataclass
 class CausalModel(EncoderModel):
     """A model with a causal language modelling head."""
+
+    def check_direction(self) -> None:
+        """Raise `ModelError` if a later token changes what is predicted before it."""
+        ids = list(range(min(8, self.body.vocabulary)))
+        reads = Reads()
+        first = reads.add(ids, 1, ids[2], mask=False)
+        second = reads.add([*ids[:-1], ids[0]], 1, ids[2], mask=False)
+        logp = self.body.log_probabilities(reads)
+        if abs(logp[first] - logp[second]) > AHEAD_NATS:
+            raise ModelError(
+                f"{self.identity.reference} is a {self.identity.architecture} that sees the tokens "
+                "behind the one it predicts: it is no causal language model.",
+                "Name its real class under architectures in config.json, or set is_decoder.",
+            )
 
     def log_likelihood(self, texts: Sequence[str]) -> list[SequenceScore]:
         """Sum the log-probabilities of all tokens from one forward of the text."""

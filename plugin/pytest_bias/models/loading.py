@@ -6,7 +6,7 @@ What a suite can do with a model is known after `describe`, before any weight is
 import contextlib
 import io
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
@@ -16,8 +16,7 @@ import torch
 from pytest_bias.errors import BiasError, ModelError, UnknownName, UsageError
 from pytest_bias.interface import Capability, Meter, Model, ModelKind
 from pytest_bias.models.causal import CausalModel
-from pytest_bias.models.encoder import EncoderModel
-from pytest_bias.models.masked import MaskedModel
+from pytest_bias.models.kinds import KINDS, MASKING, kind_of
 from pytest_bias.models.pooling import Pooling
 from pytest_bias.models.reference import ModelRef
 from pytest_bias.models.snapshot import Snapshot, fetch_weights, locate
@@ -30,34 +29,6 @@ DTYPES: Final = {
     "tf32": torch.float32,
     "bfloat16": torch.bfloat16,
     "float16": torch.float16,
-}
-
-
-@dataclass(frozen=True)
-class KindSupport:
-    """What it takes to run one kind of model."""
-
-    auto_class: str
-    model: type[EncoderModel]
-    capabilities: frozenset[Capability]
-    unused: tuple[str, ...] = ()
-    """Prefixes of weights that no forward of ours uses, so that they may be missing."""
-
-
-_MASKING: Final = frozenset({Capability.PSEUDO_LOG_LIKELIHOOD, Capability.SLOT, Capability.FILL})
-
-KINDS: Final = {
-    ModelKind.MASKED: KindSupport(
-        "AutoModelForMaskedLM", MaskedModel, _MASKING | {Capability.EMBED}
-    ),
-    ModelKind.CAUSAL: KindSupport(
-        "AutoModelForCausalLM",
-        CausalModel,
-        frozenset({Capability.LOG_LIKELIHOOD, Capability.GENERATE, Capability.EMBED}),
-    ),
-    ModelKind.ENCODER: KindSupport(
-        "AutoModel", EncoderModel, frozenset({Capability.EMBED}), unused=("pooler.",)
-    ),
 }
 
 
@@ -102,23 +73,30 @@ def describe(ref: ModelRef | str, *, offline: bool = False, trust: Trust = Trust
 
     ref = ModelRef.parse(ref) if isinstance(ref, str) else ref
     snapshot = locate(ref, offline=offline)
-    if "auto_map" in snapshot.config and not trust.remote_code:
+    if _needs_code(snapshot) and not trust.remote_code:
         raise ModelError(
             f"{ref} needs code that it brings along, and running it is not allowed by default.",
             "If you have read that code and trust it: --trust-remote-code",
         )
-    snapshot.weights(allow_pickle=trust.allow_pickle) if ref.source != "hub" else None
+    snapshot.refuse_pickle(allow_pickle=trust.allow_pickle)
+    if ref.source != "hub":
+        snapshot.weights(allow_pickle=trust.allow_pickle)
+    if snapshot.tokenizer_sha256 is None:
+        raise ModelError(
+            f"{ref} has no tokenizer.",
+            "Save it beside the model: tokenizer.save_pretrained(folder)",
+        )
     with _reading(f"the configuration of {ref}"), _quiet():
         config = AutoConfig.from_pretrained(snapshot.folder, **_source(snapshot, trust))
-    kind, architecture = kind_of(config, str(ref))
+    kind, architecture = kind_of(config, str(ref), gguf=snapshot.gguf is not None)
     with _reading(f"the tokenizer of {ref}"), _quiet():
         tokens = _tokens(snapshot, config, trust)
     capabilities = KINDS[kind].capabilities
     if tokens.mask_id is None:
-        capabilities -= _MASKING
+        capabilities -= MASKING
     if not tokens.closed_vocabulary:
         capabilities |= {Capability.OPEN_VOCABULARY}
-    pooling = Pooling.of(snapshot.folder) if not snapshot.gguf else Pooling()
+    pooling = _pooling(snapshot)
     identity = ModelIdentity(
         reference=ref.name,
         revision=snapshot.revision,
@@ -175,8 +153,7 @@ def load(
 
     about = model if isinstance(model, Description) else describe(model)
     support, snapshot, trust = KINDS[about.kind], about.snapshot, about.trust
-    place = _device(device)
-    precision = _dtype(dtype, place, about.config)
+    place, precision = placed(about, device, dtype)
     ref = snapshot.ref
     fetch_weights(snapshot, allow_pickle=trust.allow_pickle)
     weights_sha256 = snapshot.weights_sha256(allow_pickle=trust.allow_pickle)
@@ -186,12 +163,17 @@ def load(
             snapshot.folder,
             dtype=DTYPES[precision],
             output_loading_info=True,
+            # Reported below, in our words.
+            ignore_mismatched_sizes=True,
             use_safetensors=None if trust.allow_pickle else True,
             **_source(snapshot, trust),
         )
-    missing = [k for k in loading["missing_keys"] if not k.startswith(support.unused)]
-    if missing or loading["mismatched_keys"]:
-        wrong = sorted(missing or map(str, loading["mismatched_keys"]))
+    wrong = sorted(k for k in loading["missing_keys"] if not k.startswith(support.unused))
+    wrong += sorted(
+        f"{key} of {_shape(found)} instead of {_shape(expected)}"
+        for key, found, expected in loading["mismatched_keys"]
+    )
+    if wrong:
         raise ModelError(
             f"{ref} is no whole {about.identity.architecture}: {len(wrong)} weights are missing or "
             f"of the wrong shape ({', '.join(wrong[:3])}{', …' if len(wrong) > 3 else ''}). "
@@ -203,68 +185,35 @@ def load(
     torch.backends.cudnn.allow_tf32 = precision == "tf32"
     about.tokens.max_length = min(about.tokens.max_length, _positions(network, about.config))
     body = Transformer(network.to(place), about.kind, about.tokens, Meter(), budget=budget)
-    return support.model(
+    loaded = support.model(
         replace(about.identity, weights_sha256=weights_sha256, dtype=precision),
         about.capabilities,
         body,
-        Pooling.of(snapshot.folder) if not snapshot.gguf else Pooling(),
+        _pooling(snapshot),
     )
+    if isinstance(loaded, CausalModel):
+        loaded.check_direction()
+    return loaded
 
 
-def kind_of(config: Any, name: str) -> tuple[ModelKind, str]:
-    """Return the kind of a model and its class, from the configuration.
+def _needs_code(snapshot: Snapshot) -> bool:
+    """Whether model or tokenizer bring code along that the library does not have itself."""
+    from transformers.models.auto.configuration_auto import CONFIG_MAPPING_NAMES
+    from transformers.models.auto.tokenization_auto import tokenizer_class_from_name
 
-    The class named under ``architectures`` decides; where there is none (GGUF) the model type does.
-    Precedence, for classes that stand in several of the library's tables: sequence-to-sequence,
-    masked, causal, bare encoder.
-
-    Raises
-    ------
-    ModelError
-        If the model is of a kind that cannot be measured, or a discriminator.
-    """
-    from transformers.models.auto import modeling_auto as auto
-
-    named = list(getattr(config, "architectures", None) or ())
-    if not named:
-        named = [n for n in [auto.MODEL_FOR_CAUSAL_LM_MAPPING_NAMES.get(config.model_type)] if n]
-    if not named:
-        raise ModelError(
-            f"{name}: config.json names no class under architectures, and {config.model_type!r} "
-            "is no causal language model."
-        )
-    architecture = named[0]
-    tables = {
-        None: auto.MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING_NAMES,
-        ModelKind.MASKED: auto.MODEL_FOR_MASKED_LM_MAPPING_NAMES,
-        ModelKind.CAUSAL: auto.MODEL_FOR_CAUSAL_LM_MAPPING_NAMES,
-        ModelKind.ENCODER: auto.MODEL_MAPPING_NAMES,
-    }
-    if architecture == "ElectraForPreTraining":
-        raise ModelError(
-            f"{name} is an ELECTRA discriminator: it tells replaced tokens, it predicts none.",
-            "Measure the generator of the same family.",
-        )
-    for kind, table in tables.items():
-        if kind is not None and architecture in _flat(table.values()):
-            return kind, architecture
-        if kind is None and architecture in _flat(table.values()):
-            break
-    masked = auto.MODEL_FOR_MASKED_LM_MAPPING_NAMES
-    if architecture.endswith("ForPreTraining") and config.model_type in masked:
-        return ModelKind.MASKED, architecture
-    raise ModelError(
-        f"{name} is a {architecture}; this version measures "
-        f"{', '.join(k.value for k in ModelKind)} models (classes that end in ForMaskedLM, "
-        "ForCausalLM or LMHeadModel, and bare encoders)."
-    )
+    if "auto_map" in snapshot.config:
+        return snapshot.config.get("model_type") not in CONFIG_MAPPING_NAMES
+    if "auto_map" in snapshot.tokenizer_config:
+        name = snapshot.tokenizer_config.get("tokenizer_class")
+        return not name or tokenizer_class_from_name(str(name)) is None
+    return False
 
 
-def _flat(values: Any) -> set[str]:
-    found: set[str] = set()
-    for value in values:
-        found.update([value] if isinstance(value, str) else value)
-    return found
+def _pooling(snapshot: Snapshot) -> Pooling:
+    if snapshot.gguf:
+        return Pooling()
+    with _reading(f"1_Pooling/config.json of {snapshot.ref}"):
+        return Pooling.of(snapshot.folder)
 
 
 def _source(snapshot: Snapshot, trust: Trust) -> dict[str, Any]:
@@ -334,6 +283,16 @@ def _first(value: Any) -> str | None:
 def _languages(value: Any) -> tuple[str, ...]:
     listed = value if isinstance(value, list) else [value] if value else []
     return tuple(str(v) for v in listed)
+
+
+def _shape(shape: Sequence[int]) -> str:
+    return "×".join(map(str, shape))
+
+
+def placed(about: Description, device: str, dtype: str) -> tuple[torch.device, str]:
+    """Return device and precision, or raise `UsageError`; needs no weights."""
+    place = _device(device)
+    return place, _dtype(dtype, place, about.config)
 
 
 def _device(name: str) -> torch.device:

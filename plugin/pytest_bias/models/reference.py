@@ -43,7 +43,13 @@ class ModelRef:
         """
         if text in DEMOS:
             return cls(text, "demo", path=Path(__file__).parent / "demo" / DEMOS[text])
-        path = Path(text).expanduser()
+        try:
+            path = Path(text).expanduser()
+            path.is_dir()
+        except (OSError, RuntimeError, ValueError) as error:
+            raise UsageError(
+                f"{text!r:.80} is not a model: {error}", f"A model is {FORMS}."
+            ) from None
         if path.is_file() and path.suffix == ".gguf":
             return cls(path.name, "gguf", path=path.resolve())
         if path.is_dir():

@@ -1,9 +1,10 @@
 """A model's files on disk: found or fetched, checked for what they are, and digested."""
 
+import contextlib
+import difflib
 import json
-import os
 import subprocess
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from hashlib import file_digest
@@ -13,7 +14,8 @@ from typing import Any, Final
 import yaml
 
 from pytest_bias.errors import ModelError
-from pytest_bias.models.reference import ModelRef
+from pytest_bias.models.reference import DEMOS, ModelRef
+from pytest_bias.options import is_offline
 from pytest_bias.records import canonical_json, sha256
 
 SAFETENSORS: Final = "model.safetensors"
@@ -41,7 +43,8 @@ VOLATILE: Final = ("_name_or_path", "transformers_version")
 class Snapshot:
     """One model's folder (or GGUF file) at one revision.
 
-    `notice` says what a user should know about how it was found.
+    `notice` says what a user should know about how it was found, `listed` names the files of a Hub
+    model whether they were fetched or not.
     """
 
     ref: ModelRef
@@ -49,24 +52,34 @@ class Snapshot:
     revision: str | None = None
     gguf: Path | None = None
     notice: str | None = None
+    listed: tuple[str, ...] = ()
+    offline: bool = False
 
     @cached_property
     def config(self) -> dict[str, Any]:
         """Content of config.json; empty for a GGUF file, whose header holds it."""
-        if self.gguf:
-            return {}
-        path = self.folder / "config.json"
-        if not path.is_file():
+        if not self.gguf and not (self.folder / "config.json").is_file():
             raise ModelError(
                 f"{self.ref} has no config.json.",
                 "A model folder is what save_pretrained writes: configuration, tokenizer, weights.",
             )
+        return self._table("config.json")
+
+    @cached_property
+    def tokenizer_config(self) -> dict[str, Any]:
+        """Content of tokenizer_config.json; empty if there is none."""
+        return self._table("tokenizer_config.json")
+
+    def _table(self, name: str) -> dict[str, Any]:
+        path = self.folder / name
+        if self.gguf or not path.is_file():
+            return {}
         try:
             content = json.loads(path.read_text(encoding="utf-8"))
         except ValueError as error:
-            raise ModelError(f"the config.json of {self.ref} is not JSON: {error}") from None
+            raise ModelError(f"the {name} of {self.ref} is not JSON: {error}") from None
         if not isinstance(content, dict):
-            raise ModelError(f"the config.json of {self.ref} is not a table.")
+            raise ModelError(f"the {name} of {self.ref} is not a table.")
         return content
 
     @cached_property
@@ -95,16 +108,27 @@ class Snapshot:
         for name in (SAFETENSORS, PICKLE) if allow_pickle else (SAFETENSORS,):
             if files := _shards(self.folder, name):
                 return files
-        if _shards(self.folder, PICKLE):
+        self.refuse_pickle(allow_pickle=False)
+        if self.ref.source == "hub" and self.offline:
+            raise ModelError(
+                f"the weights of {self.ref} are not in the cache, and the Hub is not asked.",
+                f"Where there is a network: hf download {self.ref.name}",
+            )
+        raise ModelError(
+            f"{self.ref} has no weights: neither {SAFETENSORS} nor {SAFETENSORS}.index.json."
+        )
+
+    def refuse_pickle(self, *, allow_pickle: bool) -> None:
+        """Raise `ModelError` if there are pickled weights only and they are not allowed."""
+        names = {p.name for p in self.folder.iterdir()} | set(self.listed)
+        has = {n: bool(names & {n, f"{n}.index.json"}) for n in (SAFETENSORS, PICKLE)}
+        if has[PICKLE] and not has[SAFETENSORS] and not allow_pickle:
             raise ModelError(
                 f"{self.ref} has only pickled weights ({PICKLE}), and unpickling a file can run "
                 "any code that it holds.",
                 "Convert them to safetensors; or, if you trust where they come from: "
                 "--allow-pickle",
             )
-        raise ModelError(
-            f"{self.ref} has no weights: neither {SAFETENSORS} nor {SAFETENSORS}.index.json."
-        )
 
     def weights_sha256(self, *, allow_pickle: bool) -> str:
         """Digest of the weights: of the file, or of the sorted lines ``sha256  name``."""
@@ -135,19 +159,24 @@ def locate(ref: ModelRef, *, offline: bool = False) -> Snapshot:
     if ref.path:
         revision, notice = _git_head(ref.path)
         return Snapshot(ref, ref.path, revision, notice=notice)
-    sha, notice = (None, None) if _is_offline(offline) else _resolve(ref)
-    folder = _fetch(ref, sha, DESCRIPTION)
-    return Snapshot(ref, folder, sha or folder.name, notice=notice)
+    offline = is_offline(offline)
+    listed, notice = ((), None) if offline else _files_on_hub(ref)
+    cached = offline or notice is not None
+    why = "this run is offline" if offline else "the Hub is not reachable from here"
+    # By its name, not by its commit, so that the cache knows it by name when it is asked offline.
+    folder = _fetch(ref, ref.revision, DESCRIPTION, cached=cached, why=why)
+    return Snapshot(ref, folder, folder.name, None, notice, listed, cached)
 
 
 def fetch_weights(snapshot: Snapshot, *, allow_pickle: bool) -> None:
     """Fetch the weights of a Hub model; nothing to do for any other."""
-    if snapshot.ref.source != "hub":
+    if snapshot.ref.source != "hub" or snapshot.offline:
         return
-    if not _shards(snapshot.folder, SAFETENSORS):
-        _fetch(snapshot.ref, snapshot.revision, [SAFETENSORS, "model-*.safetensors"])
-    if allow_pickle and not _shards(snapshot.folder, SAFETENSORS):
-        _fetch(snapshot.ref, snapshot.revision, [PICKLE, "pytorch_model-*.bin"])
+    for name in (SAFETENSORS, PICKLE) if allow_pickle else (SAFETENSORS,):
+        if not any(_shards(snapshot.folder, n) for n in (SAFETENSORS, name)):
+            stem, _, kind = name.rpartition(".")
+            patterns = (name, f"{stem}-*.{kind}")
+            _fetch(snapshot.ref, snapshot.revision, patterns, cached=False, why="")
 
 
 def _shards(folder: Path, name: str) -> list[Path]:
@@ -156,17 +185,16 @@ def _shards(folder: Path, name: str) -> list[Path]:
         return [folder / name]
     if not index.is_file():
         return []
-    names = set(json.loads(index.read_text(encoding="utf-8"))["weight_map"].values())
-    files = [folder / n for n in sorted(names)]
-    return files if all(f.is_file() for f in files) else []
+    try:
+        names = set(json.loads(index.read_text(encoding="utf-8"))["weight_map"].values())
+        files = [folder / str(n) for n in sorted(names)]
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise ModelError(f"{index.name} is damaged: {error!r:.200}") from None
+    return files if files and all(f.is_file() for f in files) else []
 
 
-def _is_offline(offline: bool) -> bool:
-    return offline or os.environ.get("HF_HUB_OFFLINE", "").upper() in ("1", "TRUE", "YES", "ON")
-
-
-def _resolve(ref: ModelRef) -> tuple[str | None, str | None]:
-    """Return the git sha that a revision stands for, and a notice if the Hub was not reached."""
+def _files_on_hub(ref: ModelRef) -> tuple[tuple[str, ...], str | None]:
+    """Return the names of a model's files, and a notice if the Hub could not be asked."""
     from huggingface_hub import HfApi
     from huggingface_hub.errors import (
         GatedRepoError,
@@ -176,7 +204,8 @@ def _resolve(ref: ModelRef) -> tuple[str | None, str | None]:
     )
 
     try:
-        return HfApi().model_info(ref.name, revision=ref.revision, timeout=30).sha, None
+        about = HfApi().model_info(ref.name, revision=ref.revision, timeout=30)
+        return tuple(s.rfilename for s in about.siblings or ()), None
     except GatedRepoError:
         raise ModelError(
             f"{ref.name} is gated.",
@@ -189,39 +218,71 @@ def _resolve(ref: ModelRef) -> tuple[str | None, str | None]:
         ) from None
     except RepositoryNotFoundError:
         raise ModelError(
-            f"there is no model {ref.name!r} on the Hub, or it is private.",
+            f"there is no model {ref.name!r} on the Hub, or it is private.{_nearest(ref.name)}",
             "Check the name; for a private model: hf auth login. For a folder give its path.",
         ) from None
     except (HfHubHTTPError, OSError) as error:
         reason = f"{type(error).__name__}: {error}".splitlines()[0][:200]
     except Exception as error:
+        # The client's own library for HTTP raises errors of its own.
         if not type(error).__module__.startswith("http"):
             raise
         reason = type(error).__name__
-    return None, f"The Hub could not be asked about {ref.name} ({reason}); looking in the cache."
+    return (), f"The Hub could not be asked about {ref.name} ({reason}); looking in the cache."
 
 
-def _fetch(ref: ModelRef, sha: str | None, patterns: Sequence[str]) -> Path:
+def _nearest(name: str) -> str:
+    near = difflib.get_close_matches(name, DEMOS, n=1)
+    return f" Did you mean {near[0]!r}?" if near else ""
+
+
+def _fetch(
+    ref: ModelRef, revision: str | None, patterns: Sequence[str], *, cached: bool, why: str
+) -> Path:
     from huggingface_hub import snapshot_download
     from huggingface_hub.errors import LocalEntryNotFoundError, RevisionNotFoundError
 
     try:
-        folder = snapshot_download(
-            ref.name,
-            revision=sha or ref.revision,
-            allow_patterns=list(patterns),
-            local_files_only=sha is None,
-        )
+        with _without_noise(patterns):
+            folder = snapshot_download(
+                ref.name,
+                revision=revision,
+                allow_patterns=list(patterns),
+                local_files_only=cached,
+            )
     except (LocalEntryNotFoundError, RevisionNotFoundError):
-        at = f" at {ref.revision!r}" if ref.revision else ""
+        at = f" --revision {ref.revision}" if ref.revision else ""
         raise ModelError(
-            f"{ref.name}{at} is not in the cache, and the Hub is not reachable from here.",
+            f"{ref} is not in the cache, and {why or 'the Hub did not answer'}."
+            f"{_nearest(ref.name)}",
             "Give a folder that holds the model, or fetch it where there is a network: "
-            f"hf download {ref.name}",
+            f"hf download {ref.name}{at}",
         ) from None
     except (OSError, ValueError) as error:
         raise ModelError(f"{ref} could not be fetched: {error}") from None
     return Path(folder)
+
+
+@contextlib.contextmanager
+def _without_noise(patterns: Sequence[str]) -> Iterator[None]:
+    """Show the client's progress for weights only, and no advice on patterns that match nothing."""
+    from huggingface_hub.utils import (
+        are_progress_bars_disabled,
+        disable_progress_bars,
+        enable_progress_bars,
+        logging,
+    )
+
+    level, hidden = logging.get_verbosity(), are_progress_bars_disabled()
+    logging.set_verbosity_error()
+    if patterns == DESCRIPTION:
+        disable_progress_bars()
+    try:
+        yield
+    finally:
+        logging.set_verbosity(level)
+        if not hidden:
+            enable_progress_bars()
 
 
 def _git_head(folder: Path) -> tuple[str | None, str | None]:

@@ -1,0 +1,136 @@
+"""What a run will do, known before any weight is read: what applies, and why the rest does not."""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from pytest_bias.config import NO_LANGUAGE, Settings, languages_of
+from pytest_bias.errors import UsageError
+from pytest_bias.interface import Capability, ModelKind
+from pytest_bias.models import Description, ModelRef, Trust, describe
+from pytest_bias.records import Item, sha256
+from pytest_bias.suites import STRUCTURE, Entry, Measure, find, installed, select
+
+SOCIAL: Final = "social"
+"""Tag of the suites that the badge Social Bias Evaluated counts."""
+
+QUICK_ITEMS: Final = 200
+"""Items of a suite under ``--profile quick``; whole clusters, so a few more may come."""
+
+
+@dataclass(frozen=True)
+class Planned:
+    """An entry with the measure that the model allows, or the reason why there is none."""
+
+    entry: Entry
+    measure: Measure | None
+    reason: str | None = None
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a run will do, known before any weight is read."""
+
+    model: Description
+    settings: Settings
+    entries: tuple[Planned, ...]
+    coverage: Mapping[str, Any]
+    notices: tuple[str, ...] = ()
+
+
+def describe_for(settings: Settings, model: str) -> Description:
+    """Describe a model as the settings allow, and check that device and precision are there."""
+    from pytest_bias.models import placed
+
+    trust = Trust(settings.allow_pickle, settings.trust_remote_code)
+    described = describe(ModelRef.parse(model), offline=settings.offline, trust=trust)
+    placed(described, settings.device, settings.dtype)
+    return described
+
+
+def plan(model: Description, settings: Settings) -> Plan:
+    """Decide which suites run, in which order, and why the others do not."""
+    languages = languages_of(settings, model.languages)
+    entries = [Entry(s, c, named=True) for s in [find(STRUCTURE)] for c in s.configurations]
+    entries += [e for e in select(settings.suites, languages) if e.suite.name != STRUCTURE]
+    asked = {word.partition("[")[0] for word in settings.suites}
+    if len(entries) == 1 and STRUCTURE not in asked:
+        spoken = sorted({c.language for s in installed() for c in s.configurations if not c.draft})
+        raise UsageError(
+            f"no suite speaks {', '.join(languages)}; known are {', '.join(spoken)}.",
+            "--language en measures an English view of the model.",
+        )
+    return Plan(
+        model,
+        settings,
+        tuple(_planned(e, model) for e in entries),
+        {"languages": list(languages), "social_suites": _social(model, languages)},
+        model.notices + _on_languages(settings, model, languages),
+    )
+
+
+def _on_languages(
+    settings: Settings, model: Description, languages: tuple[str, ...]
+) -> tuple[str, ...]:
+    if settings.languages or languages == ("en",):
+        passed_over = [tag for tag in model.languages if tag.lower() in NO_LANGUAGE]
+        if passed_over and not settings.languages:
+            return (
+                f"The model's card gives {', '.join(passed_over)}, which names no language: "
+                "tested in en. --language chooses.",
+            )
+        return ()
+    return (f"Tested in {', '.join(languages)}, as the model's card says. --language chooses.",)
+
+
+def _social(model: Description, languages: Sequence[str]) -> list[str]:
+    """Name every social suite that applies to a model in these languages."""
+    entries = [e for e in select((), languages) if SOCIAL in e.suite.tags]
+    return sorted({e.suite.name for e in entries if _planned(e, model).measure})
+
+
+def _planned(entry: Entry, model: Description) -> Planned:
+    measure = entry.suite.measure_for(model.capabilities)
+    if measure is None:
+        needed = " or ".join(_words(m.needs) for m in entry.suite.measures)
+        return Planned(entry, None, f"needs {needed}; {_what_it_gives(model)}")
+    lacking = entry.configuration.needs - model.capabilities
+    if Capability.OPEN_VOCABULARY in lacking:
+        return Planned(entry, None, "its texts are outside the model's closed vocabulary")
+    if lacking:
+        return Planned(entry, None, f"needs {_words(lacking)}; {_what_it_gives(model)}")
+    return Planned(entry, measure)
+
+
+def _what_it_gives(model: Description) -> str:
+    given = _words(model.capabilities - {Capability.OPEN_VOCABULARY})
+    if model.kind is ModelKind.MASKED and Capability.SLOT not in model.capabilities:
+        return f"the tokenizer of this masked model has no mask token, which leaves {given}"
+    return f"this {model.kind} model gives {given}"
+
+
+def _words(capabilities: frozenset[Capability]) -> str:
+    return " and ".join(sorted(c.words for c in capabilities))
+
+
+def sample(items: tuple[Item, ...], settings: Settings) -> tuple[tuple[Item, ...], int | None]:
+    """Under the quick profile, take whole clusters in a seeded order, group by group in turn."""
+    if settings.profile != "quick" or len(items) <= QUICK_ITEMS:
+        return items, None
+    clusters: dict[str, list[Item]] = defaultdict(list)
+    for item in items:
+        clusters[item.cluster].append(item)
+    strata: dict[str, list[str]] = defaultdict(list)
+    for name in sorted(clusters, key=lambda c: sha256(f"{settings.seed}/{c}")):
+        strata[repr(sorted(clusters[name][0].by.items()))].append(name)
+    chosen: list[Item] = []
+    queues = [iter(strata[key]) for key in sorted(strata)]
+    while queues and len(chosen) < QUICK_ITEMS:
+        for queue in list(queues):
+            cluster = next(queue, None)
+            if cluster is None:
+                queues.remove(queue)
+            elif len(chosen) < QUICK_ITEMS:
+                chosen += clusters[cluster]
+    return tuple(sorted(chosen, key=lambda i: i.id)), len(chosen)

@@ -1,0 +1,58 @@
+"""Fixtures for whole runs: the command in a process of its own, and in this one."""
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import torch
+from commands import Command, Ran, environment, finish, start
+
+from pytest_bias import cli
+
+
+@pytest.fixture(autouse=True)
+def _surroundings(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Set the environment of runs; tiny models are fastest on one thread."""
+    for name, value in environment().items():
+        monkeypatch.setenv(name, value)
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(threads)
+
+
+@pytest.fixture
+def command(tmp_path: Path) -> Command:
+    """Return a function that runs the command in a process of its own."""
+
+    def run(*words: object, folder: Path = tmp_path, env: dict[str, str] | None = None) -> Ran:
+        return finish(start(*words, folder=folder, env=env), folder)
+
+    return run
+
+
+@pytest.fixture
+def bias(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Command:
+    """Return a function that runs the command in this process, where torch is loaded already."""
+
+    def run(*words: object, folder: Path = tmp_path) -> Ran:
+        monkeypatch.chdir(folder)
+        monkeypatch.setattr(sys, "argv", ["pytest-bias", *map(str, words)])
+        capsys.readouterr()
+        with pytest.raises(SystemExit) as end:
+            cli.main()
+        said = capsys.readouterr()
+        code = end.value.code
+        return Ran(code if isinstance(code, int) else int(bool(code)), said.out, said.err, folder)
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> Ran:
+    """Return ``pytest-bias run demo``, run once."""
+    folder = tmp_path_factory.mktemp("demo")
+    return finish(start("run", "demo", folder=folder), folder)

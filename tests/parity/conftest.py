@@ -1,0 +1,77 @@
+"""Checkpoints by name, and a list of the largest differences at the end of a run."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+import torch
+
+import tiny_models
+from pytest_bias.models.transformer import Transformer
+
+LARGEST = "largest difference: "
+
+REAL = {"bert-tiny": "bert_tiny", "minilm": "minilm", "smollm2": "smollm2"}
+TINY = {name: builder.__name__ for name, builder in tiny_models.MASKED.items()}
+TINY |= {name: name for name in ("gpt2", "llama", "encoder")}
+
+
+@pytest.fixture
+def checkpoint(
+    request: pytest.FixtureRequest, tiny: Callable[[str], Path]
+) -> Callable[[str], Path]:
+    """Return a function from a name, such as ``bert-tiny`` or ``unigram``, to a model's folder."""
+
+    def find(name: str) -> Path:
+        return request.getfixturevalue(REAL[name]) if name in REAL else tiny(TINY[name])
+
+    return find
+
+
+@pytest.fixture
+def measured(record_property: Callable[[str, object], None]) -> Callable[..., None]:
+    """Return a function that notes a largest difference for the list at the end."""
+
+    def note(what: str, value: float, unit: str = "nats") -> None:
+        record_property(LARGEST + what, f"{value:.2g} {unit}")
+
+    return note
+
+
+@pytest.fixture
+def chunked(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Return a list that grows with every batch whose head runs in chunks."""
+    seen: list[int] = []
+    hidden = Transformer._hidden
+
+    def watched(self: Transformer, inputs: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+        seen.append(len(inputs))
+        return hidden(self, inputs, mask)
+
+    monkeypatch.setattr(Transformer, "_hidden", watched)
+    return seen
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _one_thread() -> Iterator[None]:
+    # A forward of one text is too small to share: with two threads the loops take longer.
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """List the largest differences, from workers as well."""
+    noted = [
+        f"{report.nodeid}: {name.removeprefix(LARGEST)} {value}"
+        for outcome in ("passed", "failed")
+        for report in terminalreporter.getreports(outcome)
+        if report.when == "call"
+        for name, value in report.user_properties
+        if name.startswith(LARGEST)
+    ]
+    if noted:
+        terminalreporter.section("largest differences")
+        for line in noted:
+            terminalreporter.line(line)

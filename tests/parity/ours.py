@@ -1,0 +1,44 @@
+"""Short ways to our own numbers: items of an entry, records of a model, scores of records."""
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from pytest_bias.datasources import DataFolder
+from pytest_bias.engine import take
+from pytest_bias.interface import Model
+from pytest_bias.models import load
+from pytest_bias.records import Item, Record, Score
+from pytest_bias.scoring import Context, score_records
+from pytest_bias.suites import find
+
+LICENCES = {"seat": "CC-BY-NC-4.0"}
+
+
+def model(folder: Path, budget: int = 0) -> Model:
+    """Load a checkpoint on the CPU."""
+    return load(str(folder), device="cpu", budget=budget)
+
+
+def items(suite: str, configuration: str, data: Path | None = None) -> tuple[Item, ...]:
+    """Load the items of a configuration."""
+    folder = DataFolder(data, offline=True, accepted=LICENCES)
+    return find(suite).configuration(configuration).load(folder).items
+
+
+def records(suite: str, on: Model, of: Sequence[Item]) -> tuple[Record, ...]:
+    """Measure items by the way that suits the model."""
+    measure = find(suite).measure_for(on.capabilities)
+    assert measure is not None
+    return take(measure, on, of)
+
+
+def scores(suite: str, of: Iterable[Record], measure: int = 0, only: str = "") -> list[Score]:
+    """Score records by the metrics of one of a suite's measures, or by one metric of them."""
+    metrics = find(suite).measures[measure].metrics
+    chosen = [m for m in metrics if only in ("", m.name)]
+    return list(score_records(of, chosen, Context(suite, "parity")))
+
+
+def whole(found: Iterable[Score]) -> dict[str, float | None]:
+    """Return the values of the scores that are not about a group, by metric."""
+    return {s.metric: s.value for s in found if not s.by}

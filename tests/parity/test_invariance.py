@@ -1,0 +1,103 @@
+"""The same bits whatever the batch: budget, order, padding side, number of threads, second load."""
+
+import random
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+import torch
+
+import tiny_models
+from parity import ours, plain
+from pytest_bias.records import records_digest
+
+ENTROPY, ASSOCIATION, SEAT = "gendered_pair_entropy", "template_association", "seat"
+SUITES = {
+    "bert-tiny": ("crows_pairs", ENTROPY, ASSOCIATION, SEAT),
+    "wordpiece": ("crows_pairs", ENTROPY, ASSOCIATION, SEAT),
+    # Their 600 tokens hold no pair of gendered words, so that every item would be excluded.
+    "byte-level": ("crows_pairs", ASSOCIATION, SEAT),
+    "unigram": ("crows_pairs", ASSOCIATION, SEAT),
+    "gpt2": ("crows_pairs", ENTROPY, SEAT),
+    "llama": ("crows_pairs", ENTROPY, SEAT),
+    "encoder": (SEAT,),
+    "minilm": (SEAT,),
+}
+CASES = [
+    pytest.param(name, suite, marks=pytest.mark.slow if name == "minilm" else ())
+    for name, suites in SUITES.items()
+    for suite in suites
+]
+LARGE = 8192
+AT_MOST = {"crows_pairs": 200, ENTROPY: 500}
+
+
+def items_of(suite, data_dir):
+    found = ours.items(suite, "en", data_dir)
+    return found[:: -(-len(found) // AT_MOST.get(suite, len(found)))]
+
+
+def digest(suite, model, items):
+    records = ours.records(suite, model, items)
+    assert any(r.status == "scored" for r in records)
+    return records_digest(records)
+
+
+@contextmanager
+def threads(n) -> Iterator[None]:
+    before = torch.get_num_threads()
+    torch.set_num_threads(n)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
+
+
+@pytest.mark.parametrize(("name", "suite"), CASES)
+def test_nothing_about_batches_changes_a_bit(name, suite, checkpoint, data_dir):
+    items = items_of(suite, data_dir)
+    shuffled = random.Random(7).sample(items, len(items))
+    expected = digest(suite, ours.model(checkpoint(name), LARGE), items)
+
+    assert digest(suite, ours.model(checkpoint(name), 64), shuffled) == expected, "order, budget 64"
+
+    left = ours.model(checkpoint(name), 512)
+    left.body.tokens.tokenizer.padding_side = "left"
+    assert digest(suite, left, items) == expected, "padding side, budget 512"
+
+    with threads(2):
+        assert digest(suite, ours.model(checkpoint(name), LARGE), items) == expected, "threads"
+
+
+@pytest.mark.parametrize("name", ["wordpiece", "byte-level", "unigram", "gpt2", "llama", "encoder"])
+def test_a_text_alone_gives_the_bits_that_it_gives_among_others(name, checkpoint):
+    model = ours.model(checkpoint(name))
+    texts = [f"{'he works ' * n}as a nurse." for n in (0, 1, 5, 20, 35, 80)]
+    # Every length from well below the 128 tokens that these models take to above.
+    texts += ["a " * n for n in range(110, 131)]
+    if name == "encoder":
+        together = model.embed(texts)
+        for i, text in enumerate(texts):
+            alone = model.embed([text])
+            assert alone.reasons[0] == together.reasons[i]
+            assert together.reasons[i] or (alone.vectors[0] == together.vectors[i]).all()
+        assert sum(map(bool, together.reasons)) >= 2
+        return
+    together = model.score(texts)
+    assert [model.score([text])[0] for text in texts] == together
+    assert sum(s.reason is not None for s in together) >= 2
+    assert max(s.n_tokens for s in together) >= 126
+
+
+@pytest.mark.parametrize("name", ["wordpiece", "gpt2", "encoder"])
+def test_another_load_gives_the_same_digest_and_other_weights_another(
+    name, checkpoint, data_dir, tmp_path
+):
+    load = {"wordpiece": plain.masked, "gpt2": plain.causal, "encoder": plain.encoder}[name]
+    tokenizer, network = load(checkpoint(name))
+    other = tiny_models.save(type(network), network.config, tokenizer, tmp_path / "other", seed=1)
+    for suite in SUITES[name]:
+        items = items_of(suite, data_dir)[:100]
+        first, second = (digest(suite, ours.model(checkpoint(name)), items) for _ in range(2))
+        assert first == second
+        assert digest(suite, ours.model(other), items) != first

@@ -1,0 +1,268 @@
+"""Which way imports run, what an import costs, and what is not in the repository."""
+
+import ast
+import csv
+import subprocess
+import sys
+from collections.abc import Iterator
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+import pytest_bias
+
+ROOT = Path(__file__).parent.parent
+SOURCES = {"pytest_bias": "plugin", "bias_suites": "bias_tests", "bias_templates": "templates"}
+
+LAYERS = (
+    {"errors", "options", "statistics", "checked"},
+    {"records", "config", "permutation"},
+    {"interface", "events", "datasources", "merging"},
+    {"models", "suites", "sentences"},
+    {"scoring", "testing", "planning"},
+    {"engine", "compare", "folder"},
+    {"limits"},
+    {"emit"},
+    {"evidence"},
+    {"run"},
+    {"cli", "pytest_session", "action"},
+    {"pytest_plugin", "__main__"},
+)
+"""Modules and packages of `pytest_bias`: each imports from the layers above its own line only."""
+
+MODELS_MAY = {"errors", "interface", "options", "records"}
+SUITES_MAY = {
+    *("suites", "records", "interface", "sentences", "statistics", "scoring", "datasources"),
+    *("errors", "permutation"),
+}
+
+HEAVY = {
+    "torch": {"models", "engine"},
+    "transformers": {"models"},
+    "huggingface_hub": {"models"},
+    "requests": {"datasources"},
+    "rich": {"cli", "run", "emit", "pytest_session"},
+    "typer": {"cli"},
+    "pytest": {"pytest_plugin", "pytest_session"},
+}
+"""Who may import a library of weight: the engine knows neither pytest nor the terminal."""
+
+MOST_LINES = 420
+
+
+def modules() -> list[tuple[str, Path]]:
+    """Return every module with its path."""
+    found = []
+    for package, source in SOURCES.items():
+        for path in sorted((ROOT / source / package).rglob("*.py")):
+            parts = path.relative_to(ROOT / source).with_suffix("").parts
+            found.append((".".join(p for p in parts if p != "__init__"), path))
+    return found
+
+
+def imports(path: Path) -> Iterator[str]:
+    """Yield every module that a file imports, wherever in the file."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}: relative import"
+            for alias in node.names:
+                yield f"{node.module}.{alias.name}"
+
+
+def unit(module: str) -> str:
+    """Return the module or package right below `pytest_bias`; ``models`` of ``….models.tokens``."""
+    return ([*module.split("."), ""])[1]
+
+
+def own(path: Path) -> set[str]:
+    """Return the units of `pytest_bias` that a file imports."""
+    found = {unit(m) for m in imports(path) if m.split(".")[0] == "pytest_bias"}
+    return found - {""}
+
+
+MODULES = modules()
+INNER = [(m, p) for m, p in MODULES if m.startswith("pytest_bias.")]
+
+
+def test_every_module_has_its_layer() -> None:
+    placed = [name for layer in LAYERS for name in layer]
+    assert len(placed) == len(set(placed))
+    assert sorted({unit(m) for m, _ in INNER}) == sorted(placed), "LAYERS is the place for it"
+
+
+@pytest.mark.parametrize(("module", "path"), INNER, ids=[m for m, _ in INNER])
+def test_imports_run_one_way(module: str, path: Path) -> None:
+    name = unit(module)
+    below: set[str] = set()
+    for layer in LAYERS:
+        if name in layer:
+            break
+        below |= layer
+    assert own(path) - below - {name} == set()
+
+
+def test_models_know_little() -> None:
+    for module, path in INNER:
+        if unit(module) == "models":
+            assert own(path) - {"models"} <= MODELS_MAY, module
+
+
+def test_suites_are_written_against_the_public_modules() -> None:
+    for module, path in MODULES:
+        if module.startswith("bias_suites") and module != "bias_suites.test_suites":
+            assert own(path) <= SUITES_MAY, module
+            foreign = {m.split(".")[0] for m in imports(path)} & {*HEAVY, "pytest_bias.models"}
+            assert foreign == set(), module
+        if module.startswith("bias_templates"):
+            assert own(path) == set(), module
+
+
+def test_no_import_cycle() -> None:
+    graph = {m: {n for n in imports(p) if n.split(".")[0] in SOURCES} for m, p in INNER}
+    names = set(graph)
+
+    def next_of(module: str) -> set[str]:
+        # "from a.b import c" names the module a.b.c or the module a.b.
+        found = {n if n in names else n.rpartition(".")[0] for n in graph[module]}
+        return {n for n in found if n in names and n != module}
+
+    done: set[str] = set()
+
+    def walk(module: str, path: tuple[str, ...]) -> None:
+        assert module not in path, " -> ".join((*path, module))
+        if module not in done:
+            for other in sorted(next_of(module)):
+                walk(other, (*path, module))
+            done.add(module)
+
+    for module in sorted(names - {"pytest_bias.models"}):
+        walk(module, ())
+
+
+@pytest.mark.parametrize("library", HEAVY)
+def test_libraries_stay_where_they_belong(library: str) -> None:
+    for module, path in INNER:
+        if library in {m.split(".")[0] for m in imports(path)}:
+            assert unit(module) in HEAVY[library], module
+
+
+# What an import costs
+
+
+def imported_by(code: str, *words: str | Path) -> set[str]:
+    """Run Python code in a process of its own and return the top-level modules it imported."""
+    last = "import atexit, sys; atexit.register(lambda: print('|', *sys.modules, file=sys.stderr))"
+    command = [sys.executable, "-c", f"{last}\n{code}", *map(str, words)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return {m.split(".")[0] for m in done.stderr.rpartition("|")[2].split()}
+
+
+@pytest.mark.parametrize(
+    "module", ["pytest_bias", "pytest_bias.options", "pytest_bias.pytest_plugin"]
+)
+def test_import_is_light(module: str) -> None:
+    found = imported_by(f"import {module}")
+    heavy = {"torch", "transformers", "numpy", "scipy", "pyarrow", "yaml", "rich", "typer"}
+    assert found & {*heavy, "huggingface_hub", "requests", "jinja2"} == set()
+
+
+def test_importing_the_suites_loads_no_torch() -> None:
+    assert imported_by("import bias_suites") & {"torch", "transformers"} == set()
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the folder of a small run."""
+    folder = tmp_path_factory.mktemp("report")
+    words = ["run", "demo", "--suite", "seat[en]", "--out", str(folder)]
+    code = "import sys; from pytest_bias.cli import main; main()"
+    assert "torch" in imported_by(code, *words)
+    return folder
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("suites",),
+        ("suites", "seat"),
+        ("verify", "REPORT"),
+        ("render", "REPORT", "--to", "badges", "--out", "OUT"),
+        ("compare", "REPORT", "REPORT"),
+    ],
+    ids=" ".join,
+)
+def test_commands_without_a_model_load_no_torch(
+    report: Path, tmp_path: Path, words: tuple[str, ...]
+) -> None:
+    places = {"REPORT": report, "OUT": tmp_path}
+    found = imported_by(
+        "import sys; from pytest_bias.cli import main; main()", *(places.get(w, w) for w in words)
+    )
+    assert found & {"torch", "transformers", "huggingface_hub"} == set()
+
+
+# What is exported
+
+
+def test_exported_names_are_there() -> None:
+    for name in pytest_bias.__all__:
+        assert getattr(pytest_bias, name) is not None
+    homes = pytest_bias._HOMES
+    assert sorted(homes) == list(pytest_bias.__all__)
+    for name, home in homes.items():
+        assert getattr(pytest_bias, name) is getattr(import_module(f"pytest_bias.{home}"), name)
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        _ = pytest_bias.nothing
+
+
+def test_type_checkers_see_the_same_names() -> None:
+    path = ROOT / "plugin" / "pytest_bias" / "__init__.py"
+    seen = {m.rpartition(".")[2] for m in imports(path) if m.startswith("pytest_bias.")}
+    assert seen == set(pytest_bias.__all__)
+
+
+# Habits
+
+
+@pytest.mark.parametrize(("module", "path"), MODULES, ids=[m for m, _ in MODULES])
+def test_module_is_short_and_silent(module: str, path: Path) -> None:
+    text = path.read_text(encoding="utf-8")
+    assert len(text.splitlines()) < MOST_LINES
+    calls = (n for n in ast.walk(ast.parse(text)) if isinstance(n, ast.Call))
+    assert [n.lineno for n in calls if isinstance(n.func, ast.Name) and n.func.id == "print"] == []
+
+
+# What is in the repository
+
+
+@pytest.fixture(scope="module")
+def files() -> list[Path]:
+    """Return the files that are in the repository or about to be."""
+    command = ["git", "-C", str(ROOT), "ls-files", "-co", "--exclude-standard", "-z"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        pytest.skip("not a git repository")
+    return [p for name in done.stdout.split("\0") if name and (p := ROOT / name).is_file()]
+
+
+def test_no_large_or_binary_files(files: list[Path]) -> None:
+    demo = ROOT / "plugin" / "pytest_bias" / "models" / "demo"
+    for path in files:
+        assert path.stat().st_size < 1_000_000, path
+        if demo not in path.parents:
+            wrong = {".safetensors", ".bin", ".pt", ".gguf", ".pkl", ".parquet", ".csv", ".jsonl"}
+            assert path.suffix not in wrong, path
+
+
+def test_no_sentence_of_the_public_data_is_in_the_repository(
+    files: list[Path], data_dir: Path
+) -> None:
+    path = data_dir / "crows_pairs" / "crows_pairs_anonymized.csv"
+    with path.open(encoding="utf-8", newline="") as file:
+        sentences = [row[c] for row in csv.DictReader(file) for c in ("sent_more", "sent_less")]
+    ours = "\n".join(p.read_text(encoding="utf-8", errors="ignore") for p in files)
+    assert sum(len(s) > 30 and s in ours for s in sentences) == 0
