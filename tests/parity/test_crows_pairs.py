@@ -19,19 +19,24 @@ SAMPLES = (pytest.param(1, marks=pytest.mark.slow, id="all"), pytest.param(10, i
 def test_sums_outcomes_and_percentages_equal_the_loop(name, step, checkpoint, data_dir, measured):
     path = data_dir / "crows_pairs" / "crows_pairs_anonymized.csv"
     with path.open(encoding="utf-8", newline="") as file:
-        rows = list(csv.DictReader(file))[::step]
+        rows = list(csv.DictReader(file))
     slow = plain.masked(checkpoint(name))
     model = ours.model(checkpoint(name))
     # The script lowers the text for models it lists as uncased; ours leaves that to the tokenizer.
     lowers = model.identity.lowercases
     loop, n_shared = {}, {}
-    for row in rows:
+    for number, row in enumerate(rows):
         texts = [row[c].lower() if lowers else row[c] for c in ("sent_more", "sent_less")]
+        more, less = (slow.tokenizer.encode(t) for t in texts)
+        forward = plain.shared_positions(more, less)
+        backward = [(i, j) for j, i in plain.shared_positions(less, more)]
+        # Pairs whose shared tokens depend on the order of the sentences are few: none is left out.
+        if number % step and forward == backward:
+            continue
         direction = row["stereo_antistereo"]
-        ids = [slow.tokenizer.encode(t) for t in (texts if direction == "stereo" else texts[::-1])]
-        name_of_item = f"crows/{int(row['']):04d}"
-        loop[name_of_item] = (*plain.crows_pair(slow, *texts, direction), direction)
-        n_shared[name_of_item] = len(plain.shared_positions(*ids))
+        item = f"crows/{number:04d}"
+        loop[item] = (*plain.crows_pair(slow, *texts, direction), direction)
+        n_shared[item] = len(forward if direction == "stereo" else backward)
     items = [i for i in ours.items("crows_pairs", "en", data_dir) if i.id in loop]
     records = ours.records("crows_pairs", model, items)
 
