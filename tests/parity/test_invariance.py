@@ -29,7 +29,7 @@ CASES = [
     for suite in suites
 ]
 LARGE = 8192
-AT_MOST = {"crows_pairs": 200, ENTROPY: 500}
+AT_MOST = {"crows_pairs": 80, ENTROPY: 500}
 
 
 def items_of(suite, data_dir):

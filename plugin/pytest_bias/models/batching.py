@@ -1,11 +1,12 @@
 """Batches whose results do not depend on the batch.
 
-The padded length of a row is a function of the row alone, a batch holds one padded length and never
-fewer than 256 tokens (32 rows of the shortest, the last one repeated), a head never fewer than 32
-positions, and the token budget only decides how many rows above that. Matrix products of that size
-give the same bits whatever their number of rows, so on one device every number is bit-equal
-whatever the budget, the order or the number of threads. A row always has room for one token of
-padding, so that no batch takes the different kernel that attention without padding may choose.
+The padded length of a row is a function of the row alone: the next multiple of 4, since the
+smallest products of attention depend on how rows are aligned in memory. A batch holds one padded
+length, rows with padding apart from rows without, for which attention may choose another kernel. It
+has never fewer than 256 tokens (32 rows of 8 tokens, the last one repeated), a head never fewer
+than 32 positions, and the token budget only decides how many rows above that. Matrix products of
+that size give the same bits whatever their number of rows, so on one device every number is
+bit-equal whatever the budget, the order or the number of threads.
 """
 
 from collections.abc import Iterator, Sequence
@@ -14,7 +15,7 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-MULTIPLE: Final = 8
+MULTIPLE: Final = 4
 MIN_TOKENS: Final = 256
 MIN_POSITIONS: Final = 32
 TOKEN_BUDGET: Final = {"cpu": 4096, "cuda": 16384}
@@ -32,7 +33,7 @@ class Batch(NamedTuple):
 
 def padded_length(length: int, limit: int) -> int:
     """Return the padded length of a row of `length` tokens in a model that takes `limit`."""
-    return min(-(-(length + 1) // MULTIPLE) * MULTIPLE, max(limit, length))
+    return min(-(-length // MULTIPLE) * MULTIPLE, max(limit, length))
 
 
 def batches(

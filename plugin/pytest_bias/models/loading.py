@@ -17,6 +17,7 @@ from pytest_bias.errors import BiasError, ModelError, UnknownName, UsageError
 from pytest_bias.interface import Capability, Meter, Model, ModelKind
 from pytest_bias.models.causal import CausalModel
 from pytest_bias.models.kinds import KINDS, MASKING, kind_of
+from pytest_bias.models.packed import pack
 from pytest_bias.models.pooling import Pooling
 from pytest_bias.models.reference import ModelRef
 from pytest_bias.models.snapshot import Snapshot, fetch_weights, locate
@@ -184,7 +185,9 @@ def load(
     torch.backends.cuda.matmul.allow_tf32 = precision == "tf32"
     torch.backends.cudnn.allow_tf32 = precision == "tf32"
     about.tokens.max_length = min(about.tokens.max_length, _positions(network, about.config))
-    body = Transformer(network.to(place), about.kind, about.tokens, Meter(), budget=budget)
+    network = network.to(place)
+    pack(network)
+    body = Transformer(network, about.kind, about.tokens, Meter(), budget=budget)
     loaded = support.model(
         replace(about.identity, weights_sha256=weights_sha256, dtype=precision),
         about.capabilities,

@@ -1,0 +1,246 @@
+"""When two reports cannot be compared, why, what to do, and what a regression limit makes of it."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from pytest_bias.compare import SuiteComparison, compare
+from pytest_bias.limits import Outcome, decide, read_limits
+from pytest_bias.records import DataInfo, Record, Report, Score, SuiteResult
+from pytest_bias.scoring import scored
+from pytest_bias.suites import find
+from unit.made import record, report, result
+
+DATA = DataInfo("made/up", "CC-BY-4.0", sha256="aaaa", n_items=8)
+STEPS = [0.5, 0.0, 1.0, 0.25, 0.0, 0.75, -0.25, 0.0] * 4
+
+
+def records(values: Sequence[float]) -> tuple[Record, ...]:
+    return tuple(
+        record(f"association/{n:04d}", v, by={"axis": "gender"}, text_sha256=f"{n:04x}")
+        for n, v in enumerate(values)
+    )
+
+
+def association(values: Sequence[float] = STEPS, **more: Any) -> SuiteResult:
+    """Return a measured template association, then changed as asked."""
+    suite = find("template_association")
+    made = result(
+        suite.name,
+        title=suite.title,
+        data=DATA,
+        measure=suite.measures[0].name,
+        records=records(values),
+    )
+    return replace(scored(made, suite, seed=0), **more)
+
+
+NOW = association()
+
+
+def of_kind(kind: str, **more: Any) -> Report:
+    made = report(NOW, **more)
+    return replace(made, model=replace(made.model, kind=kind))
+
+
+def against(baseline: Report) -> SuiteComparison:
+    (suite,) = compare(report(NOW), baseline).suites
+    return suite
+
+
+@pytest.mark.parametrize(
+    ("baseline", "reason"),
+    [
+        (
+            report(),
+            "the baseline did not measure it; measure the baseline again with this suite",
+        ),
+        (
+            report(replace(NOW, config="fr")),
+            "the baseline did not measure it; measure the baseline again with this suite",
+        ),
+        (report(replace(NOW, status="skipped")), "in the baseline it is skipped"),
+        (report(replace(NOW, status="not_applicable")), "in the baseline it is not applicable"),
+        (report(replace(NOW, status="inconclusive")), "in the baseline it is inconclusive"),
+        (report(replace(NOW, status="withheld")), "in the baseline it is withheld"),
+        (
+            report(replace(NOW, version="0")),
+            "another version of the suite (0, now 1); measure the baseline again",
+        ),
+        (
+            report(replace(NOW, measure="by guess")),
+            "another measure (by guess, now log-probability ratio at one mask); "
+            "measure the baseline again",
+        ),
+        (
+            of_kind("causal"),
+            "another kind of model (causal, now masked); measure the baseline again",
+        ),
+        (
+            report(replace(NOW, data=replace(DATA, sha256="bbbb"))),
+            "another data (bbbb, now aaaa); measure the baseline again",
+        ),
+        (
+            report(replace(NOW, data=None)),
+            "another data (None, now aaaa); measure the baseline again",
+        ),
+        (
+            report(replace(NOW, records=())),
+            "the records are missing; both reports need their records folder",
+        ),
+        (
+            report(association(STEPS[:-2])),
+            "another set of items (2 are in one report only); "
+            "measure both with the same --profile and --seed",
+        ),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_what_cannot_be_compared_is_refused_with_the_reason(baseline, reason):
+    found = against(baseline)
+    assert (found.entry, found.title) == ("template_association[en]", "Template association")
+    assert (found.reason, found.changes) == (reason, ())
+
+
+def test_another_seed_that_drew_other_items_is_refused_either_way():
+    drawn = (association(records=NOW.records[:20]), association(records=NOW.records[12:]))
+    for ours, theirs in (drawn, drawn[::-1]):
+        (found,) = compare(report(ours), report(theirs)).suites
+        # Twelve are in the one only, and twelve in the other.
+        assert "another set of items (24 are in one report only)" in found.reason
+
+
+def test_items_with_other_texts_are_other_items():
+    other = replace(NOW, records=(replace(NOW.records[0], text_sha256="ffff"), *NOW.records[1:]))
+    found = against(report(other))
+    assert found.changes == ()
+    assert found.reason.startswith("another set of items")
+
+
+def test_a_suite_that_is_not_installed_here_is_refused_by_name():
+    made = replace(NOW, name="template_asociation")
+    (found,) = compare(report(made), report(made)).suites
+    assert found.changes == ()
+    assert "'template_asociation' is not known" in found.reason
+    assert "'template_association'" in found.reason
+
+
+def test_one_refused_suite_leaves_the_others():
+    other = replace(NOW, config="de", language="de")
+    found = compare(report(NOW, other), report(replace(NOW, version="0"), other)).suites
+    assert [(s.entry, bool(s.changes)) for s in found] == [
+        ("template_association[en]", False),
+        ("template_association[de]", True),
+    ]
+
+
+def test_only_what_was_scored_now_is_compared_and_structure_never():
+    checks = result("structure", "all", kind="structure", scores=NOW.scores)
+    skipped = replace(NOW, config="fr", status="skipped")
+    made = report(checks, skipped, NOW)
+    assert [s.entry for s in compare(made, made).suites] == [NOW.entry]
+
+
+@pytest.mark.parametrize(
+    ("model", "settings"),
+    [
+        ({"revision": "abc", "weights_sha256": "w", "parameters": 1}, {}),
+        ({"reference": "other/name", "architecture": "RobertaForMaskedLM"}, {}),
+        ({"config_sha256": "c", "tokenizer_sha256": "t"}, {}),
+        ({}, {"profile": "full", "requested": ["template_association"]}),
+        ({}, {"seed": 9}),
+    ],
+    ids=["weights", "architecture", "tokenizer", "profile", "seed"],
+)
+def test_another_model_of_the_kind_on_the_same_items_is_comparable(model, settings):
+    before = report(association([0.0] * 32))
+    before = replace(
+        before,
+        model=replace(before.model, **model),
+        settings={**before.settings, **settings},
+    )
+    found = against(before)
+    assert (found.reason, found.note) == (None, None)
+    assert found.changes[0].change.value == pytest.approx(0.28125)
+
+
+def test_another_precision_is_compared_and_said():
+    before = report(NOW)
+    before = replace(before, model=replace(before.model, dtype="bfloat16"))
+    found = against(before)
+    assert (found.reason, found.note) == (None, "bfloat16 before, float32 now")
+    assert found.changes[0].n == 32
+
+
+def test_a_change_is_found_by_entry_and_score():
+    made = compare(report(NOW), report(association([0.0] * 32)))
+    gender = NOW.score("association", axis="gender")
+    assert made.change(NOW.entry, gender).current == gender
+    assert made.change(NOW.entry, NOW.headline).current == NOW.headline
+    assert made.change("template_association[de]", NOW.headline) is None
+    assert made.change(NOW.entry, replace(gender, by={"axis": "age"})) is None
+    assert made.change(NOW.entry, replace(gender, metric="other")) is None
+    assert made.reason(NOW.entry) == "the baseline has no such score"
+    refused = compare(report(NOW), report())
+    assert refused.change(NOW.entry, NOW.headline) is None
+    assert refused.reason(NOW.entry).startswith("the baseline did not measure it")
+
+
+def regression(points: float, before: Report, **rules: Any) -> tuple[Outcome, int]:
+    limit = {"template_association.association": {"max_regression": {"points": points}} | rules}
+    now = report(NOW)
+    decision = decide(now, read_limits(limit), compare(now, before))
+    (outcome,) = decision.outcomes
+    return outcome, decision.exit_code
+
+
+# From nothing to 0.28 nats, give or take 0.15.
+WORSE = report(association([0.0] * 32))
+
+
+@pytest.mark.parametrize(
+    ("points", "verdict", "code"), [(1, "held", 0), (0.28, "undecided", 0), (0.1, "exceeded", 1)]
+)
+def test_the_whole_interval_of_the_worsening_decides_on_a_regression(points, verdict, code):
+    outcome, exit_code = regression(points, WORSE)
+    assert (outcome.verdict, exit_code) == (verdict, code)
+    assert outcome.value == pytest.approx(0.28125)
+    assert outcome.interval[0] < 0.28 < outcome.interval[1]
+
+
+def test_an_undecided_regression_fails_where_the_project_says_so():
+    assert regression(0.28, WORSE, undecided="fail")[1] == 3
+
+
+def test_an_improvement_is_held_however_large():
+    before = report(association([s + 9 for s in STEPS[::-1]]))
+    outcome, code = regression(0, before)
+    assert (outcome.verdict, code) == ("held", 0)
+    assert outcome.value == pytest.approx(-9)
+
+
+def test_no_change_at_all_is_held():
+    outcome, code = regression(0, report(NOW))
+    assert (outcome.verdict, code) == ("held", 0)
+    assert (outcome.value, outcome.interval) == (0, (0, 0))
+
+
+def test_a_regression_without_an_interval_is_undecided_with_the_reason():
+    outcome, code = regression(0.1, report(association([s - 0.25 for s in STEPS])))
+    assert (outcome.verdict, code) == ("undecided", 0)
+    assert outcome.reason == "no interval: all items changed by the same"
+
+
+def test_what_cannot_be_compared_is_never_held():
+    outcome, code = regression(99, report(replace(NOW, version="0")))
+    assert (outcome.verdict, code) == ("not_measured", 3)
+    assert outcome.reason.startswith("not comparable: another version of the suite (0, now 1)")
+
+
+def test_a_score_that_the_baseline_lacks_is_never_held():
+    before: tuple[Score, ...] = tuple(s for s in NOW.scores if s.by)
+    outcome, code = regression(99, report(replace(NOW, scores=before)))
+    assert (outcome.verdict, code) == ("not_measured", 3)
+    assert outcome.reason == "not comparable: the baseline has no such score"

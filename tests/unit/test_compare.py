@@ -1,0 +1,296 @@
+"""Two reports on the same items: what changed, how surely, and when nothing can be said."""
+
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from pytest_bias.compare import Change, Comparison, compare
+from pytest_bias.records import Record, SuiteResult
+from pytest_bias.scoring import Context, score_records, scored
+from pytest_bias.suites import find
+from unit.made import record, report, result, unscored
+
+CROWS = "pseudo-log-likelihood of shared tokens"
+ASSOCIATION = "log-probability ratio at one mask"
+PAIRS = "two words at one mask"
+SEAT = "cosine of pooled hidden states"
+
+Values = Sequence[float | None]
+SIDES = {100.0: (-1.0, -2.0), 0.0: (-2.0, -1.0), 50.0: (-1.0, -1.0)}
+"""Log-probabilities of the two sentences that give a preference."""
+
+
+def crows(values: Values, start: int = 0, **by: str) -> list[Record]:
+    """Return records of CrowS-Pairs with these preferences; null is unscored."""
+    by = {"bias_type": "religion", "direction": "stereo"} | by
+    found = []
+    for number, value in enumerate(values, start):
+        name = f"crows/{number:04d}"
+        if value is None:
+            found.append(unscored(name, by=by))
+            continue
+        more, less = SIDES[value]
+        detail = {f"{p}{k}": v for p in ("", "aul_") for k, v in (("more", more), ("less", less))}
+        detail |= {f"{p}tokens_{k}": 1 for p in ("", "aul_") for k in ("more", "less")}
+        found.append(record(name, value, by=by, detail=detail))
+    return found
+
+
+def associations(values: Values, start: int = 0, **more: Any) -> list[Record]:
+    """Return records of the template association; one cluster an item unless one is given."""
+    more = {"by": {"axis": "gender"}} | more
+    names = [f"association/{n:04d}" for n in range(start, start + len(values))]
+    return [
+        unscored(n, **more) if v is None else record(n, float(v), **more)
+        for n, v in zip(names, values, strict=True)
+    ]
+
+
+def measured(records: Sequence[Record], name: str = "template_association") -> SuiteResult:
+    measures = {"crows_pairs": CROWS, "gendered_pair_entropy": PAIRS, "seat": SEAT}
+    made = result(name, records=records, measure=measures.get(name, ASSOCIATION))
+    return scored(made, find(name), seed=0)
+
+
+def compared(now: Sequence[Record], then: Sequence[Record], name: str, seed: int = 0) -> Comparison:
+    settings = {"requested": [], "profile": "standard", "seed": seed, "level": 0.95}
+    return compare(
+        report(measured(now, name), settings=settings), report(measured(then, name), model="v1")
+    )
+
+
+def changes(now: Sequence[Record], then: Sequence[Record], **more: Any) -> Mapping[Any, Change]:
+    """Return the changes by metric and group."""
+    (suite,) = compared(now, then, **{"name": "template_association"} | more).suites
+    assert suite.reason is None
+    return {(c.current.metric, *c.current.by.values()): c for c in suite.changes}
+
+
+def change(now: Values, then: Values, **more: Any) -> Change:
+    return changes(associations(now, **more), associations(then, **more))[("association",)]
+
+
+def preference(now: Values, then: Values) -> Change:
+    """Return the change of the one score that CrowS-Pairs stands by."""
+    metric = replace(find("crows_pairs").measure_named(CROWS).metrics[0], by=())
+    context = Context("crows_pairs", "en")
+    made = [
+        result(records=r, measure=CROWS, scores=score_records(r, [metric], context))
+        for r in (crows(now), crows(then))
+    ]
+    (suite,) = compare(report(made[0]), report(made[1])).suites
+    return suite.changes[0]
+
+
+def test_the_change_of_a_mean_by_hand():
+    found = change([2, 2, 5, 4], [1, 2, 3, 4])
+    assert (found.baseline.value, found.current.value) == (2.5, 3.25)
+    # One and two more among four items; the ideal is 0, so the model is as much further from it.
+    assert (found.change.value, found.worsening.value) == (0.75, 0.75)
+    assert (found.n, found.n_changed) == (4, 2)
+    assert found.items == ("association/0002", "association/0000")
+
+
+def test_the_change_of_a_share_by_hand():
+    # A tie is one half: 350 of 600 before, 200 of 600 now; ideal 50.
+    found = preference([0, 0, 100, 0, 50, 50], [100, 0, 100, 0, 50, 100])
+    assert found.change.value == pytest.approx(-150 / 6)
+    assert found.worsening.value == pytest.approx((50 - 200 / 6) - (350 / 6 - 50))
+    assert found.items == ("crows/0000", "crows/0005")
+
+
+UP = [0.5, 0.0, 1.0, 0.25, 0.0, 0.75, -0.25, 0.0]
+"""How eight items changed; by 0.28125 on average."""
+
+
+@pytest.mark.parametrize("level", [-3.0, 0.0, 3.0])
+def test_an_interval_holds_the_change_and_turns_with_it(level):
+    then = [level + n / 10 for n in range(8)]
+    now = [a + b for a, b in zip(then, UP, strict=True)]
+    up, down = change(now, then), change(then, now)
+    assert up.change.value == pytest.approx(0.28125)
+    assert up.change.interval[0] < 0.28125 < up.change.interval[1]
+    assert down.change.value == pytest.approx(-0.28125)
+    assert down.change.interval == pytest.approx([-e for e in up.change.interval[::-1]], abs=0.04)
+    # Far below the ideal of 0, what rises gets closer to it.
+    if level:
+        assert up.worsening.value == pytest.approx(0.28125 if level > 0 else -0.28125)
+
+
+def test_the_interval_narrows_with_the_root_of_the_number_of_items():
+    widths = []
+    for times in (2, 8, 32):
+        low, high = change(UP * times, [0.0] * 8 * times).change.interval
+        widths.append(high - low)
+    assert widths[0] / widths[1] == pytest.approx(2, rel=0.15)
+    assert widths[1] / widths[2] == pytest.approx(2, rel=0.15)
+
+
+def test_items_are_paired_so_that_their_spread_does_not_blur_the_change():
+    then = [10.0 * n for n in range(-20, 20)]
+    found = change([v + 0.1 + 0.05 * (-1) ** n for n, v in enumerate(then)], then)
+    assert 0.05 < found.change.interval[0] < 0.1 < found.change.interval[1] < 0.15
+    low, high = found.current.interval
+    assert high - low > 50
+
+
+def test_whole_clusters_change_together():
+    now = [r for n, v in enumerate(UP) for r in associations([v] * 9, 9 * n, cluster=f"c{n}")]
+    then = [replace(r, value=0.0) for r in now]
+    clustered = changes(now, then)[("association",)]
+    single = change(UP, [0.0] * 8)
+    assert clustered.n == 72
+    assert clustered.change.interval == pytest.approx(single.change.interval, abs=0.03)
+
+
+@pytest.mark.parametrize(
+    ("now", "then", "more", "reason"),
+    [
+        ([1.5, 2.5, 3.5], [1.0, 2.0, 3.0], {}, "all values are equal"),
+        ([1.5, 3.0], [1.0, 2.0], {"cluster": "one"}, "1 cluster of 2 values"),
+        ([1.5], [1.0], {}, "one value"),
+    ],
+    ids=["the same everywhere", "one cluster", "one item"],
+)
+def test_without_an_interval_there_is_a_reason_and_no_direction(now, then, more, reason):
+    found = change(now, then, **more)
+    assert found.change.value == pytest.approx(sum(now) / len(now) - sum(then) / len(then))
+    assert (found.change.interval, found.change.interval_reason) == (None, reason)
+    assert (found.worsening.interval, found.direction) == (None, "unclear")
+    assert found.worsening.interval_reason
+
+
+def pair_records(values: Sequence[float]) -> list[Record]:
+    names = ("he/she", "man/woman")
+    detail = {"log_p_male": -1.0, "log_p_female": -2.0}
+    return [
+        record(f"p{n:02d}", v, by={"part": "neutral", "pair": names[n % 2]}, detail=detail)
+        for n, v in enumerate(values)
+    ]
+
+
+def targets(values: Sequence[float]) -> list[Record]:
+    sides = ["xy"[n % 2] for n in range(len(values))]
+    return [
+        record(f"t{n}", v, by={"test": "t"}, detail={"side": sides[n], "word": f"w{n}"})
+        for n, v in enumerate(values)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "metric", "now", "then", "difference"),
+    [
+        (
+            *("gendered_pair_entropy", ("entropy_bias_macro",)),
+            *(pair_records([0.5, 0.75, 0.5, 1.0]), pair_records([0.25, 0.75, 0.25, 0.5]), 0.25),
+        ),
+        # By hand: 1.2 / sqrt(2.08 / 3) now; before, the sets have equal means.
+        (
+            *("seat", ("mean_absolute_effect",)),
+            *(targets([1.0, -1.0, 0.2, -0.2]), targets([1.0, 1.0, 0.2, 0.2]), 1.44115),
+        ),
+    ],
+)
+def test_a_metric_without_values_of_items_says_so(name, metric, now, then, difference):
+    found = changes(now, then, name=name)[metric]
+    assert found.change.value == pytest.approx(difference, abs=1e-5)
+    assert found.worsening.value == pytest.approx(difference, abs=1e-5)
+    for estimate in (found.change, found.worsening):
+        assert estimate.interval is None
+        assert estimate.interval_reason == "this metric has no value for single items"
+    assert (found.direction, found.n, found.items) == ("unclear", 0, ())
+
+
+def test_what_did_not_change_is_no_change():
+    noise = [v + 1e-10 * (-1) ** n for n, v in enumerate(UP)]
+    found = change(noise, UP)
+    assert (found.change.value, found.change.interval) == (0.0, (0.0, 0.0))
+    assert (found.worsening.value, found.worsening.interval) == (0.0, (0.0, 0.0))
+    assert (found.n, found.n_changed, found.items) == (8, 0, ())
+    assert (found.direction, found.change.method) == ("unclear", "no item changed")
+
+
+def share(percent: float, n: int) -> list[float | None]:
+    k = round(n * percent / 100)
+    return [100.0] * k + [0.0] * (n - k)
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "n", "direction"),
+    [
+        (45, 55, 200, "crossed"),
+        (55, 45, 200, "crossed"),
+        (30, 70, 200, "crossed"),
+        (40, 62, 2000, "crossed"),
+        (52, 60, 200, "worse"),
+        (48, 40, 200, "worse"),
+        (50, 60, 200, "worse"),
+        (49.5, 60, 2000, "worse"),
+        (60, 52, 200, "better"),
+        (40, 48, 200, "better"),
+        (60, 50, 200, "better"),
+        (60, 49.5, 2000, "better"),
+        (60, 60.5, 200, "unclear"),
+        (50.5, 49.5, 100, "unclear"),
+        (60, 60, 200, "unclear"),
+    ],
+)
+def test_the_direction_is_seen_from_the_ideal(before, now, n, direction):
+    found = preference(share(now, n), share(before, n))
+    assert found.change.value == pytest.approx(found.current.value - found.baseline.value)
+    assert found.direction == direction
+
+
+def test_the_items_that_changed_most_come_first():
+    then = [0.0] * 30
+    moves = {3: -2.0, 20: 2.0, 7: 5.0, **dict.fromkeys(range(8, 19), 0.5), 29: -9.0}
+    found = change([moves.get(n, 0.0) for n in range(30)], then)
+    assert found.n_changed == 15
+    assert [int(i[-2:]) for i in found.items] == [29, 7, 3, 20, 8, 9, 10, 11, 12, 13]
+
+
+def test_a_group_changes_with_its_own_items_only():
+    then = crows([100, 0] * 20) + crows([0, 0, 100, 0] * 10, start=40, bias_type="age")
+    now = crows([100, 100, 100, 0] * 10) + crows([0, 0, 100, 0] * 10, start=40, bias_type="age")
+    found = changes(now, then, name="crows_pairs")
+    whole = found[("stereotype_preference",)]
+    religion = found[("stereotype_preference", "religion")]
+    age = found[("stereotype_preference", "age")]
+    assert (religion.change.value, religion.n, religion.n_changed) == (25.0, 40, 10)
+    assert (age.change.value, age.n, age.n_changed, age.direction) == (0.0, 40, 0, "unclear")
+    assert (whole.change.value, whole.n, whole.n_changed) == (12.5, 80, 10)
+    assert religion.direction == "worse"
+
+
+def test_only_items_that_were_scored_in_both_are_compared():
+    # 0000 has no value now and 0001 had none before: 99 and -99 must not enter the change.
+    now = [None, -99.0, 1.0, *[0.0] * 37]
+    then = [99.0, None, 0.0, *[0.0] * 37]
+    found = change(now, then)
+    assert (found.n, found.n_changed, found.items) == (38, 1, ("association/0002",))
+    assert found.change.value == pytest.approx(1 / 38)
+
+
+def test_a_group_without_a_value_on_one_side_has_no_change():
+    then = associations(UP * 3) + associations([1.0, 1.0], 24, by={"axis": "age"})
+    now = associations([1.0] * 24) + associations([2.0, None], 24, by={"axis": "age"})
+    found = changes(now, then)
+    assert {name: c.n for name, c in found.items()} == {
+        ("association",): 25,
+        ("association", "gender"): 24,
+    }
+
+
+def test_the_order_of_records_does_not_matter_and_the_seed_does():
+    then = associations([0.1 * n for n in range(16)])
+    now = associations([0.1 * n + m for n, m in enumerate(UP * 2)])
+    shuffled = random.Random(0).sample(now, len(now))
+    once, again = changes(now, then), changes(shuffled, then)
+    assert [c.change for c in once.values()] == [c.change for c in again.values()]
+    assert [c.worsening for c in once.values()] == [c.worsening for c in again.values()]
+    other = changes(now, then, seed=1)[("association",)]
+    assert other.change.value == once[("association",)].change.value
+    assert other.change.interval != once[("association",)].change.interval
