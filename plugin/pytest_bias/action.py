@@ -9,12 +9,12 @@ import os
 import secrets
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
 from pytest_bias.emit.wording import clean
-from pytest_bias.errors import BiasError, UsageError
+from pytest_bias.errors import BiasError, MeasurementError, UsageError
 from pytest_bias.folder import DECISION, REPORT, SUMMARY, read_report
 from pytest_bias.records import Report
 
@@ -37,22 +37,29 @@ def command(inputs: Mapping[str, str]) -> list[str]:
     Raises
     ------
     UsageError
-        If no model is named, or an input holds what no option can hold.
+        If a revision has no model, or an input holds what no option can hold.
     """
     given = {name: value.strip() for name, value in inputs.items()}
     model = given.get("INPUT_MODEL", "")
-    if not model:
-        raise UsageError("the input `model` is empty.", "model: org/name, a folder, or demo")
     if revision := given.get("INPUT_REVISION", ""):
+        if not model:
+            raise UsageError("the input `revision` needs the input `model`.")
         model = f"{model}@{revision}"
     words = [f"{option}={given[name]}" for name, option in INPUTS.items() if given.get(name)]
     words += [f"--suite={suite}" for suite in given.get("INPUT_SUITES", "").split()]
-    words += [f"--out={given.get('INPUT_OUT') or DEFAULT_OUT}", "--fresh"]
-    words += [x.strip() for x in given.get("INPUT_EXTRA_ARGS", "").splitlines() if x.strip()]
+    extra = [x.strip() for x in given.get("INPUT_EXTRA_ARGS", "").splitlines() if x.strip()]
+    if any(word.partition("=")[0] == "--out" for word in extra):
+        raise UsageError("--out stands in `extra-args`.", "Use the input `out`.")
+    words += [f"--out={out_folder(inputs)}", "--fresh", *extra]
     if any("\0" in word for word in [model, *words]):
         raise UsageError("an input holds a null character.")
     # The model comes behind `--`, so that a name that begins with a dash is no option.
-    return ["run", *words, "--", model]
+    return ["run", *words, *(["--", model] if model else [])]
+
+
+def out_folder(inputs: Mapping[str, str]) -> Path:
+    """Return the folder that the report goes to."""
+    return Path(inputs.get("INPUT_OUT", "").strip() or DEFAULT_OUT).expanduser()
 
 
 def outputs(report: Report, out: Path, status: str) -> dict[str, str]:
@@ -104,32 +111,41 @@ def main(environment: Mapping[str, str] | None = None) -> int:
     """Run the step; returns the command's exit code."""
     environment = os.environ if environment is None else environment
     inputs = {k: v for k, v in environment.items() if k.startswith("INPUT_")}
-    say = sys.stdout.write
+    out = out_folder(inputs)
+    before = _written(out)
     try:
-        words = command(inputs)
+        code, why = measure(command(inputs)), ""
     except BiasError as error:
-        say(annotation("error", "pytest-bias", str(error)) + "\n")
-        return error.exit_code
-    out = Path(inputs.get("INPUT_OUT", "").strip() or DEFAULT_OUT)
-    before = (out / REPORT).stat().st_mtime_ns if (out / REPORT).exists() else None
-    # Names that the model's author chose are printed: no line of them is a workflow command.
-    pause = secrets.token_hex(16)
-    say(f"::stop-commands::{pause}\n")
-    sys.stdout.flush()
-    code = subprocess.run([sys.executable, "-m", "pytest_bias", *words], check=False).returncode
-    say(f"::{pause}::\n")
-    after = (out / REPORT).stat().st_mtime_ns if (out / REPORT).exists() else None
+        code, why = error.exit_code, str(error)
     values = {"report": "", "badges": "", "status": "could-not-measure", "scores": "{}"}
-    if after is not None and after != before:
+    if _written(out) not in (None, before):
         status = json.loads((out / DECISION).read_text(encoding="utf-8"))["status"]
         values = outputs(read_report(out), out, status)
         if summary := environment.get("GITHUB_STEP_SUMMARY"):
             write_summary((out / SUMMARY).read_text(encoding="utf-8"), Path(summary))
+    elif code == 0:
+        code, why = MeasurementError.exit_code, f"the command left no report in {out}"
     if file := environment.get("GITHUB_OUTPUT"):
         write_outputs(values, Path(file))
     if code:
-        say(annotation("error", "pytest-bias", f"{values['status']}, exit code {code}") + "\n")
+        text = why or f"{values['status']}, exit code {code}"
+        sys.stdout.write(annotation("error", "pytest-bias", text) + "\n")
     return code
+
+
+def measure(words: Sequence[str]) -> int:
+    """Run the command, none of whose lines the runner takes for a command of its own."""
+    # Names that the model's author chose are printed.
+    pause = secrets.token_hex(16)
+    sys.stdout.write(f"::stop-commands::{pause}\n")
+    sys.stdout.flush()
+    code = subprocess.run([sys.executable, "-m", "pytest_bias", *words], check=False).returncode
+    sys.stdout.write(f"::{pause}::\n")
+    return code
+
+
+def _written(out: Path) -> int | None:
+    return (out / REPORT).stat().st_mtime_ns if (out / REPORT).exists() else None
 
 
 if __name__ == "__main__":

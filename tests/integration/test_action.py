@@ -276,9 +276,42 @@ def test_wrong_inputs_are_named(
 
 @pytest.mark.parametrize("model", ["", " \n"])
 def test_model_has_to_be_named(tmp_path: Path, model: str) -> None:
-    step = run(tmp_path, {"model": model})
-    assert (step.code, step.summary, step.files) == (2, "", set())
-    assert re.fullmatch("::error .*model.*\n", step.log)
+    step = run(tmp_path, {"model": model}).done(2)
+    assert (step.outputs, step.summary, step.files) == (NOTHING, "", set())
+    assert "model" in step.log
+
+
+def test_model_is_read_from_the_settings_file(tmp_path: Path) -> None:
+    (tmp_path / "checkout").mkdir()
+    config = tmp_path / "checkout" / "pytest-bias.yaml"
+    config.write_text("model: demo-neutral\nsuites: [structure]\n")
+    step = run(tmp_path, {"model": ""}).done(0)
+    assert step.report["model"]["reference"] == "demo-neutral"
+
+
+def test_outputs_follow_the_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    step = run(tmp_path, {"model": "demo", "suites": "structure", "out": "~/there"}).done(0)
+    assert step.outputs["status"] == "measured"
+    assert Path(step.outputs["report"]) == tmp_path / "home" / "there" / "report.json"
+
+
+@pytest.mark.parametrize(
+    ("extra", "code"), [("--out=there", 2), ("--out\nthere", 2), ("--help", 3)]
+)
+def test_green_step_has_a_report(tmp_path: Path, extra: str, code: int) -> None:
+    step = run(tmp_path, {"model": "demo", "extra-args": extra}).done(code)
+    assert (step.outputs, step.files) == (NOTHING, set())
+
+
+@pytest.mark.parametrize("name", ["secrets", "json", "pytest_bias"])
+def test_files_of_the_checkout_are_not_run(tmp_path: Path, name: str) -> None:
+    (tmp_path / "checkout").mkdir()
+    file = tmp_path / "checkout" / f"{name}.py"
+    file.write_text("open('pwned', 'w')\nraise SystemExit(0)\n")
+    step = run(tmp_path, {"model": "demo", "suites": "structure"}).done(0)
+    assert step.outputs["status"] == "measured"
+    assert not (step.checkout / "pwned").exists()
 
 
 def test_failed_run_does_not_hand_on_what_the_run_before_found(tmp_path: Path, demo: Step) -> None:

@@ -129,11 +129,13 @@ def test_a_suite_that_is_not_installed_here_is_refused_by_name():
 
 def test_one_refused_suite_leaves_the_others():
     other = replace(NOW, config="de", language="de")
-    found = compare(report(NOW, other), report(replace(NOW, version="0"), other)).suites
-    assert [(s.entry, bool(s.changes)) for s in found] == [
+    found = compare(report(NOW, other), report(replace(NOW, version="0"), other))
+    assert [(s.entry, bool(s.changes)) for s in found.suites] == [
         ("template_association[en]", False),
         ("template_association[de]", True),
     ]
+    assert found.reason(NOW.entry).startswith("another version")
+    assert found.reason(other.entry) == "the baseline has no such score"
 
 
 def test_only_what_was_scored_now_is_compared_and_structure_never():

@@ -1,9 +1,10 @@
 """A report on a terminal: what was measured at a glance, item ids only."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
 from rich.console import Console, Group, RenderableType
+from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
@@ -116,9 +117,10 @@ def _table(title: str, suites: Iterable[SuiteResult]) -> Table:
         name = Text(suite_label(suite), style="bold")
         name.append(f" · {clean(suite.validity)}", style="not bold")
         table.add_row(name, *_numbers(headline))
-        table.add_row(Text(f"  {_about(suite, headline)}", style="dim"))
+        for line in _about(suite, headline):
+            table.add_row(Text(f"  {line}", style="dim"))
         if far := furthest_group(suite):
-            table.add_row(Text(f"  furthest group: {group(far)}"), *_numbers(far), style="dim")
+            table.add_row(Text(f"  furthest: {group(far)}"), *_numbers(far), style="dim")
     return table
 
 
@@ -129,17 +131,16 @@ def _numbers(score: Score) -> list[str]:
     return [value(score), uncertainty, ideal(score), bar(score), str(score.n)]
 
 
-def _about(suite: SuiteResult, score: Score) -> str:
-    parts = [metric_words(score.metric), f"{score.n_unscored} unscored"]
-    if score.n_excluded:
-        parts.append(f"{score.n_excluded} excluded")
-    if suite.adapted:
-        parts.append("adapted")
-    if suite.draft:
-        parts.append("draft")
-    if suite.sampled:
-        parts.append(f"sample of {suite.sampled}")
-    return ", ".join(parts)
+def _about(suite: SuiteResult, score: Score) -> Iterator[str]:
+    yield f"{metric_words(score.metric)}, {score.n_unscored} unscored"
+    more = {
+        f"{score.n_excluded} excluded": score.n_excluded,
+        "adapted": suite.adapted,
+        "draft": suite.draft,
+        f"sample of {suite.sampled}": suite.sampled,
+    }
+    if any(more.values()):
+        yield ", ".join(text for text, is_so in more.items() if is_so)
 
 
 def bar(score: Score) -> str:
@@ -163,15 +164,18 @@ def _structure(suite: SuiteResult) -> Text:
     return text
 
 
-def _others(suites: Iterable[SuiteResult]) -> Table:
-    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
-    table.add_column(Text("Without a score", style="bold"), no_wrap=True)
-    table.add_column("Status", no_wrap=True)
-    table.add_column("Reason")
+def _others(suites: Iterable[SuiteResult]) -> RenderableType:
+    entries: dict[tuple[str, str], list[str]] = {}
     for suite in suites:
-        reason = "\n".join(clean(line, 400) for line in (suite.reason or "").splitlines())
-        table.add_row(Text(clean(suite.entry)), suite.status.replace("_", " "), Text(reason))
-    return table
+        key = suite.status.replace("_", " "), suite.reason or ""
+        entries.setdefault(key, []).append(clean(suite.entry))
+    lines: list[RenderableType] = [Text("Without a score", style="bold dim")]
+    for (status, reason), names in entries.items():
+        head = Text(", ".join(names), style="bold")
+        lines.append(head.append(f" · {status}", style="not bold"))
+        text = "\n".join(clean(line, 400) for line in reason.splitlines())
+        lines.append(Padding(Text(text, style="dim"), (0, 0, 0, 2)))
+    return Group(*lines)
 
 
 def _limits(decision: Decision) -> Text:

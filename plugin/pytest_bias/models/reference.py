@@ -12,7 +12,7 @@ DEMOS: Final = {"demo": "planted", "demo-neutral": "neutral"}
 
 FORMS: Final = "org/name, org/name@revision, a folder, a .gguf file, or demo"
 
-_HUB_ID = re.compile(r"[\w.-]+(/[\w.-]+)?")
+_HUB_ID = re.compile(r"\w[\w.-]*(/\w[\w.-]*)?")
 
 
 @dataclass(frozen=True, slots=True)
