@@ -82,60 +82,84 @@ class Comparison:
 
 def compare(current: Report, baseline: Report) -> Comparison:
     """Compare every suite that both reports measured in the same way."""
-    there = {s.entry: s for s in baseline.suites}
+    now, then = ({s.entry: s for s in r.suites} for r in (current, baseline))
     suites = []
-    for suite in current.suites:
-        if suite.status != "scored" or suite.kind == "structure":
+    for entry in [*now, *(e for e in then if e not in now)]:
+        suite, other = now.get(entry), then.get(entry)
+        either = suite or other
+        scored = [s for s in (suite, other) if s and s.status == "scored"]
+        if either is None or not scored or either.kind == "structure":
             continue
-        other = there.get(suite.entry)
         reason = _reason(suite, other, current, baseline)
-        if reason or other is None:
-            suites.append(SuiteComparison(suite.entry, suite.title, reason=reason))
+        if reason or suite is None or other is None:
+            suites.append(SuiteComparison(entry, either.title, reason=reason))
             continue
         changes = tuple(_changes(suite, other, int(current.settings["seed"])))
-        note = _note(current, baseline)
-        suites.append(SuiteComparison(suite.entry, suite.title, changes, note=note))
+        note = _note(suite, other, current, baseline)
+        suites.append(SuiteComparison(entry, suite.title, changes, note=note))
     return Comparison(current, baseline, tuple(suites))
 
 
 def _reason(
-    suite: SuiteResult, other: SuiteResult | None, current: Report, baseline: Report
+    suite: SuiteResult | None, other: SuiteResult | None, current: Report, baseline: Report
 ) -> str | None:
     """Say why two results of a suite cannot be compared, and what to do."""
     if other is None:
         return "the baseline did not measure it; measure the baseline again with this suite"
+    if suite is None:
+        return "only the baseline measured it; measure the model again with this suite"
     if other.status != "scored":
         return f"in the baseline it is {other.status.replace('_', ' ')}"
+    if suite.status != "scored":
+        return f"it is {suite.status.replace('_', ' ')} now"
     pairs = (
-        ("version of the suite", suite.version, other.version),
-        ("measure", suite.measure, other.measure),
-        ("kind of model", current.model.kind, baseline.model.kind),
-        ("data", suite.data and suite.data.sha256, other.data and other.data.sha256),
+        ("another version of the suite", suite.version, other.version),
+        ("another measure", suite.measure, other.measure),
+        ("another kind of model", current.model.kind, baseline.model.kind),
+        ("other data", suite.data and suite.data.sha256, other.data and other.data.sha256),
     )
     for what, ours, theirs in pairs:
         if ours != theirs:
-            return f"another {what} ({theirs}, now {ours}); measure the baseline again"
+            return f"{what} ({theirs}, now {ours}); measure the baseline again"
     if not suite.records or not other.records:
         return "the records are missing; both reports need their records folder"
     ours_items = {r.item: r.text_sha256 for r in suite.records}
     theirs_items = {r.item: r.text_sha256 for r in other.records}
     if ours_items != theirs_items:
-        only = len(ours_items.keys() ^ theirs_items.keys())
-        return (
-            f"another set of items ({only} are in one report only); measure both with the same "
-            "--profile and --seed"
-        )
+        if only := len(ours_items.keys() ^ theirs_items.keys()):
+            return (
+                f"another set of items ({only} are in one report only); measure both with the same "
+                "--profile and --seed"
+            )
+        other_texts = sum(theirs_items[item] != text for item, text in ours_items.items())
+        return f"{other_texts} items have another text; measure the baseline again"
+    return _unknown(suite)
+
+
+def _unknown(suite: SuiteResult) -> str | None:
+    """Say why the installed suite cannot tell what the records of a report mean."""
     try:
-        find(suite.name)
+        installed = find(suite.name)
+        known = {m.name for m in installed.measure_named(suite.measure or "").metrics}
     except UnknownName as error:
         return error.message
-    return None
+    if suite.version != installed.version:
+        return (
+            f"both are of version {suite.version} of the suite, {installed.version} is installed; "
+            "measure both again"
+        )
+    unknown = sorted({s.metric for s in suite.scores} - known)
+    return f"the installed suite has no metric {unknown[0]}" if unknown else None
 
 
-def _note(current: Report, baseline: Report) -> str | None:
+def _note(suite: SuiteResult, other: SuiteResult, current: Report, baseline: Report) -> str | None:
+    notes = []
     if current.model.dtype != baseline.model.dtype:
-        return f"{baseline.model.dtype} before, {current.model.dtype} now"
-    return None
+        notes.append(f"{baseline.model.dtype} before, {current.model.dtype} now")
+    for result, when in ((other, "before"), (suite, "now")):
+        if (score := result.headline) and score.value is None:
+            notes.append(f"no headline {when}: {score.note or score.interval_reason}")
+    return "; ".join(notes) or None
 
 
 def _changes(suite: SuiteResult, other: SuiteResult, seed: int) -> Iterator[Change]:
@@ -174,21 +198,24 @@ def _change(
     ]
     now, then = estimator.pairs(both)
     clusters = [a.cluster for a, _ in both]
-    moved = np.abs(now - then)
+    # An item that entered or left the mean has changed, by less than one that crossed over.
+    entered = np.isnan(now) != np.isnan(then)
+    moved = np.where(entered, 2 * UNCHANGED, np.nan_to_num(np.abs(now - then)))
     order = sorted(range(len(both)), key=lambda i: (-moved[i], both[i][0].item))
     changed = [i for i in order if moved[i] > UNCHANGED]
     if changed:
         sampling = Sampling(rng, context.level)
-        change = statistics.mean(now - then, clusters, sampling)
+        change = statistics.change(now, then, clusters, sampling)
         worsening = statistics.worsening(now, then, clusters, metric.ideal, sampling)
     else:
         change = worsening = Estimate(0.0, (0.0, 0.0), method="no item changed")
+    at, was = (float(np.nanmean(v)) if not np.isnan(v).all() else metric.ideal for v in (now, then))
     return Change(
         current=score,
         baseline=before,
         change=change,
         worsening=worsening,
-        direction=_direction(score, before, change, worsening),
+        direction=_direction(score, before, at, was, change, worsening),
         n=len(both),
         n_changed=len(changed),
         items=tuple(both[i][0].item for i in changed[:SHOWN_ITEMS]),
@@ -200,11 +227,13 @@ def _relevant(records: Sequence[Record], metric: Metric, score: Score) -> list[R
     return sorted(found, key=lambda r: r.item)
 
 
-def _direction(score: Score, before: Score, change: Estimate, worsening: Estimate) -> Direction:
-    """Say where a score moved: crossed, if it stood on the other side and not just by chance."""
+def _direction(
+    score: Score, before: Score, now: float, then: float, change: Estimate, worsening: Estimate
+) -> Direction:
+    """Say where a mean moved: crossed, if it stood on the other side and not just by chance."""
     if not _excludes(change.interval, 0):
         return "unclear"
-    now, then = (score.value or 0) - score.ideal, (before.value or 0) - score.ideal
+    now, then = now - score.ideal, then - score.ideal
     if now * then < 0:
         sides = _excludes(before.interval, score.ideal) and _excludes(score.interval, score.ideal)
         if sides or not _excludes(worsening.interval, 0):

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from pytest_bias.errors import ReportError
-from pytest_bias.records import ModelIdentity, Report
+from pytest_bias.records import ModelIdentity, Report, SuiteResult
 
 
 def merged(reports: Sequence[Report], order: Sequence[str]) -> Report:
@@ -19,15 +19,22 @@ def merged(reports: Sequence[Report], order: Sequence[str]) -> Report:
     identity = _identity(reports)
     if any(r.settings != first.settings for r in reports):
         raise ReportError("the parts were measured under different settings.")
-    results = {s.entry: s for report in reversed(reports) for s in report.suites}
+    results: dict[str, SuiteResult] = {}
+    for suite in (s for report in reports for s in report.suites):
+        # Every worker checks the structure for itself: one that failed counts.
+        before = results.get(suite.entry)
+        if before is None or before.status == "scored":
+            results[suite.entry] = suite
+    names = [*order, *sorted(results.keys() - set(order))]
+    interrupted = any(r.run.get("interrupted") for r in reports)
     costs = [r.run["cost"] for r in reports]
     cost = costs[0] | {k: sum(c[k] for c in costs) for k in ("model_s", "tokens", "forwards")}
     cost["wall_s"] = max(c["wall_s"] for c in costs)
     return replace(
         first,
         model=identity,
-        suites=tuple(results[entry] for entry in order if entry in results),
-        run={**first.run, "cost": cost},
+        suites=tuple(results[name] for name in names if name in results),
+        run={**first.run, "cost": cost, "interrupted": interrupted},
         sealed=None,
     )
 

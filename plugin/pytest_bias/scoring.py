@@ -51,18 +51,9 @@ class Paired:
     of: Contribution
 
     def pairs(self, records: Sequence[tuple[Record, Record]]) -> tuple[np.ndarray, np.ndarray]:
-        """Return the contributions of records of two reports, where both have one.
-
-        Where one has none (a tie that a rule leaves out) the pair's numbers are equal, so that it
-        adds no change.
-        """
+        """Return the contributions of records of two reports, NaN where a record has none."""
         values = [(self.of(a), self.of(b)) for a, b in records]
-        filled = [
-            (b if a is None else a, a if b is None else b) if (a is None or b is None) else (a, b)
-            for a, b in values
-        ]
-        whole = np.array([(a or 0.0, b or 0.0) for a, b in filled], dtype=np.float64)
-        first, second = whole.reshape(-1, 2).T
+        first, second = np.array(values, dtype=np.float64).reshape(-1, 2).T
         return first, second
 
 

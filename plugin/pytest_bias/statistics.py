@@ -140,6 +140,20 @@ def difference_of_means(first: Floats, second: Floats, sampling: Sampling) -> Es
     return bca(found, samples, gap, sampling, scale, paired=False)
 
 
+def change(
+    current: Floats, baseline: Floats, clusters: Sequence[Hashable], sampling: Sampling
+) -> Estimate:
+    """Current mean minus the baseline's, with its paired BCa interval.
+
+    Parameters
+    ----------
+    current, baseline : array of shape (n,)
+        Values of the same items in the same order; clusters are resampled in both together. NaN
+        where an item does not enter the mean, such as a tie that a rule leaves out.
+    """
+    return _paired(current, baseline, clusters, sampling, np.subtract)
+
+
 def worsening(
     current: Floats,
     baseline: Floats,
@@ -152,27 +166,46 @@ def worsening(
     Parameters
     ----------
     current, baseline : array of shape (n,)
-        Values of the same items in the same order; clusters are resampled in both together.
+        As in `change`.
     ideal : float
         Value from which distances are taken.
     """
-    if len(current) == 0:
-        return Estimate(None, interval_reason="nothing was scored in both")
-    now, counts = by_cluster(current - ideal, clusters)
-    then, _ = by_cluster(baseline - ideal, clusters)
 
-    def further(now: Floats, then: Floats, counts: Floats, axis: int = -1) -> Floats:
-        n = counts.sum(axis)
-        result: Floats = np.abs(now.sum(axis) / n) - np.abs(then.sum(axis) / n)
+    def further(now: Floats, then: Floats) -> Floats:
+        result: Floats = np.abs(now) - np.abs(then)
         return result
 
-    found = Estimate(float(further(now, then, counts)), method="bca", n_clusters=len(now))
-    if len(now) < 2:
-        return replace(found, method=None, interval_reason=_too_few(len(current), len(now)))
+    return _paired(current - ideal, baseline - ideal, clusters, sampling, further)
+
+
+def _paired(
+    current: Floats,
+    baseline: Floats,
+    clusters: Sequence[Hashable],
+    sampling: Sampling,
+    between: Callable[[Floats, Floats], Floats],
+) -> Estimate:
+    """Estimate a function of two means over the same items, both resampled together."""
+    if np.isnan(current).all() or np.isnan(baseline).all():
+        return Estimate(None, interval_reason="nothing was scored in both")
+    there = [~np.isnan(values) for values in (current, baseline)]
+    parts = [by_cluster(np.nan_to_num(values), clusters)[0] for values in (current, baseline)]
+    counts = [by_cluster(mask.astype(np.float64), clusters)[0] for mask in there]
+
+    def statistic(
+        now: Floats, n_now: Floats, then: Floats, n_then: Floats, axis: int = -1
+    ) -> Floats:
+        with np.errstate(invalid="ignore"):
+            return between(now.sum(axis) / n_now.sum(axis), then.sum(axis) / n_then.sum(axis))
+
+    data = (parts[0], counts[0], parts[1], counts[1])
+    found = Estimate(float(statistic(*data)), method="bca", n_clusters=len(parts[0]))
+    if len(parts[0]) < 2:
+        return replace(found, method=None, interval_reason=_too_few(len(current), len(parts[0])))
     if np.ptp(current - baseline) == 0:
         return replace(found, method=None, interval_reason="all items changed by the same")
-    scale = float(np.abs(np.concatenate([now, then])).max())
-    return bca(found, (now, then, counts), further, sampling, scale)
+    scale = float(np.abs(np.concatenate(parts)).max())
+    return bca(found, data, statistic, sampling, scale)
 
 
 def macro_mean(

@@ -267,3 +267,16 @@ def test_a_long_reason_is_cut():
     text = printed(since(suite(reason="x" * 5000)))
     assert text.count("x") == 399
     assert "…" in text
+
+
+@pytest.mark.parametrize("unit", ["[/]", "[red]x", "\x1b[31mred", "<b>|x"])
+def test_a_unit_stays_text(unit):
+    made = moved(1.0, 2.0, (0.5, 1.5), unit=unit)
+    shown = printed(since(suite(made)))
+    assert "\x1b" not in shown + sentence(made)
+    assert unit.strip("\x1b") in shown
+
+
+def test_what_is_noted_is_shown():
+    shown = printed(since(suite(moved(1.0, 2.0), note="bfloat16 before, float32 now")))
+    assert "CrowS-Pairs: bfloat16 before, float32 now" in shown

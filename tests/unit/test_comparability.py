@@ -46,8 +46,7 @@ def of_kind(kind: str, **more: Any) -> Report:
 
 
 def against(baseline: Report) -> SuiteComparison:
-    (suite,) = compare(report(NOW), baseline).suites
-    return suite
+    return next(s for s in compare(report(NOW), baseline).suites if s.entry == NOW.entry)
 
 
 @pytest.mark.parametrize(
@@ -80,11 +79,11 @@ def against(baseline: Report) -> SuiteComparison:
         ),
         (
             report(replace(NOW, data=replace(DATA, sha256="bbbb"))),
-            "another data (bbbb, now aaaa); measure the baseline again",
+            "other data (bbbb, now aaaa); measure the baseline again",
         ),
         (
             report(replace(NOW, data=None)),
-            "another data (None, now aaaa); measure the baseline again",
+            "other data (None, now aaaa); measure the baseline again",
         ),
         (
             report(replace(NOW, records=())),
@@ -116,7 +115,56 @@ def test_items_with_other_texts_are_other_items():
     other = replace(NOW, records=(replace(NOW.records[0], text_sha256="ffff"), *NOW.records[1:]))
     found = against(report(other))
     assert found.changes == ()
-    assert found.reason.startswith("another set of items")
+    assert found.reason == "1 items have another text; measure the baseline again"
+
+
+@pytest.mark.parametrize(
+    ("ours", "reason"),
+    [
+        ((), "only the baseline measured it; measure the model again with this suite"),
+        ((replace(NOW, status="error"),), "it is error now"),
+        ((replace(NOW, status="not_applicable"),), "it is not applicable now"),
+    ],
+    ids=["gone", "error", "not applicable"],
+)
+def test_a_suite_that_only_the_baseline_measured_is_named(ours, reason):
+    (found,) = compare(report(*ours), report(NOW)).suites
+    assert (found.entry, found.reason, found.changes) == (NOW.entry, reason, ())
+
+
+def test_what_neither_measured_is_no_news():
+    skipped = replace(NOW, status="skipped")
+    assert compare(report(skipped), report(skipped)).suites == ()
+
+
+def test_records_of_another_version_are_not_read_by_the_rules_of_this_one():
+    old = replace(NOW, version="0")
+    (found,) = compare(report(old), report(old)).suites
+    assert found.reason == (
+        "both are of version 0 of the suite, 1 is installed; measure both again"
+    )
+
+
+@pytest.mark.parametrize(
+    ("more", "reason"),
+    [
+        ({"measure": "by guess"}, "by guess"),
+        ({"scores": (replace(NOW.scores[0], metric="old_metric"),)}, "no metric old_metric"),
+    ],
+    ids=["measure", "metric"],
+)
+def test_what_the_installed_suite_does_not_know_is_refused_for_that_suite(more, reason):
+    made = replace(NOW, **more)
+    (found,) = compare(report(made), report(made)).suites
+    assert reason in found.reason
+    assert found.changes == ()
+
+
+def test_a_headline_without_a_value_is_noted():
+    void = replace(NOW.headline, value=None, interval=None, note="6 of 32 items unscored")
+    scores = tuple(void if s.headline else s for s in NOW.scores)
+    found = against(report(replace(NOW, scores=scores)))
+    assert found.note == "no headline before: 6 of 32 items unscored"
 
 
 def test_a_suite_that_is_not_installed_here_is_refused_by_name():

@@ -102,6 +102,27 @@ def test_the_change_of_a_share_by_hand():
     assert found.items == ("crows/0000", "crows/0005")
 
 
+def test_items_that_enter_or_leave_a_mean_change_it():
+    # A tie has no part in the score of stereotypes: 30 of 40 before, 30 of 30 now.
+    then = crows([100] * 30 + [0] * 10 + [50] * 60)
+    now = crows([100] * 30 + [50] * 70)
+    found = changes(now, then, name="crows_pairs")[("stereotype_score",)]
+    assert (found.change.value, found.worsening.value) == (25.0, 25.0)
+    low, high = found.change.interval
+    assert 5 < low < 25 < high < 50
+    assert (found.direction, found.n_changed) == ("worse", 10)
+
+
+def test_the_direction_is_that_of_the_items_scored_in_both():
+    then = [100.0] * 20 + [0.0] * 75 + [None] * 5
+    now = [0.0] * 3 + [100.0] * 17 + [0.0] * 75 + [100.0] * 5
+    found = preference(now, then)
+    # The whole scores rose, from 21.1 to 22, since five more were scored.
+    assert found.current.value > found.baseline.value
+    assert found.change.value == pytest.approx(-300 / 95)
+    assert found.direction == "worse"
+
+
 UP = [0.5, 0.0, 1.0, 0.25, 0.0, 0.75, -0.25, 0.0]
 """How eight items changed; by 0.28125 on average."""
 
@@ -149,7 +170,7 @@ def test_whole_clusters_change_together():
 @pytest.mark.parametrize(
     ("now", "then", "more", "reason"),
     [
-        ([1.5, 2.5, 3.5], [1.0, 2.0, 3.0], {}, "all values are equal"),
+        ([1.5, 2.5, 3.5], [1.0, 2.0, 3.0], {}, "all items changed by the same"),
         ([1.5, 3.0], [1.0, 2.0], {"cluster": "one"}, "1 cluster of 2 values"),
         ([1.5], [1.0], {}, "one value"),
     ],

@@ -194,3 +194,22 @@ def test_parts_under_different_settings_are_refused(change):
         merged([part(CROWS), other], ORDER)
     with pytest.raises(ReportError, match="different settings"):
         merged([part(CROWS), other, part(SKIPPED)], ORDER)
+
+
+INCONCLUSIVE = replace(STRUCTURE, status="inconclusive", reason="determinism")
+
+
+@pytest.mark.parametrize("results", list(permutations((STRUCTURE, STRUCTURE, INCONCLUSIVE))))
+def test_a_failed_structure_check_of_one_worker_counts(results):
+    found = merged([part(r) for r in results], ORDER)
+    assert found.suites == (INCONCLUSIVE,)
+
+
+@pytest.mark.parametrize("stopped", [(True, False), (False, True), (False, False)])
+def test_one_interrupted_worker_interrupts_the_run(stopped):
+    found = merged([part(STRUCTURE, interrupted=s) for s in stopped], ORDER)
+    assert found.run["interrupted"] == any(stopped)
+
+
+def test_nothing_that_was_measured_is_dropped():
+    assert merged([part(SEAT), part(CROWS)], [CROWS.entry]).suites == (CROWS, SEAT)

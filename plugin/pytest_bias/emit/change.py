@@ -30,12 +30,14 @@ def render(comparison: Comparison) -> RenderableType:
             continue
         for change in shown(suite):
             label = clean(suite.title) if not change.current.by else f"  {group(change.current)}"
-            table.add_row(Text(label, style="" if change.current.by else "bold"), *_numbers(change))
+            style = "" if change.current.by else "bold"
+            table.add_row(Text(label, style=style), *map(Text, _numbers(change)))
     parts: list[RenderableType] = [table] if table.row_count else []
     parts += [
         Text(f"{s.entry} cannot be compared: {clean(s.reason or '', 400)}", style="yellow")
         for s in refused
     ]
+    parts += [Text(f"{clean(s.title)}: {clean(s.note, 400)}") for s in comparison.suites if s.note]
     sentence = main_sentence(comparison)
     parts += [Text(sentence)] if sentence else []
     return Group(*parts, Text(THESE_TWO, style="dim"))
@@ -74,7 +76,7 @@ def sentence(change: Change, comparison: Comparison) -> str:
     what = group(score) or metric_words(score.metric)
     amount = moved.value or 0.0
     verb = "rose" if amount > 0 else "fell"
-    unit = {"%": "points", "": "", "d": ""}.get(score.unit, score.unit)
+    unit = {"%": "points", "": "", "d": ""}.get(score.unit, clean(score.unit, 20))
     text = f"{what} {verb} {number(abs(amount), score.unit)} {unit}".rstrip()
     if moved.interval:
         ends = sorted(abs(end) for end in moved.interval)

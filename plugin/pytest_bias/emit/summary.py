@@ -112,8 +112,8 @@ def _change(suite: SuiteComparison, change: Change) -> list[str]:
     interval = " to ".join(signed(end, score) for end in moved.interval) if moved.interval else "–"
     return [
         markdown(group(score) or suite.title),
-        value(change.baseline),
-        value(score),
+        markdown(value(change.baseline)),
+        markdown(value(score)),
         signed(moved.value or 0.0, score),
         interval,
         change.direction,

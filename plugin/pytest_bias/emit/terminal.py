@@ -116,11 +116,11 @@ def _table(title: str, suites: Iterable[SuiteResult]) -> Table:
             continue
         name = Text(suite_label(suite), style="bold")
         name.append(f" · {clean(suite.validity)}", style="not bold")
-        table.add_row(name, *_numbers(headline))
+        table.add_row(name, *map(Text, _numbers(headline)))
         for line in _about(suite, headline):
             table.add_row(Text(f"  {line}", style="dim"))
         if far := furthest_group(suite):
-            table.add_row(Text(f"  furthest: {group(far)}"), *_numbers(far), style="dim")
+            table.add_row(Text(f"  furthest: {group(far)}"), *map(Text, _numbers(far)), style="dim")
     return table
 
 
