@@ -29,11 +29,14 @@ from transformers.utils import logging
 from bias_suites.social.crows_pairs import SUITE
 from pytest_bias.engine import take
 from pytest_bias.models import load
+from pytest_bias.models.packed import pack
 from pytest_bias.records import Item
 
 ROOT = Path(__file__).resolve().parent.parent
 DATA = ROOT.parent / "shared" / "data" / "crows_pairs" / "crows_pairs_anonymized.csv"
 TOLERANCE_NATS = 1e-3
+LAYER_WEIGHTS = 12 * 12 * 768**2
+"""Weights of BERT-base's layers that every token is multiplied with."""
 
 
 class Pair(NamedTuple):
@@ -53,6 +56,7 @@ class Timed(NamedTuple):
     cpu_seconds: float
     forwards: int
     sums: list[tuple[float, float]]
+    tokens: int = 0
 
 
 def main() -> int:
@@ -131,12 +135,13 @@ def timed_ours(folder: str, pairs: Sequence[Pair]) -> tuple[Timed, Timed]:
     model = load(folder, device="cpu")
     model.pair_log_likelihood([("A forward to warm up.", "A forward to cool down.")])
     ordered = [(p.more, p.less) if p.direction == "stereo" else (p.less, p.more) for p in pairs]
-    before, start = model.meter.forwards, clocks()
+    before, tokens, start = model.meter.forwards, model.meter.tokens, clocks()
     scores = model.pair_log_likelihood(ordered)
     taken, forwards = since(start), model.meter.forwards - before
+    tokens = model.meter.tokens - tokens
     totals = [(s.first.total, s.second.total) for s in scores]
     sums = [t if p.direction == "stereo" else t[::-1] for t, p in zip(totals, pairs, strict=True)]
-    mine = Timed("pytest-bias", *taken, forwards, sums)
+    mine = Timed("pytest-bias", *taken, forwards, sums, tokens)
 
     items = [
         Item(
@@ -185,7 +190,27 @@ def report(loop: Timed, *others: Timed) -> int:
             f"{one.forwards:10d}{largest:10.1e}{flips:10d}"
         )
         failed |= largest > TOLERANCE_NATS or flips > 0
+    mine = others[0]
+    print(
+        f"\npytest-bias: {2 * LAYER_WEIGHTS * mine.tokens / mine.seconds / 1e9:.0f} GFLOP/s in the "
+        f"layers; a plain float32 matrix product reaches {peak():.0f}"
+    )
     return int(failed)
+
+
+def peak() -> float:
+    """GFLOP/s of the largest product of the model, alone: the best of PyTorch's ways."""
+    layer = torch.nn.Sequential(torch.nn.Linear(768, 3072))
+    inputs = torch.randn(4096, 768)
+    best = float("inf")
+    with torch.inference_mode():
+        for ready in (lambda: None, lambda: pack(layer)):
+            ready()
+            for _ in range(10):
+                start = time.perf_counter()
+                layer(inputs)
+                best = min(best, time.perf_counter() - start)
+    return 2 * 4096 * 768 * 3072 / best / 1e9
 
 
 def outcome(sums: tuple[float, float]) -> int:
