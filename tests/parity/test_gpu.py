@@ -1,4 +1,4 @@
-"""On a GPU: the same bits whatever the batch, and the CPU's numbers within the stated noise."""
+"""On a GPU: the same run gives the same bits, another batch and the CPU the same numbers."""
 
 import random
 
@@ -14,8 +14,10 @@ pytestmark = [
     pytest.mark.skipif(not torch.cuda.is_available(), reason="this PyTorch sees no GPU"),
 ]
 
-NOISE_NATS = 1e-3
-TIE_NATS = 1e-4
+NOISE = 1e-3
+"""Nats a sentence, or cosine, between the devices."""
+SPLIT_NOISE = 1e-4
+"""The same between two token budgets: the kernels of a GPU depend on the number of rows."""
 SUITES = {
     "bert-tiny": ("crows_pairs", "gendered_pair_entropy", "template_association", "seat"),
     "byte-level": ("crows_pairs", "template_association", "seat"),
@@ -26,25 +28,43 @@ CASES = [(name, suite) for name, suites in SUITES.items() for suite in suites]
 
 
 @pytest.mark.parametrize(("name", "suite"), CASES)
-def test_same_bits_on_the_gpu_and_the_numbers_of_the_cpu(
-    name, suite, checkpoint, data_dir, measured
-):
+def test_the_numbers_of_a_gpu(name, suite, checkpoint, data_dir, measured):
     items = ours.items(suite, "en", data_dir)
     items = items[:: -(-len(items) // 400)]
     folder = str(checkpoint(name))
     shuffled = random.Random(7).sample(items, len(items))
-    found = [
+    first, again, *others = (
         ours.records(suite, load(folder, device="cuda", dtype="float32", budget=budget), order)
-        for budget, order in ((16384, items), (64, shuffled), (2048, items), (10**6, shuffled))
-    ]
-    assert len({records_digest(records) for records in found}) == 1
-
-    on_gpu = {r.item: r for r in found[0]}
+        for budget, order in ((0, items), (0, items), (64, shuffled), (2048, items))
+    )
+    assert records_digest(first) == records_digest(again)
     on_cpu = ours.records(suite, ours.model(checkpoint(name)), items)
-    assert {r.item: r.status for r in on_cpu} == {r.item: r.status for r in found[0]}
-    pairs = [(r.value, on_gpu[r.item].value) for r in on_cpu if r.value is not None]
-    largest = max(abs(a - b) for a, b in pairs)
-    measured(f"{suite}, GPU against CPU", largest, "")
-    assert largest < NOISE_NATS
-    if suite == "crows_pairs":
-        assert all(abs(a) <= TIE_NATS or (a > 0) == (b > 0) for a, b in pairs)
+    for what, records, noise in (
+        ("budget 64", others[0], SPLIT_NOISE),
+        ("budget 2048", others[1], SPLIT_NOISE),
+        ("CPU", on_cpu, NOISE),
+    ):
+        there = {r.item: r for r in records}
+        assert {r.item: r.status for r in first} == {i: r.status for i, r in there.items()}
+        largest = 0.0
+        for record in first:
+            for key, ours_, theirs in numbers(record, there[record.item]):
+                largest = max(largest, abs(ours_ - theirs))
+                if key == "value" and suite == "crows_pairs":
+                    margins = [abs(gap(r)) for r in (record, there[record.item])]
+                    assert ours_ == theirs or max(margins) <= noise
+                    continue
+                assert abs(ours_ - theirs) < noise, (what, record.item, key)
+        measured(f"{suite}, {what} against the default", largest, "")
+
+
+def numbers(record, other):
+    """Return what two records of an item have in common that is a number."""
+    both = [("value", record.value, other.value)]
+    both += [(k, v, other.detail[k]) for k, v in record.detail.items()]
+    return [(k, a, b) for k, a, b in both if isinstance(a, float) and isinstance(b, float)]
+
+
+def gap(record):
+    """Return how far the two sentences of a pair are apart."""
+    return record.detail["more"] - record.detail["less"]
