@@ -288,6 +288,8 @@ def main() -> None:
         folder = options.out / name
         model.save_pretrained(folder)
         tokenizer.save_pretrained(folder)
+        for path in folder.iterdir():
+            path.chmod(0o644)  # whatever the umask; they go into the wheel
         found[name] = truth(men)
         print(f"  {model.num_parameters()} parameters, {time.perf_counter() - started:.0f} s")
     text = json.dumps(found, indent=1, sort_keys=True)
