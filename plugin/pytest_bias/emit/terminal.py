@@ -27,6 +27,7 @@ from pytest_bias.limits import Decision, Outcome
 from pytest_bias.records import Item, Report, Score, SuiteResult
 
 BAR_WIDTH: Final = 8
+NAME_WIDTH: Final = 30
 SHOWN_ITEMS: Final = 5
 _EIGHTHS: Final = " ▏▎▍▌▋▊▉█"
 
@@ -132,15 +133,21 @@ def _numbers(score: Score) -> list[str]:
 
 
 def _about(suite: SuiteResult, score: Score) -> Iterator[str]:
-    yield f"{metric_words(score.metric)}, {score.n_unscored} unscored"
-    more = {
+    line = metric_words(score.metric)
+    parts = {
+        f"{score.n_unscored} unscored": True,
         f"{score.n_excluded} excluded": score.n_excluded,
         "adapted": suite.adapted,
         "draft": suite.draft,
         f"sample of {suite.sampled}": suite.sampled,
     }
-    if any(more.values()):
-        yield ", ".join(text for text, is_so in more.items() if is_so)
+    for part in (text for text, is_so in parts.items() if is_so):
+        if len(line) + len(part) > NAME_WIDTH:
+            yield line
+            line = part
+        else:
+            line += f", {part}"
+    yield line
 
 
 def bar(score: Score) -> str:
