@@ -27,7 +27,7 @@ from pytest_bias.limits import Decision, Outcome
 from pytest_bias.records import Item, Report, Score, SuiteResult
 
 BAR_WIDTH: Final = 8
-NAME_WIDTH: Final = 30
+NAME_WIDTH: Final = 34
 SHOWN_ITEMS: Final = 5
 _EIGHTHS: Final = " ▏▎▍▌▋▊▉█"
 
@@ -142,7 +142,7 @@ def _about(suite: SuiteResult, score: Score) -> Iterator[str]:
         f"sample of {suite.sampled}": suite.sampled,
     }
     for part in (text for text, is_so in parts.items() if is_so):
-        if len(line) + len(part) > NAME_WIDTH:
+        if len(f"{line}, {part}") > NAME_WIDTH:
             yield line
             line = part
         else:
