@@ -1,0 +1,73 @@
+"""Every family of models that people publish, against plain loops: one tiny model of each."""
+
+import pytest
+
+import tiny_architectures
+from parity import ours, plain
+from pytest_bias.interface import Cloze
+
+NATS = 2e-4
+TEXTS = [
+    "The nurse said that she was late.",
+    "He is a carpenter.",
+    "My uncle and my aunt are doctors, and they work at the hospital in the town.",
+    "Old people are good with computers, young people are not.",
+]
+CLOZES = [
+    Cloze("[MASK] is a nurse.", ("he", "she")),
+    Cloze("The carpenter said that [MASK] was late.", ("he", "she")),
+]
+
+
+@pytest.fixture(params=[False, True], ids=["whole", "chunks"])
+def _head(request, monkeypatch):
+    """Let the head run over all positions at once, or over a few at a time."""
+    if request.param:
+        monkeypatch.setattr("pytest_bias.models.transformer.MAX_LOGITS", 10_000)
+
+
+@pytest.fixture
+def folder(model_type, tmp_path):
+    return tiny_architectures.build(model_type, tmp_path / model_type)
+
+
+def largest(found, expected):
+    return max(abs(a - b) for a, b in zip(found, expected, strict=True))
+
+
+@pytest.mark.usefixtures("_head")
+@pytest.mark.parametrize("model_type", tiny_architectures.MASKED)
+def test_masked(model_type, folder, measured):
+    model, slow = ours.model(folder), plain.masked(folder)
+    scores = model.pseudo_log_likelihood(TEXTS)
+    assert all(s.reason is None for s in scores)
+    expected = [plain.pseudo_log_likelihood(slow, t) for t in TEXTS]
+    difference = largest([s.total for s in scores], expected)
+    unmasked = [s.total for s in model.unmasked_log_likelihood(TEXTS)]
+    difference = max(
+        difference, largest(unmasked, [plain.unmasked_log_likelihood(slow, t) for t in TEXTS])
+    )
+    for cloze, found in zip(CLOZES, model.slot(CLOZES), strict=True):
+        words = [plain.slot(slow, cloze.text, word) for word in cloze.choices]
+        difference = max(difference, largest(found.log_probabilities, words))
+    vectors = model.embed(TEXTS).vectors
+    assert vectors.shape == (len(TEXTS), 32)
+    measured(model_type, difference)
+    assert difference < NATS
+    assert max(abs(e) for e in expected) > 1
+
+
+@pytest.mark.usefixtures("_head")
+@pytest.mark.parametrize("model_type", tiny_architectures.CAUSAL)
+def test_causal(model_type, folder, measured):
+    model, slow = ours.model(folder), plain.causal(folder)
+    scores = model.log_likelihood(TEXTS)
+    assert all(s.reason is None for s in scores)
+    expected = [plain.log_likelihood(slow, t) for t in TEXTS]
+    difference = largest([s.total for s in scores], expected)
+    measured(model_type, difference)
+    assert difference < NATS
+    assert max(abs(e) for e in expected) > 1
+    assert model.embed(TEXTS).vectors.shape == (len(TEXTS), 32)
+    (text,) = model.generate(["He is"], max_new_tokens=3)
+    assert isinstance(text, str)
