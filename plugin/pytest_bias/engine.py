@@ -173,6 +173,7 @@ class Session:
         items, sampled = sample(data.items, self.settings)
         self.listener(SuiteStarted(entry.id, len(items)))
         model.meter.on_progress = lambda done, total: self.listener(Progress(entry.id, done, total))
+        model.meter.on_notice = lambda text: self.listener(Notice(text))
         try:
             records = take(measure, model, items)
         except Exception as error:
@@ -181,7 +182,7 @@ class Session:
             first = str(error).splitlines()[:1]
             return _result(entry, "error", f"{type(error).__name__}: {''.join(first)}")
         finally:
-            model.meter.on_progress = None
+            model.meter.on_progress = model.meter.on_notice = None
         n_items = sum(r.status != "excluded" for r in records)
         result = _result(
             entry,

@@ -126,18 +126,25 @@ class Embeddings(NamedTuple):
 class Meter:
     """What the forwards of a model took so far, and who is told about it.
 
-    `on_progress` is called as ``on_progress(done, total)`` after every batch.
+    `on_progress` is called as ``on_progress(done, total)`` after every batch, `on_notice` with a
+    sentence that a user should read.
     """
 
     seconds: float = 0.0
     tokens: int = 0
     forwards: int = 0
     on_progress: Callable[[int, int], None] | None = None
+    on_notice: Callable[[str], None] | None = None
 
     def progress(self, done: int, total: int) -> None:
         """Tell whoever listens how much of the present call is done."""
         if self.on_progress:
             self.on_progress(done, total)
+
+    def notice(self, text: str) -> None:
+        """Tell whoever listens what a user should know."""
+        if self.on_notice:
+            self.on_notice(text)
 
 
 @dataclass

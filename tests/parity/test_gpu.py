@@ -58,6 +58,28 @@ def test_the_numbers_of_a_gpu(name, suite, checkpoint, data_dir, measured):
         measured(f"{suite}, {what} against the default", largest, "")
 
 
+def test_a_full_memory_costs_time_and_no_number(checkpoint, data_dir):
+    items = ours.items("crows_pairs", "en", data_dir)[:200]
+    model = load(str(checkpoint("bert-tiny")), device="cuda", dtype="float32")
+    expected = {r.item: r for r in ours.records("crows_pairs", model, items)}
+    said = []
+    model = load(str(checkpoint("bert-tiny")), device="cuda", dtype="float32", budget=2**20)
+    model.meter.on_notice = said.append
+    torch.cuda.empty_cache()
+    whole = torch.cuda.get_device_properties(0).total_memory
+    used = torch.cuda.memory_reserved()
+    torch.cuda.set_per_process_memory_fraction((used + 150 * 2**20) / whole)
+    try:
+        found = ours.records("crows_pairs", model, items)
+    finally:
+        torch.cuda.set_per_process_memory_fraction(1.0)
+    assert said
+    assert all("out of memory" in text for text in said)
+    for record in found:
+        for key, mine, other in numbers(record, expected[record.item]):
+            assert key == "value" or abs(mine - other) < SPLIT_NOISE
+
+
 def numbers(record, other):
     """Return what two records of an item have in common that is a number."""
     both = [("value", record.value, other.value)]

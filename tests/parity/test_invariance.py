@@ -9,6 +9,7 @@ import torch
 
 import tiny_models
 from parity import ours, plain
+from pytest_bias.errors import MeasurementError
 from pytest_bias.records import records_digest
 
 ENTROPY, ASSOCIATION, SEAT = "gendered_pair_entropy", "template_association", "seat"
@@ -101,3 +102,32 @@ def test_another_load_gives_the_same_digest_and_other_weights_another(
         first, second = (digest(suite, ours.model(checkpoint(name)), items) for _ in range(2))
         assert first == second
         assert digest(suite, ours.model(other), items) != first
+
+
+@pytest.mark.parametrize(("name", "suite"), [("wordpiece", "crows_pairs"), ("encoder", SEAT)])
+def test_memory_that_runs_out_costs_no_number(name, suite, checkpoint, data_dir):
+    items = items_of(suite, data_dir)
+    expected = digest(suite, ours.model(checkpoint(name), LARGE), items)
+    model, said = ours.model(checkpoint(name), LARGE), []
+
+    def full(_module, _inputs, named):
+        if named["input_ids"].numel() > 600:
+            raise torch.OutOfMemoryError("600 tokens fit")
+
+    model.body.network.register_forward_pre_hook(full, with_kwargs=True)
+    model.meter.on_notice = said.append
+    assert digest(suite, model, items) == expected
+    # 8192, 4096, 2048, 1024, 512
+    assert len(said) == 4
+    assert "at most 512 tokens" in said[-1]
+
+
+def test_memory_that_never_suffices_is_an_error(checkpoint, data_dir):
+    model = ours.model(checkpoint("wordpiece"))
+
+    def full(_module, _inputs):
+        raise torch.OutOfMemoryError("nothing fits")
+
+    model.body.network.register_forward_pre_hook(full)
+    with pytest.raises(MeasurementError, match="out of memory on the smallest batch"):
+        model.score(["He is a nurse."])

@@ -37,7 +37,12 @@ def padded_length(length: int, limit: int) -> int:
 
 
 def batches(
-    lengths: Sequence[int], *, limit: int, budget: int, max_rows: int | None = None
+    lengths: Sequence[int],
+    *,
+    limit: int,
+    budget: int,
+    max_rows: int | None = None,
+    left: NDArray[np.bool_] | None = None,
 ) -> Iterator[Batch]:
     """Group rows by padded length, longest first, within a budget of tokens.
 
@@ -51,9 +56,13 @@ def batches(
         Tokens of one batch, padding included; a batch has at least 256 in any case.
     max_rows : int, optional
         Largest number of rows of one batch, for instance for the sake of a large vocabulary.
+    left : array of bool, optional
+        Which rows are still to be done; by default all.
     """
     groups: dict[tuple[int, bool], list[int]] = {}
     for row, length in enumerate(lengths):
+        if left is not None and not left[row]:
+            continue
         padded = padded_length(length, limit)
         groups.setdefault((padded, padded == length), []).append(row)
     for (length, _), rows in sorted(groups.items(), reverse=True):

@@ -24,16 +24,17 @@ class ReadBatch(NamedTuple):
 
     `ids` and `attention` have shape (rows, length); `positions` has shape (2, n_positions): row and
     column of every position whose distribution is needed. Read ``reads[i]`` is token `targets[i]`
-    of the distribution at position `at[i]`. `n` rows count as work, the rest are repeats.
+    of the distribution at position `at[i]`. `rows` says which rows of the plan these are; `ids` may
+    hold repeats behind them.
     """
 
+    rows: Ints
     ids: Ints
     attention: Ints
     positions: Ints
     reads: Ints
     at: Ints
     targets: Ints
-    n: int
 
 
 @dataclass
@@ -60,9 +61,15 @@ class Reads:
         return self._reads.setdefault((row, position, target), len(self._reads))
 
     def batches(
-        self, *, pad_id: int, limit: int, budget: int, max_positions: int
+        self,
+        *,
+        pad_id: int,
+        limit: int,
+        budget: int,
+        max_positions: int,
+        left: NDArray[np.bool_] | None = None,
     ) -> Iterator[ReadBatch]:
-        """Yield forwards that together answer every read once."""
+        """Yield forwards that together answer every read once, of the rows that are `left`."""
         bases = list(self._bases)
         base_of, mask_at = np.array(list(self._rows), dtype=np.int64).reshape(-1, 2).T
         row_of, position, target = np.array(list(self._reads), dtype=np.int64).reshape(-1, 3).T
@@ -72,7 +79,7 @@ class Reads:
         lengths = [len(bases[b]) for b in base_of]
         max_rows = max_positions // max(1, int(per_row.max(initial=1)))
         matrix, matrix_length, local = np.empty((0, 0), dtype=np.int64), 0, np.empty(0, np.int64)
-        for batch in batches(lengths, limit=limit, budget=budget, max_rows=max_rows):
+        for batch in batches(lengths, limit=limit, budget=budget, max_rows=max_rows, left=left):
             if batch.length != matrix_length:
                 matrix_length = batch.length
                 matrix, local = _matrix(bases, matrix_length, pad_id, limit)
@@ -89,7 +96,7 @@ class Reads:
             unique, at = np.unique(keys, return_inverse=True)
             missing = max(0, MIN_POSITIONS - len(unique))
             positions = np.stack(np.divmod(np.pad(unique, (0, missing), "edge"), batch.length))
-            yield ReadBatch(ids, attention, positions, reads, at, target[reads], batch.n)
+            yield ReadBatch(rows[: batch.n], ids, attention, positions, reads, at, target[reads])
 
 
 def _matrix(

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 import torch
@@ -17,11 +17,16 @@ from numpy.typing import NDArray
 
 from pytest_bias.errors import MeasurementError
 from pytest_bias.interface import Embeddings, Meter, ModelKind, SequenceScore
-from pytest_bias.models.batching import MAX_LOGITS, TOKEN_BUDGET, batches
+from pytest_bias.models.batching import MAX_LOGITS, MIN_TOKENS, TOKEN_BUDGET, Batch, batches
 from pytest_bias.models.reads import ReadBatch, Reads
 from pytest_bias.models.tokens import Encoded, Tokens, Unreadable
 
 Exchange = Callable[[torch.Tensor], torch.Tensor]
+Left: TypeAlias = NDArray[np.bool_]
+"""Which rows are still to be done."""
+Done: TypeAlias = tuple[NDArray[np.int64], int]
+"""The rows that a batch did, and how many tokens they have."""
+AnyBatch = TypeVar("AnyBatch", Batch, ReadBatch)
 
 
 class _Captured(Exception):
@@ -63,15 +68,17 @@ class Transformer:
         Logits are cast to float32 before the log-softmax, whatever the dtype of the weights.
         """
         found = np.empty(len(reads), dtype=np.float64)
+        answers: list[tuple[NDArray[np.int64], torch.Tensor]] = []
 
         def gather(batch: ReadBatch, logits: torch.Tensor, start: int) -> None:
             wanted = _in_chunk(batch, start, len(logits))
-            at = torch.from_numpy(batch.at[wanted] - start).to(self.device)
-            target = torch.from_numpy(batch.targets[wanted]).to(self.device)
-            logp = logits.float().log_softmax(-1)[at, target]
-            found[batch.reads[wanted]] = logp.double().cpu().numpy()
+            at, target = self._sent(batch.at[wanted] - start, batch.targets[wanted])
+            # Fetched at the end: to wait for an answer would leave a GPU without work.
+            answers.append((batch.reads[wanted], logits.float().log_softmax(-1)[at, target]))
 
         self._run(reads, gather)
+        for which, logp in answers:
+            found[which] = logp.double().cpu().numpy()
         return found
 
     def top(self, reads: Reads, k: int) -> list[list[tuple[int, float]]]:
@@ -130,20 +137,23 @@ class Transformer:
         width = int(self.network.config.get_text_config().hidden_size)
         vectors = np.zeros((max(1, len(sequences)), width), dtype=np.float32)
         lengths = [len(ids) for ids in sequences]
-        done = 0
-        for batch in batches(lengths, limit=self.tokens.max_length, budget=self.budget):
+
+        def plan(budget: int, left: Left) -> Iterator[Batch]:
+            return batches(lengths, limit=self.tokens.max_length, budget=budget, left=left)
+
+        def embed(batch: Batch) -> Done:
             ids = np.full((len(batch.rows), batch.length), self.tokens.pad_id, dtype=np.int64)
             attention = np.zeros_like(ids)
             for i, row in enumerate(batch.rows):
                 ids[i, : lengths[row]] = sequences[row]
                 attention[i, : lengths[row]] = 1
-            with self._timed(batch.n, int(attention[: batch.n].sum())):
-                inputs, mask = (torch.from_numpy(a).to(self.device) for a in (ids, attention))
-                output = self.network.base_model(input_ids=inputs, attention_mask=mask)
-                pooled = pool(output.last_hidden_state.float(), mask)[: batch.n]
-                vectors[batch.rows[: batch.n]] = pooled.cpu().numpy()
-            done += batch.n
-            self.meter.progress(done, len(sequences))
+            inputs, mask = self._sent(ids, attention)
+            output = self.network.base_model(input_ids=inputs, attention_mask=mask)
+            pooled = pool(output.last_hidden_state.float(), mask)[: batch.n]
+            vectors[batch.rows[: batch.n]] = pooled.cpu().numpy()
+            return batch.rows[: batch.n], int(attention[: batch.n].sum())
+
+        self._forward(len(sequences), plan, embed)
         return Embeddings(vectors[[rows[t] for t in texts]], tuple(reasons[t] for t in texts))
 
     def _run(self, reads: Reads, consume: Callable[[ReadBatch, torch.Tensor, int], None]) -> None:
@@ -151,24 +161,75 @@ class Transformer:
 
         Its last argument is the index of the chunk's first position.
         """
-        plan = reads.batches(
-            pad_id=self.tokens.pad_id,
-            limit=self.tokens.max_length,
-            budget=self.budget,
-            max_positions=MAX_LOGITS // self.vocabulary,
+
+        def plan(budget: int, left: Left) -> Iterator[ReadBatch]:
+            return reads.batches(
+                pad_id=self.tokens.pad_id,
+                limit=self.tokens.max_length,
+                budget=budget,
+                max_positions=min(MAX_LOGITS // self.vocabulary, max(1, budget)),
+                left=left,
+            )
+
+        def answer(batch: ReadBatch) -> Done:
+            for start, logits in self._logits(batch):
+                consume(batch, logits, start)
+            return batch.rows, int(batch.attention[: len(batch.rows)].sum())
+
+        self._forward(reads.n_rows, plan, answer)
+
+    def _forward(
+        self,
+        n_rows: int,
+        plan: Callable[[int, Left], Iterator[AnyBatch]],
+        work: Callable[[AnyBatch], Done],
+    ) -> None:
+        """Work through batches; with less memory than thought, through smaller ones."""
+        left = np.ones(n_rows, dtype=np.bool_)
+        start = time.perf_counter()
+        try:
+            while left.any():
+                with torch.inference_mode(), self._halving():
+                    for batch in plan(self.budget, left.copy()):
+                        rows, tokens = work(batch)
+                        left[rows] = False
+                        self.meter.tokens += tokens
+                        self.meter.forwards += len(rows)
+                        self.meter.progress(n_rows - int(left.sum()), n_rows)
+            if self.device.type == "cuda":
+                torch.cuda.synchronize(self.device)
+        finally:
+            self.meter.seconds += time.perf_counter() - start
+
+    @contextmanager
+    def _halving(self) -> Iterator[None]:
+        """Halve the budget where memory runs out; the caller tries again."""
+        try:
+            yield
+            return
+        except torch.OutOfMemoryError as error:
+            if self.budget <= MIN_TOKENS:
+                raise MeasurementError(
+                    f"{self.device} ran out of memory on the smallest batch: {error}",
+                    "Use a smaller --dtype (bfloat16) or another --device.",
+                ) from None
+        self.budget = max(MIN_TOKENS, self.budget // 2)
+        self.meter.notice(
+            f"{self.device} ran out of memory: batches of at most {self.budget} tokens from now on."
         )
-        done = 0
-        for batch in plan:
-            with self._timed(batch.n, int(batch.attention[: batch.n].sum())):
-                for start, logits in self._logits(batch):
-                    consume(batch, logits, start)
-            done += batch.n
-            self.meter.progress(done, reads.n_rows)
+        if self.device.type == "cuda":
+            torch.cuda.empty_cache()
+
+    def _sent(self, *arrays: NDArray[np.int64]) -> Iterator[torch.Tensor]:
+        """Send arrays to the device without waiting for them to arrive."""
+        for array in arrays:
+            tensor = torch.from_numpy(array)
+            if self.device.type == "cuda":
+                tensor = tensor.pin_memory()
+            yield tensor.to(self.device, non_blocking=True)
 
     def _logits(self, batch: ReadBatch) -> Iterator[tuple[int, torch.Tensor]]:
-        inputs = torch.from_numpy(batch.ids).to(self.device)
-        mask = torch.from_numpy(batch.attention).to(self.device)
-        rows, columns = torch.from_numpy(batch.positions).to(self.device)
+        inputs, mask, (rows, columns) = self._sent(batch.ids, batch.attention, batch.positions)
         chunks = -(-len(rows) * self.vocabulary // MAX_LOGITS)
         if chunks == 1:
             with self._exchanged(lambda hidden: hidden[rows, columns][None]):
@@ -217,23 +278,6 @@ class Transformer:
             yield
         finally:
             handle.remove()
-
-    @contextmanager
-    def _timed(self, rows: int, tokens: int) -> Iterator[None]:
-        start = time.perf_counter()
-        try:
-            with torch.inference_mode():
-                yield
-        except torch.OutOfMemoryError as error:
-            raise MeasurementError(
-                f"{self.device} ran out of memory on a batch of {rows} texts: {error}",
-                "Use a smaller --dtype (bfloat16) or another --device.",
-            ) from None
-        if self.device.type == "cuda":
-            torch.cuda.synchronize(self.device)
-        self.meter.seconds += time.perf_counter() - start
-        self.meter.tokens += tokens
-        self.meter.forwards += rows
 
 
 def _instead(chunk: torch.Tensor, hidden: torch.Tensor) -> torch.Tensor:
