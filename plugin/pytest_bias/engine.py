@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 from typing import Any, Final
 
 from pytest_bias.config import Settings
@@ -28,6 +29,7 @@ from pytest_bias.events import (
 )
 from pytest_bias.interface import Model
 from pytest_bias.models import load
+from pytest_bias.models.transformer import device_name
 from pytest_bias.planning import Plan, Planned, sample
 from pytest_bias.records import (
     Item,
@@ -55,6 +57,8 @@ class Session:
     results: dict[str, SuiteResult] = field(default_factory=dict)
     prepared: dict[str, LoadedData | SuiteResult] = field(default_factory=dict)
     started: float = field(default_factory=time.perf_counter)
+    unfinished: Path | None = None
+    """Where what is measured is kept until the run has ended."""
 
     @property
     def settings(self) -> Settings:
@@ -174,6 +178,8 @@ class Session:
         self.listener(SuiteStarted(entry.id, len(items)))
         model.meter.on_progress = lambda done, total: self.listener(Progress(entry.id, done, total))
         model.meter.on_notice = lambda text: self.listener(Notice(text))
+        # The structure is checked anew: that an answer is kept says nothing about its repeat.
+        model.keep(self.unfinished if entry.suite.name != STRUCTURE else None)
         try:
             records = take(measure, model, items)
         except Exception as error:
@@ -182,6 +188,7 @@ class Session:
             first = str(error).splitlines()[:1]
             return _result(entry, "error", f"{type(error).__name__}: {''.join(first)}")
         finally:
+            model.keep(None)
             model.meter.on_progress = model.meter.on_notice = None
         n_items = sum(r.status != "excluded" for r in records)
         result = _result(
@@ -298,16 +305,8 @@ def environment(model: Model | None) -> dict[str, str]:
         found[name] = version(name)
     body = getattr(model, "body", None)
     if body is not None:
-        found["device"] = _device_name(body.device)
+        found["device"] = device_name(body.device)
     return found
-
-
-def _device_name(device: Any) -> str:
-    if device.type == "cuda":
-        import torch
-
-        return torch.cuda.get_device_name(device)
-    return str(device)
 
 
 def _result(entry: Entry, status: Any, reason: str | None = None, **more: Any) -> SuiteResult:

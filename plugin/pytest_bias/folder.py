@@ -5,6 +5,7 @@
 
 import json
 import re
+import shutil
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -18,6 +19,7 @@ from pytest_bias.records import Item, Record, Report, Value, canonical_json, sha
 REPORT: Final = "report.json"
 DECISION: Final = "decision.json"
 SUMMARY: Final = "summary.md"
+UNFINISHED: Final = "unfinished"
 DEFAULT_PARENT: Final = "bias-report"
 
 _OWN: Final = ("item", "cluster", "status", "value", "reason", "text_sha256")
@@ -56,6 +58,7 @@ def claim(folder: Path, key: str, *, fresh: bool) -> None:
         ) from None
     path = folder / REPORT
     if fresh:
+        remove_unfinished(folder)
         return
     if not path.exists():
         strange = [n for n in (SUMMARY, DECISION) if (folder / n).exists()]
@@ -89,6 +92,11 @@ def remove(names: Iterable[str], folder: Path) -> None:
     for name in names:
         if (folder / name).is_file():
             (folder / name).unlink()
+
+
+def remove_unfinished(folder: Path) -> None:
+    """Remove what a run keeps until it has ended."""
+    shutil.rmtree(folder / UNFINISHED, ignore_errors=True)
 
 
 def write_report(

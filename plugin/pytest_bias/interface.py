@@ -8,6 +8,7 @@ from abc import ABC
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from pathlib import Path
 from typing import Final, NamedTuple, NoReturn
 
 import numpy as np
@@ -167,6 +168,10 @@ class Model(ABC):
 
     def _lacks(self, capability: Capability) -> NoReturn:
         raise TypeError(f"a {self.identity.kind} model has no {capability.value}")
+
+    def keep(self, folder: Path | None) -> None:
+        """Keep answers below a folder, so that a run that is killed goes on; null: do not."""
+        raise NotImplementedError
 
     def score(self, texts: Sequence[str]) -> list[SequenceScore]:
         """Score sentences by whichever log-likelihood this kind of model has, in nats."""

@@ -23,11 +23,13 @@ from pytest_bias.folder import (
     DECISION,
     REPORT,
     SUMMARY,
+    UNFINISHED,
     claim,
     default_folder,
     read_plain_report,
     read_report,
     remove,
+    remove_unfinished,
     run_key,
     write_report,
 )
@@ -64,6 +66,8 @@ class Job:
         decision = decide(report, self.limits, comparison, first_run=settings.first_run)
         texts = self.session.items() if settings.with_texts else {}
         save(report, decision, self.out, comparison, texts)
+        if not report.run.get("interrupted"):
+            remove_unfinished(self.out)
         items = self.session.items() if settings.show_items else {}
         return Finished(report, decision, comparison, self.out, items)
 
@@ -119,6 +123,7 @@ def prepare(settings: Settings, listener: Listener = ignore, *, claims: bool = T
     session = Session(plan(described, settings), listener)
     key = run_key(session.depends_on())
     out = settings.out or default_folder(described.snapshot.ref.name, key)
+    session.unfinished = out / UNFINISHED
     if claims:
         claim(out, key, fresh=settings.fresh)
     return Job(session, limits, baseline, out, key)

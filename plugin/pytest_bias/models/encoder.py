@@ -1,11 +1,14 @@
 """Encoders: a text to a vector. Models with a head are encoders that can also predict."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from importlib.metadata import version
+from pathlib import Path
 
 from pytest_bias.interface import Embeddings, Model
+from pytest_bias.models.journal import Journal
 from pytest_bias.models.pooling import Pooling
-from pytest_bias.models.transformer import Transformer
+from pytest_bias.models.transformer import Transformer, device_name
 
 
 @dataclass
@@ -17,6 +20,15 @@ class EncoderModel(Model):
 
     def __post_init__(self) -> None:
         self.meter = self.body.meter
+
+    def keep(self, folder: Path | None) -> None:
+        """Keep answers below a folder."""
+        body = self.body
+        facts = asdict(self.identity) | {
+            "device": device_name(body.device),
+            "versions": [version(n) for n in ("pytest-bias", "torch", "transformers")],
+        }
+        body.journal = Journal(folder, facts) if folder else None
 
     def embed(self, texts: Sequence[str]) -> Embeddings:
         """Pool the last hidden states of every text."""

@@ -5,6 +5,8 @@ mask; a *read* is the log-probability of one token at one position of a row. Sui
 short lists of integers, so that a whole suite is planned at once and nothing is computed twice.
 """
 
+import hashlib
+import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
@@ -53,6 +55,18 @@ class Reads:
     def n_rows(self) -> int:
         """Number of sequences that have to be forwarded."""
         return len(self._rows)
+
+    @property
+    def digest(self) -> str:
+        """Digest of all that is asked, in its order."""
+        text = json.dumps([self.mask_id, [*self._bases], [*self._rows], [*self._reads]])
+        return hashlib.sha256(text.encode()).hexdigest()
+
+    def rows_of(self, which: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Return which rows have a read among those marked in `which`."""
+        rows = np.zeros(self.n_rows, dtype=np.bool_)
+        rows[[row for marked, (row, _, _) in zip(which, self._reads, strict=True) if marked]] = True
+        return rows
 
     def add(self, ids: Sequence[int], position: int, target: int, *, mask: bool) -> int:
         """Ask for log P(`target`) at a position of a sequence; returns the read's index."""

@@ -4,6 +4,7 @@ The head runs only at the positions that are needed, and it is the model's own h
 belongs to it (soft-capping, logit scales): hidden states are exchanged on the way into it.
 """
 
+import hashlib
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -18,6 +19,7 @@ from numpy.typing import NDArray
 from pytest_bias.errors import MeasurementError
 from pytest_bias.interface import Embeddings, Meter, ModelKind, SequenceScore
 from pytest_bias.models.batching import MAX_LOGITS, MIN_TOKENS, TOKEN_BUDGET, Batch, batches
+from pytest_bias.models.journal import Journal, Page
 from pytest_bias.models.reads import ReadBatch, Reads
 from pytest_bias.models.tokens import Encoded, Tokens, Unreadable
 
@@ -47,6 +49,8 @@ class Transformer:
         The model's tokenizer.
     budget : int, optional
         Tokens of one batch; by default what suits the device.
+    journal : Journal, optional
+        Where answers are kept, for a run that is killed.
     """
 
     network: Any
@@ -54,6 +58,7 @@ class Transformer:
     tokens: Tokens
     meter: Meter
     budget: int = 0
+    journal: Journal | None = None
     vocabulary: int = field(init=False)
 
     def __post_init__(self) -> None:
@@ -67,18 +72,26 @@ class Transformer:
 
         Logits are cast to float32 before the log-softmax, whatever the dtype of the weights.
         """
-        found = np.empty(len(reads), dtype=np.float64)
+        found = np.full(len(reads), np.nan)
+        page = self._page("log_probabilities", reads.digest)
+        for which, logp in page.kept():
+            found[which] = logp
         answers: list[tuple[NDArray[np.int64], torch.Tensor]] = []
 
         def gather(batch: ReadBatch, logits: torch.Tensor, start: int) -> None:
             wanted = _in_chunk(batch, start, len(logits))
             at, target = self._sent(batch.at[wanted] - start, batch.targets[wanted])
-            # Fetched at the end: to wait for an answer would leave a GPU without work.
+            # Not fetched yet: to wait for every answer would leave a GPU without work.
             answers.append((batch.reads[wanted], logits.float().log_softmax(-1)[at, target]))
 
-        self._run(reads, gather)
-        for which, logp in answers:
-            found[which] = logp.double().cpu().numpy()
+        def fetch() -> None:
+            for which, logp in answers:
+                found[which] = logp.double().cpu().numpy()
+                page.add(which, found[which])
+            answers.clear()
+            page.flush()
+
+        self._run(reads, gather, reads.rows_of(np.isnan(found)), page, fetch)
         return found
 
     def top(self, reads: Reads, k: int) -> list[list[tuple[int, float]]]:
@@ -91,7 +104,8 @@ class Transformer:
                 at = batch.at[i] - start
                 found[batch.reads[i]] = list(zip(tokens[at], values[at], strict=True))
 
-        self._run(reads, pick)
+        left = np.ones(reads.n_rows, dtype=np.bool_)
+        self._run(reads, pick, left, Page(), lambda: None)
         return found
 
     def sentence_scores(
@@ -137,6 +151,10 @@ class Transformer:
         width = int(self.network.config.get_text_config().hidden_size)
         vectors = np.zeros((max(1, len(sequences)), width), dtype=np.float32)
         lengths = [len(ids) for ids in sequences]
+        page = self._page(f"vectors, {pool}", hashlib.sha256(repr(sequences).encode()).hexdigest())
+        missing = np.ones(len(sequences), dtype=np.bool_)
+        for which, kept in page.kept():
+            vectors[which], missing[which] = kept, False
 
         def plan(budget: int, left: Left) -> Iterator[Batch]:
             return batches(lengths, limit=self.tokens.max_length, budget=budget, left=left)
@@ -150,14 +168,26 @@ class Transformer:
             inputs, mask = self._sent(ids, attention)
             output = self.network.base_model(input_ids=inputs, attention_mask=mask)
             pooled = pool(output.last_hidden_state.float(), mask)[: batch.n]
-            vectors[batch.rows[: batch.n]] = pooled.cpu().numpy()
-            return batch.rows[: batch.n], int(attention[: batch.n].sum())
+            done = batch.rows[: batch.n]
+            vectors[done] = pooled.cpu().numpy()
+            page.add(done, vectors[done])
+            return done, int(attention[: batch.n].sum())
 
-        self._forward(len(sequences), plan, embed)
+        self._forward(missing, plan, embed, page, page.flush)
         return Embeddings(vectors[[rows[t] for t in texts]], tuple(reasons[t] for t in texts))
 
-    def _run(self, reads: Reads, consume: Callable[[ReadBatch, torch.Tensor, int], None]) -> None:
-        """Forward every batch; `consume` gets logits (positions, vocabulary) in chunks.
+    def _page(self, *question: str) -> Page:
+        return self.journal.page(": ".join(question)) if self.journal else Page()
+
+    def _run(
+        self,
+        reads: Reads,
+        consume: Callable[[ReadBatch, torch.Tensor, int], None],
+        left: Left,
+        page: Page,
+        keep: Callable[[], None],
+    ) -> None:
+        """Forward the rows that are left; `consume` gets logits (positions, vocabulary) in chunks.
 
         Its last argument is the index of the chunk's first position.
         """
@@ -176,16 +206,22 @@ class Transformer:
                 consume(batch, logits, start)
             return batch.rows, int(batch.attention[: len(batch.rows)].sum())
 
-        self._forward(reads.n_rows, plan, answer)
+        self._forward(left, plan, answer, page, keep)
 
     def _forward(
         self,
-        n_rows: int,
+        left: Left,
         plan: Callable[[int, Left], Iterator[AnyBatch]],
         work: Callable[[AnyBatch], Done],
+        page: Page,
+        keep: Callable[[], None],
     ) -> None:
-        """Work through batches; with less memory than thought, through smaller ones."""
-        left = np.ones(n_rows, dtype=np.bool_)
+        """Work through batches; with less memory than thought, through smaller ones.
+
+        `keep` is called at the end, and whenever the page is due.
+        """
+        if known := int((~left).sum()):
+            self.meter.notice(f"{known} of {len(left)} sequences were done by a run before")
         start = time.perf_counter()
         try:
             while left.any():
@@ -195,9 +231,12 @@ class Transformer:
                         left[rows] = False
                         self.meter.tokens += tokens
                         self.meter.forwards += len(rows)
-                        self.meter.progress(n_rows - int(left.sum()), n_rows)
+                        self.meter.progress(len(left) - int(left.sum()), len(left))
+                        if page.is_due:
+                            keep()
             if self.device.type == "cuda":
                 torch.cuda.synchronize(self.device)
+            keep()
         finally:
             self.meter.seconds += time.perf_counter() - start
 
@@ -278,6 +317,11 @@ class Transformer:
             yield
         finally:
             handle.remove()
+
+
+def device_name(device: torch.device) -> str:
+    """Return the name of a GPU, else the kind of device."""
+    return torch.cuda.get_device_name(device) if device.type == "cuda" else str(device)
 
 
 def _instead(chunk: torch.Tensor, hidden: torch.Tensor) -> torch.Tensor:
