@@ -130,6 +130,21 @@ def render(
 
 
 @app.command()
+def merge(
+    reports: Annotated[list[Path], typer.Argument(help="Reports of the shards, all of them.")],
+    out: Annotated[Path | None, typer.Option("--out", help="Folder to write to.")] = None,
+    config: Annotated[Path | None, typer.Option("--config", help="Settings with limits.")] = None,
+    baseline: Annotated[Path | None, typer.Option("--baseline", help="Report before.")] = None,
+    fresh: Annotated[bool, typer.Option("--fresh", help="Replace what stands there.")] = False,
+) -> None:
+    """Join the reports of `run --shard`: the report that one run would have left."""
+    from pytest_bias.run import merge_command
+
+    given = {"out": out, "config": config, "baseline": baseline, "fresh": fresh}
+    raise typer.Exit(merge_command(reports, read_settings(given), Console()))
+
+
+@app.command()
 def verify(
     report: Annotated[Path, typer.Argument(help="A report.json, or the folder that holds it.")],
 ) -> None:

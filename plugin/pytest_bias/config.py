@@ -35,6 +35,7 @@ class Settings:
     seed: int = 0
     fresh: bool = False
     offline: bool = False
+    shard: str | None = None
     show_items: bool = False
     with_texts: bool = False
     trust_remote_code: bool = False

@@ -30,7 +30,7 @@ from pytest_bias.events import (
 from pytest_bias.interface import Model
 from pytest_bias.models import load
 from pytest_bias.models.transformer import device_name
-from pytest_bias.planning import Plan, Planned, sample
+from pytest_bias.planning import Plan, Planned, sample, shard
 from pytest_bias.records import (
     Item,
     ModelIdentity,
@@ -42,10 +42,7 @@ from pytest_bias.records import (
 from pytest_bias.scoring import LEVEL, scored
 from pytest_bias.suites import STRUCTURE, Entry, LoadedData, Measure
 
-QUICK_ITEMS: Final = 200
-"""Items of a suite under ``--profile quick``; whole clusters, so a few more may come."""
-
-SOCIAL: Final = "social"
+NOT_IN_SHARD: Final = "none of its items falls into this shard"
 
 
 @dataclass
@@ -56,6 +53,7 @@ class Session:
     listener: Listener = ignore
     results: dict[str, SuiteResult] = field(default_factory=dict)
     prepared: dict[str, LoadedData | SuiteResult] = field(default_factory=dict)
+    sampled: dict[str, int | None] = field(default_factory=dict)
     started: float = field(default_factory=time.perf_counter)
     unfinished: Path | None = None
     """Where what is measured is kept until the run has ended."""
@@ -143,6 +141,7 @@ class Session:
             "profile": settings.profile,
             "seed": settings.seed,
             "dtype": settings.dtype,
+            **({"shard": settings.shard} if settings.shard else {}),
         }
 
     def items(self) -> dict[str, dict[str, Item]]:
@@ -175,6 +174,13 @@ class Session:
         if entry.suite.name != STRUCTURE and self.unsound:
             return _result(entry, "inconclusive", f"not measured: {self.unsound}")
         items, sampled = sample(data.items, self.settings)
+        is_part = self.settings.shard is not None and entry.suite.name != STRUCTURE
+        if is_part:
+            self.sampled[entry.id] = sampled
+            items = shard(items, self.settings)
+            sampled = len(items)
+            if not items:
+                return _result(entry, "skipped", NOT_IN_SHARD)
         self.listener(SuiteStarted(entry.id, len(items)))
         model.meter.on_progress = lambda done, total: self.listener(Progress(entry.id, done, total))
         model.meter.on_notice = lambda text: self.listener(Notice(text))
@@ -201,7 +207,9 @@ class Session:
             records=records,
             records_sha256=records_digest(records),
         )
-        return scored(result, entry.suite, self.settings.seed)
+        found = scored(result, entry.suite, self.settings.seed)
+        # Whether too much is unscored is a question to the whole.
+        return replace(found, status="scored", reason=None) if is_part else found
 
     def report(self, *, only_measured: bool = False, interrupted: bool = False) -> Report:
         """Return the report of what was measured so far, entries in the order of the plan."""
@@ -227,6 +235,9 @@ class Session:
                     "co2e_g": None,
                 },
                 "interrupted": interrupted,
+                "shard": {"part": self.settings.shard, "sampled": self.sampled}
+                if self.settings.shard
+                else None,
             },
         )
 

@@ -4,7 +4,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from pytest_bias.errors import ReportError
-from pytest_bias.records import ModelIdentity, Report, SuiteResult
+from pytest_bias.records import ModelIdentity, Report, SuiteResult, records_digest
+from pytest_bias.scoring import scored
+from pytest_bias.suites import STRUCTURE, find
 
 
 def merged(reports: Sequence[Report], order: Sequence[str]) -> Report:
@@ -37,6 +39,86 @@ def merged(reports: Sequence[Report], order: Sequence[str]) -> Report:
         run={**first.run, "cost": cost, "interrupted": interrupted},
         sealed=None,
     )
+
+
+def joined(reports: Sequence[Report]) -> Report:
+    """Return the report of a whole whose shards were measured apart.
+
+    Scores are computed from the records of all shards, so the digest is that of a run in one piece.
+
+    Raises
+    ------
+    ReportError
+        If a shard is missing or there twice, or they are not of one whole.
+    """
+    by_part = _parts(reports)
+    parts = [by_part[number] for number in sorted(by_part)]
+    whole = merged(parts, [s.entry for s in parts[0].suites])
+    for report in parts[1:]:
+        if (report.tool, report.coverage) != (whole.tool, whole.coverage):
+            raise ReportError("the shards were measured by different versions of pytest-bias.")
+    seed = int(whole.settings["seed"])
+    suites = []
+    for suite in whole.suites:
+        found = [s for p in parts for s in p.suites if s.entry == suite.entry]
+        sampled = parts[0].run["shard"]["sampled"].get(suite.entry)
+        suites.append(_whole(suite, found, sampled, seed))
+    return replace(whole, suites=tuple(suites), run={**whole.run, "shard": None})
+
+
+def _parts(reports: Sequence[Report]) -> dict[int, Report]:
+    """Return the shards by number; raise if they are not all there, once each."""
+    found: dict[int, Report] = {}
+    whole: set[int] = set()
+    for report in reports:
+        told = (report.run.get("shard") or {}).get("part")
+        if told is None:
+            raise ReportError(
+                f"the report of {report.model.reference} is of no shard.", "run --shard 1/2"
+            )
+        if report.run.get("interrupted"):
+            raise ReportError(
+                f"shard {told} was interrupted.", "Run it again with the same command."
+            )
+        number, of = map(int, str(told).split("/"))
+        if number in found:
+            raise ReportError(f"shard {told} is there twice.")
+        found[number] = report
+        whole.add(of)
+    if len(whole) > 1:
+        raise ReportError(f"these are shards of {' and of '.join(map(str, sorted(whole)))}.")
+    if missing := sorted(set(range(1, max(whole, default=0) + 1)) - found.keys()):
+        raise ReportError(f"shards are missing: {', '.join(map(str, missing))} of {max(whole)}.")
+    return found
+
+
+def _whole(
+    suite: SuiteResult, shards: Sequence[SuiteResult], sampled: int | None, seed: int
+) -> SuiteResult:
+    measured = [s for s in shards if s.records]
+    if suite.kind == STRUCTURE or not measured:
+        return suite
+    first = measured[0]
+    failed = next((s for s in shards if s.status in ("error", "inconclusive")), None)
+    if failed:
+        return failed
+    same = ("version", "measure", "config", "adapted")
+    if any(getattr(s, name) != getattr(first, name) for s in measured for name in same) or any(
+        (s.data and s.data.sha256) != (first.data and first.data.sha256) for s in measured
+    ):
+        raise ReportError(f"{suite.entry}: the shards were measured on different data or versions.")
+    records = tuple(sorted((r for s in measured for r in s.records), key=lambda r: r.item))
+    n_items = sum(r.status != "excluded" for r in records)
+    result = replace(
+        first,
+        status="scored",
+        reason=None,
+        sampled=sampled,
+        data=replace(first.data, n_items=n_items) if first.data else None,
+        records=records,
+        records_sha256=records_digest(records),
+    )
+    return scored(result, find(suite.name), seed)
 
 
 def _identity(reports: Sequence[Report]) -> ModelIdentity:

@@ -67,6 +67,7 @@ OPTIONS: Final = (
     Option("seed", "seed", "number", "Seed of samples and intervals.", "N"),
     Option("fresh", "fresh", "flag", "Replace what stands in the output folder."),
     Option("offline", "offline", "flag", "Use no network."),
+    Option("shard", "shard", "text", "Measure one part of several; merge joins them.", "2/8"),
     Option("show_items", "show-items", "flag", "Show item texts, which are offensive by design."),
     Option("with_texts", "with-texts", "flag", "Keep item texts in the records."),
     Option("trust_remote_code", "trust-remote-code", "flag", "Run code that the model brings."),

@@ -1,5 +1,6 @@
 """What a run will do, known before any weight is read: what applies, and why the rest does not."""
 
+import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -66,7 +67,7 @@ def plan(model: Description, settings: Settings) -> Plan:
         settings,
         tuple(_planned(e, model) for e in entries),
         {"languages": list(languages), "social_suites": _social(model, languages)},
-        model.notices + _on_languages(settings, model, languages),
+        model.notices + _on_languages(settings, model, languages) + _on_shard(settings),
     )
 
 
@@ -82,6 +83,12 @@ def _on_languages(
             )
         return ()
     return (f"Tested in {', '.join(languages)}, as the model's card says. --language chooses.",)
+
+
+def _on_shard(settings: Settings) -> tuple[str, ...]:
+    if part(settings) is None:
+        return ()
+    return (f"Shard {settings.shard}: pytest-bias merge joins the shards, scores and decides.",)
 
 
 def _social(model: Description, languages: Sequence[str]) -> list[str]:
@@ -112,6 +119,35 @@ def _what_it_gives(model: Description) -> str:
 
 def _words(capabilities: frozenset[Capability]) -> str:
     return " and ".join(sorted(c.words for c in capabilities))
+
+
+def part(settings: Settings) -> tuple[int, int] | None:
+    """Return which shard of how many is asked for, or null for the whole.
+
+    Raises
+    ------
+    UsageError
+        If it is not written as 2/8, or there is no such shard.
+    """
+    if settings.shard is None:
+        return None
+    match = re.fullmatch(r"(\d{1,4})/(\d{1,4})", settings.shard)
+    number, of = (int(match[1]), int(match[2])) if match else (0, 0)
+    if not 1 <= number <= of:
+        raise UsageError(
+            f"--shard {settings.shard!r} is no part of a whole.",
+            "--shard 2/8 is the second of eight; every one from 1/8 to 8/8 is needed.",
+        )
+    return number, of
+
+
+def shard(items: tuple[Item, ...], settings: Settings) -> tuple[Item, ...]:
+    """Return the items of a shard: whole clusters, by a hash of their names."""
+    asked = part(settings)
+    if asked is None:
+        return items
+    number, of = asked
+    return tuple(i for i in items if int(sha256(i.cluster)[:16], 16) % of == number - 1)
 
 
 def sample(items: tuple[Item, ...], settings: Settings) -> tuple[tuple[Item, ...], int | None]:

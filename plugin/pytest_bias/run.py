@@ -17,7 +17,7 @@ from pytest_bias.config import Settings, require_model
 from pytest_bias.datasources import DataFolder
 from pytest_bias.emit import badges, summary, terminal
 from pytest_bias.emit.progress import ProgressPrinter
-from pytest_bias.errors import DataError, DataMissing, OutputError, ReportError
+from pytest_bias.errors import DataError, DataMissing, OutputError, ReportError, UsageError
 from pytest_bias.events import Listener, ignore
 from pytest_bias.folder import (
     DECISION,
@@ -34,6 +34,7 @@ from pytest_bias.folder import (
     write_report,
 )
 from pytest_bias.limits import Decision, Limit, decide, read_limits
+from pytest_bias.merging import joined
 from pytest_bias.records import Item, Report
 from pytest_bias.suites import find, installed
 
@@ -118,15 +119,37 @@ def prepare(settings: Settings, listener: Listener = ignore, *, claims: bool = T
     from pytest_bias.planning import describe_for, plan
 
     limits = read_limits(settings.limits)
+    if settings.shard:
+        # A shard decides nothing: `merge` does.
+        limits = ()
+        if settings.baseline:
+            raise UsageError("--baseline with --shard.", "Compare what merge joins.")
     baseline = read_report(settings.baseline) if settings.baseline else None
     described = describe_for(settings, require_model(settings))
     session = Session(plan(described, settings), listener)
     key = run_key(session.depends_on())
-    out = settings.out or default_folder(described.snapshot.ref.name, key)
+    name = described.snapshot.ref.name + (f"-{settings.shard}" if settings.shard else "")
+    out = settings.out or default_folder(name, key)
     session.unfinished = out / UNFINISHED
     if claims:
         claim(out, key, fresh=settings.fresh)
     return Job(session, limits, baseline, out, key)
+
+
+def merge_command(reports: Sequence[Path], settings: Settings, console: Console) -> int:
+    """Join the reports of shards: scores from all their records, one decision; the exit code."""
+    limits = read_limits(settings.limits)
+    baseline = read_report(settings.baseline) if settings.baseline else None
+    report = joined([read_report(path) for path in reports])
+    out = settings.out or default_folder(report.model.reference, report.digest.partition(":")[2])
+    key = run_key({"merged": report.digest})
+    claim(out, key, fresh=settings.fresh)
+    report = replace(report, run={**report.run, "key": key})
+    comparison = compare(report, baseline) if baseline else None
+    decision = decide(report, limits, comparison, first_run=settings.first_run)
+    save(report, decision, out, comparison)
+    Finished(report, decision, comparison, out, {}).show(console)
+    return decision.exit_code
 
 
 def save(
