@@ -18,10 +18,10 @@ SOURCES = {"pytest_bias": "plugin", "bias_suites": "bias_tests", "bias_templates
 LAYERS = (
     {"errors", "options", "statistics", "checked"},
     {"records", "config", "permutation"},
-    {"interface", "events", "datasources", "merging"},
+    {"interface", "events", "datasources"},
     {"models", "suites", "sentences"},
     {"scoring", "testing", "planning"},
-    {"engine", "compare", "folder"},
+    {"engine", "compare", "folder", "merging"},
     {"limits"},
     {"emit"},
     {"evidence"},

@@ -8,7 +8,8 @@ import datetime
 import os
 import platform
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from importlib.metadata import PackageNotFoundError, version
@@ -54,6 +55,8 @@ class Session:
     results: dict[str, SuiteResult] = field(default_factory=dict)
     prepared: dict[str, LoadedData | SuiteResult] = field(default_factory=dict)
     sampled: dict[str, int | None] = field(default_factory=dict)
+    costs: dict[str, dict[str, float]] = field(default_factory=dict)
+    notices: list[str] = field(default_factory=list)
     started: float = field(default_factory=time.perf_counter)
     unfinished: Path | None = None
     """Where what is measured is kept until the run has ended."""
@@ -62,6 +65,11 @@ class Session:
     def settings(self) -> Settings:
         """Settings of the run."""
         return self.plan.settings
+
+    def notify(self, text: str) -> None:
+        """Tell what a user should know, now and in the report."""
+        self.notices.append(text)
+        self.listener(Notice(text))
 
     @cached_property
     def data(self) -> DataFolder:
@@ -182,20 +190,14 @@ class Session:
             if not items:
                 return _result(entry, "skipped", NOT_IN_SHARD)
         self.listener(SuiteStarted(entry.id, len(items)))
-        model.meter.on_progress = lambda done, total: self.listener(Progress(entry.id, done, total))
-        model.meter.on_notice = lambda text: self.listener(Notice(text))
-        # The structure is checked anew: that an answer is kept says nothing about its repeat.
-        model.keep(self.unfinished if entry.suite.name != STRUCTURE else None)
         try:
-            records = take(measure, model, items)
+            with self._watched(entry, model):
+                records = take(measure, model, items)
         except Exception as error:
             if os.environ.get("PYTEST_BIAS_DEBUG"):
                 raise
             first = str(error).splitlines()[:1]
             return _result(entry, "error", f"{type(error).__name__}: {''.join(first)}")
-        finally:
-            model.keep(None)
-            model.meter.on_progress = model.meter.on_notice = None
         n_items = sum(r.status != "excluded" for r in records)
         result = _result(
             entry,
@@ -210,6 +212,27 @@ class Session:
         found = scored(result, entry.suite, self.settings.seed)
         # Whether too much is unscored is a question to the whole.
         return replace(found, status="scored", reason=None) if is_part else found
+
+    @contextmanager
+    def _watched(self, entry: Entry, model: Model) -> Iterator[None]:
+        """Listen to a model, keep its answers, and take account of what it costs."""
+        meter = model.meter
+        meter.on_progress = lambda done, total: self.listener(Progress(entry.id, done, total))
+        meter.on_notice = lambda text: self.notify(f"{entry.id}: {text}")
+        # The structure is checked anew: that an answer is kept says nothing about its repeat.
+        model.keep(self.unfinished if entry.suite.name != STRUCTURE else None)
+        started, before = time.perf_counter(), (meter.seconds, meter.tokens, meter.forwards)
+        try:
+            yield
+        finally:
+            model.keep(None)
+            meter.on_progress = meter.on_notice = None
+            self.costs[entry.id] = {
+                "wall_s": round(time.perf_counter() - started, 3),
+                "model_s": round(meter.seconds - before[0], 3),
+                "tokens": meter.tokens - before[1],
+                "forwards": meter.forwards - before[2],
+            }
 
     def report(self, *, only_measured: bool = False, interrupted: bool = False) -> Report:
         """Return the report of what was measured so far, entries in the order of the plan."""
@@ -233,7 +256,9 @@ class Session:
                     "forwards": model.meter.forwards if model else 0,
                     "energy_kwh": None,
                     "co2e_g": None,
+                    "suites": self.costs,
                 },
+                "notices": list(dict.fromkeys([*self.plan.notices, *self.notices])),
                 "interrupted": interrupted,
                 "shard": {"part": self.settings.shard, "sampled": self.sampled}
                 if self.settings.shard
@@ -254,7 +279,7 @@ def run(session: Session) -> Report:
         If the model cannot be loaded.
     """
     for notice in session.plan.notices:
-        session.listener(Notice(notice))
+        session.notify(notice)
     entries = session.plan.entries
     try:
         ready = [p for p in entries if isinstance(session.prepare(p), LoadedData)]

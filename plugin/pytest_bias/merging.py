@@ -1,6 +1,6 @@
 """Reports of parts of one run, put together."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from pytest_bias.errors import ReportError
@@ -32,13 +32,24 @@ def merged(reports: Sequence[Report], order: Sequence[str]) -> Report:
     costs = [r.run["cost"] for r in reports]
     cost = costs[0] | {k: sum(c[k] for c in costs) for k in ("model_s", "tokens", "forwards")}
     cost["wall_s"] = max(c["wall_s"] for c in costs)
+    cost["suites"] = _sums(c.get("suites", {}) for c in costs)
+    notices = list(dict.fromkeys(n for r in reports for n in r.notices))
     return replace(
         first,
         model=identity,
         suites=tuple(results[name] for name in names if name in results),
-        run={**first.run, "cost": cost, "interrupted": interrupted},
+        run={**first.run, "cost": cost, "interrupted": interrupted, "notices": notices},
         sealed=None,
     )
+
+
+def _sums(costs: Iterable[Mapping[str, Mapping[str, float]]]) -> dict[str, dict[str, float]]:
+    found: dict[str, dict[str, float]] = {}
+    for entry, cost in (pair for part in costs for pair in part.items()):
+        own = found.setdefault(entry, dict.fromkeys(cost, 0))
+        for name, amount in cost.items():
+            own[name] = own.get(name, 0) + amount
+    return found
 
 
 def joined(reports: Sequence[Report]) -> Report:

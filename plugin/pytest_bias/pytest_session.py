@@ -12,6 +12,7 @@ import pytest
 
 from pytest_bias.compare import compare
 from pytest_bias.config import Settings, read_settings
+from pytest_bias.emit.wording import clean
 from pytest_bias.errors import BiasError, UnknownName
 from pytest_bias.folder import release
 from pytest_bias.limits import decide
@@ -172,6 +173,8 @@ class BiasSession:
         width = max(80, terminal._tw.fullwidth)
         self.finished.show(Console(file=stream, width=width, force_terminal=terminal.hasmarkup))
         terminal.section("bias")
+        for notice in self.finished.report.notices:
+            terminal.write_line(clean(notice, 1000))
         terminal.write(stream.getvalue())
 
 

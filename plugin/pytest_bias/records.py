@@ -312,6 +312,12 @@ class Report:
         """Return ``sha256:`` and the digest of what was measured."""
         return self.sealed or seal(self.digested())
 
+    @property
+    def notices(self) -> tuple[str, ...]:
+        """What a user was told while it was measured."""
+        told = self.run.get("notices")
+        return tuple(map(str, told)) if isinstance(told, list) else ()
+
     def suite(self, name: str, config: str | None = None) -> SuiteResult:
         """Return one suite's result by name, and by configuration where there are several."""
         for suite in self.suites:

@@ -161,6 +161,14 @@ def test_section_files_and_junit(session: Session, bias: Command, tmp_path: Path
     assert bias("run", "demo", *suites, folder=folder).done(0).report["digest"] == report["digest"]
 
 
+def test_notices_stand_in_the_section(session: Session) -> None:
+    words = ("--bias-model", "demo", "--bias-shard", "1/2", "--bias-out", "out")
+    result = session.suites(*words, "-k", "template_association or structure", alone=True)
+    text = result.stdout.str().partition("= bias =")[2]
+    assert "Shard 1/2: pytest-bias merge joins the shards" in text
+    assert session.report()["run"]["shard"]["part"] == "1/2"
+
+
 def test_selection(session: Session, pytester: pytest.Pytester) -> None:
     pytester.makepyfile("def test_plain(): pass")
     result = session("--pyargs", "bias_suites", ".", "--bias-model", "demo", "--collect-only", "-q")

@@ -42,7 +42,7 @@ def answers(reads: Reads, budget: int) -> tuple[dict[int, tuple[int, ...]], int]
     found: dict[int, tuple[int, ...]] = {}
     n = 0
     for batch in reads.batches(pad_id=99, limit=512, budget=budget, max_positions=10**6):
-        n += batch.n
+        n += len(batch.rows)
         assert batch.positions.shape[1] >= MIN_POSITIONS
         for read, at, target in zip(batch.reads, batch.at, batch.targets, strict=True):
             row, column = batch.positions[:, at]
@@ -120,4 +120,4 @@ def test_padding_ends_where_the_model_ends(length: int, padded: int) -> None:
     reads.add(list(range(length)), 0, 0, mask=False)
     (batch,) = reads.batches(pad_id=99, limit=14, budget=0, max_positions=64)
     assert batch.ids.shape == (-(-MIN_TOKENS // padded), padded)
-    assert batch.n == 1
+    assert len(batch.rows) == 1

@@ -141,7 +141,24 @@ def test_costs_are_added_but_workers_share_the_time_on_the_wall():
         "forwards": 19,
         "energy_kwh": None,
         "co2e_g": None,
+        "suites": {},
     }
+
+
+def test_costs_of_a_suite_are_added():
+    crows = {"wall_s": 2.0, "model_s": 1.5, "tokens": 10, "forwards": 3}
+    parts = [part(CROWS), part(SEAT)]
+    for made, costs in zip(parts, ({"a": crows}, {"a": crows, "b": crows}), strict=True):
+        made.run["cost"]["suites"] = costs
+    twice = {name: 2 * amount for name, amount in crows.items()}
+    assert merged(parts, ORDER).run["cost"]["suites"] == {"a": twice, "b": crows}
+
+
+def test_what_users_were_told_is_told_once():
+    parts = [part(CROWS, notices=["tested in fr"]), part(SEAT, notices=["tested in fr", "memory"])]
+    found = merged(parts, ORDER)
+    assert found.notices == ("tested in fr", "memory")
+    assert part(CROWS, notices="not a list").notices == ()
 
 
 def test_merging_leaves_the_parts_as_they_were():

@@ -105,19 +105,25 @@ def test_without_a_decision_nothing_is_decided():
     assert "<strong>" not in text
 
 
+def test_what_a_user_was_told_stands_in_the_notes():
+    told = replace(MADE, run={**MADE.run, "notices": ["Tested in fr, as the model's card says."]})
+    assert "<li>Tested in fr, as the model's card says.</li>" in page(told)
+    assert "Notes" not in page()
+
+
 def test_no_item_and_no_record_is_shown():
     assert "crows/0001" not in page()
 
 
 SAFE = {"h2", "h3", "p", "table", "thead", "tbody", "tr", "th", "td", "code", "strong"}
-SAFE |= {"blockquote", "sub"}
+SAFE |= {"blockquote", "sub", "ul", "li"}
 
 
 @pytest.mark.parametrize(
     "text",
     [*HOSTILE.values(), "[x](https://e)", "![x](//e)", "<b>x</b>", "| a | b |", "# x", "https://e"],
 )
-@pytest.mark.parametrize("place", ["model", "title", "reason", "group"])
+@pytest.mark.parametrize("place", ["model", "title", "reason", "group", "notice"])
 def test_a_hostile_text_is_only_text(place, text):
     made = MADE
     if place == "model":
@@ -126,6 +132,8 @@ def test_a_hostile_text_is_only_text(place, text):
         made = report(replace(CROWS, title=text), SEAT, SKIPPED)
     elif place == "reason":
         made = report(CROWS, SEAT, replace(SKIPPED, reason=text))
+    elif place == "notice":
+        made = replace(MADE, run={**MADE.run, "notices": [text]})
     else:
         scores = [replace(s, by={"bias_type": text} if s.n == 105 else s.by) for s in CROWS.scores]
         made = report(replace(CROWS, scores=tuple(scores)), SEAT, SKIPPED)

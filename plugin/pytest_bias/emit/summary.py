@@ -1,6 +1,6 @@
 """A report in Markdown, for the step summary of a workflow: ids and counts, no item texts."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache
 from importlib.resources import files
 
@@ -61,6 +61,7 @@ def render(
             for s in report.suites
             if s.status != "scored"
         ],
+        notes=[markdown(note) for note in _notes(report, comparison)],
         limits=[_limit(o) for o in decision.outcomes] if decision else [],
         scope=scope_limits(report),
         version=report.tool["version"],
@@ -105,6 +106,13 @@ def _row(label: str, words: str, suite: SuiteResult, score: Score) -> list[str]:
         str(score.n_unscored),
         markdown(", ".join(remarks)) if label else "",
     ]
+
+
+def _notes(report: Report, comparison: Comparison | None) -> Iterator[str]:
+    yield from report.notices
+    for suite in comparison.suites if comparison else ():
+        if suite.note:
+            yield f"{suite.title}: {suite.note}"
 
 
 def _change(suite: SuiteComparison, change: Change) -> list[str]:
