@@ -85,7 +85,8 @@ def read(path: Path, n: int) -> list[Pair]:
     """Take pairs from all over the data."""
     with path.open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
-    chosen = [rows[i * len(rows) // n] for i in range(min(n, len(rows)))]
+    n = min(n, len(rows))
+    chosen = [rows[i * len(rows) // n] for i in range(n)]
     columns = ("sent_more", "sent_less", "stereo_antistereo", "bias_type")
     return [Pair(*(row[c] for c in columns)) for row in chosen]
 

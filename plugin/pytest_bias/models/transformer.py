@@ -225,33 +225,46 @@ class Transformer:
         start = time.perf_counter()
         try:
             while left.any():
-                with torch.inference_mode(), self._halving():
-                    for batch in plan(self.budget, left.copy()):
-                        rows, tokens = work(batch)
-                        left[rows] = False
-                        self.meter.tokens += tokens
-                        self.meter.forwards += len(rows)
-                        self.meter.progress(len(left) - int(left.sum()), len(left))
-                        if page.is_due:
-                            keep()
+                if error := self._attempt(left, plan, work, page, keep):
+                    self._halve(error)
             if self.device.type == "cuda":
                 torch.cuda.synchronize(self.device)
             keep()
         finally:
             self.meter.seconds += time.perf_counter() - start
 
-    @contextmanager
-    def _halving(self) -> Iterator[None]:
-        """Halve the budget where memory runs out; the caller tries again."""
+    def _attempt(
+        self,
+        left: Left,
+        plan: Callable[[int, Left], Iterator[AnyBatch]],
+        work: Callable[[AnyBatch], Done],
+        page: Page,
+        keep: Callable[[], None],
+    ) -> str | None:
+        """Work through batches until memory runs out; returns what the library said of it.
+
+        Its return lets go of the exception, and so of the tensors of the forward that failed.
+        """
         try:
-            yield
-            return
+            with torch.inference_mode():
+                for batch in plan(self.budget, left.copy()):
+                    rows, tokens = work(batch)
+                    left[rows] = False
+                    self.meter.tokens += tokens
+                    self.meter.forwards += len(rows)
+                    self.meter.progress(len(left) - int(left.sum()), len(left))
+                    if page.is_due:
+                        keep()
         except torch.OutOfMemoryError as error:
-            if self.budget <= MIN_TOKENS:
-                raise MeasurementError(
-                    f"{self.device} ran out of memory on the smallest batch: {error}",
-                    "Use a smaller --dtype (bfloat16) or another --device.",
-                ) from None
+            return str(error)
+        return None
+
+    def _halve(self, error: str) -> None:
+        if self.budget <= MIN_TOKENS:
+            raise MeasurementError(
+                f"{self.device} ran out of memory on the smallest batch: {error}",
+                "Use a smaller --dtype (bfloat16) or another --device.",
+            )
         self.budget = max(MIN_TOKENS, self.budget // 2)
         self.meter.notice(
             f"{self.device} ran out of memory: batches of at most {self.budget} tokens from now on."
