@@ -185,6 +185,9 @@ def _change(
     rng = context.rng(f"change of {metric.name}", dict(score.by))
     estimator = metric.estimate
     if not isinstance(estimator, Paired):
+        if suite.records == other.records:
+            same = Estimate(0.0, (0.0, 0.0), method="no item changed")
+            return Change(score, before, same, same, "unclear", n=score.n)
         difference = (score.value or 0) - (before.value or 0)
         why = "this metric has no value for single items"
         found = Estimate(difference, interval_reason=why)

@@ -315,3 +315,11 @@ def test_the_order_of_records_does_not_matter_and_the_seed_does():
     other = changes(now, then, seed=1)[("association",)]
     assert other.change.value == once[("association",)].change.value
     assert other.change.interval != once[("association",)].change.interval
+
+
+def test_the_same_records_are_no_change_whatever_the_metric():
+    records = targets([0.1, 0.4, 0.3, -0.2, 0.5, 0.2, -0.1, 0.6])
+    found = changes(records, list(records), name="seat")[("mean_absolute_effect",)]
+    assert (found.change.value, found.change.interval) == (0.0, (0.0, 0.0))
+    assert (found.worsening.interval, found.direction) == ((0.0, 0.0), "unclear")
+    assert (found.n, found.n_changed) == (8, 0)
