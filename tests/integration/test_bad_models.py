@@ -55,6 +55,8 @@ def edit(path: Path, **changes: Any) -> None:
         ("nowhere.gguf", 3, ("no such folder or file",)),
         ("org/name@", 2, ("is not a model", "org/name@revision")),
         ("org name", 2, ("is not a model",)),
+        ("https://huggingface.co/a/b/tree/main", 2, ("is an address", "name alone: a/b")),
+        ("https://huggingface.co", 2, ("is an address", "name alone: org/name")),
         ("", 2, ("no model was named",)),
     ],
 )

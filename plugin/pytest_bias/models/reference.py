@@ -56,6 +56,12 @@ class ModelRef:
             return cls(path.resolve().name, "folder", path=path.resolve())
         if path.is_file():
             raise UsageError(f"{text!r} is a file, but not a .gguf file.", f"A model is {FORMS}.")
+        if "://" in text:
+            name = "/".join(text.partition("://")[2].split("/")[1:3])
+            raise UsageError(
+                f"{text!r} is an address, not a model.",
+                f"A model of the Hub goes by its name alone: {name or 'org/name'}",
+            )
         if text.startswith((".", "/", "~")) or text.count("/") > 1 or text.endswith(".gguf"):
             raise ModelError(f"{text!r}: there is no such folder or file.", f"A model is {FORMS}.")
         name, _, revision = text.partition("@")
