@@ -55,17 +55,22 @@ def _parameter(option: Option) -> inspect.Parameter:
     )
 
 
-def _with_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command every row of the option table as a parameter."""
-    own = [p for p in inspect.signature(command).parameters.values() if p.kind is not p.VAR_KEYWORD]
-    parameters = [*own, *(_parameter(o) for o in OPTIONS)]
-    command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-    command.__annotations__ = {p.name: p.annotation for p in parameters} | {"return": None}
-    return command
+def _with_options(*names: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Give a command rows of the option table as parameters: those named, else all."""
+    options = [_parameter(o) for o in OPTIONS if o.name in names or not names]
+
+    def give(command: Callable[..., None]) -> Callable[..., None]:
+        there = inspect.signature(command).parameters.values()
+        parameters = [*(p for p in there if p.kind is not p.VAR_KEYWORD), *options]
+        command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+        command.__annotations__ = {p.name: p.annotation for p in parameters} | {"return": None}
+        return command
+
+    return give
 
 
 @app.command()
-@_with_options
+@_with_options()
 def run(
     model: Annotated[
         str | None,
@@ -130,18 +135,15 @@ def render(
 
 
 @app.command()
+@_with_options("out", "config", "baseline", "first_run", "fresh")
 def merge(
     reports: Annotated[list[Path], typer.Argument(help="Reports of the shards, all of them.")],
-    out: Annotated[Path | None, typer.Option("--out", help="Folder to write to.")] = None,
-    config: Annotated[Path | None, typer.Option("--config", help="Settings with limits.")] = None,
-    baseline: Annotated[Path | None, typer.Option("--baseline", help="Report before.")] = None,
-    fresh: Annotated[bool, typer.Option("--fresh", help="Replace what stands there.")] = False,
+    **options: Any,
 ) -> None:
     """Join the reports of `run --shard`: the report that one run would have left."""
     from pytest_bias.run import merge_command
 
-    given = {"out": out, "config": config, "baseline": baseline, "fresh": fresh}
-    raise typer.Exit(merge_command(reports, read_settings(given), Console()))
+    raise typer.Exit(merge_command(reports, read_settings(options), Console()))
 
 
 @app.command()

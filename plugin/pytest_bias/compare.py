@@ -20,6 +20,7 @@ from pytest_bias.suites import Metric, find
 Direction: TypeAlias = Literal["better", "worse", "crossed", "unclear"]
 
 SHOWN_ITEMS: Final = 10
+NO_CHANGE: Final = Estimate(0.0, (0.0, 0.0), method="no item changed")
 UNCHANGED: Final = 1e-9
 """Contributions that differ by no more than this have not changed."""
 
@@ -186,8 +187,7 @@ def _change(
     estimator = metric.estimate
     if not isinstance(estimator, Paired):
         if suite.records == other.records:
-            same = Estimate(0.0, (0.0, 0.0), method="no item changed")
-            return Change(score, before, same, same, "unclear", n=score.n)
+            return Change(score, before, NO_CHANGE, NO_CHANGE, "unclear", n=score.n)
         difference = (score.value or 0) - (before.value or 0)
         why = "this metric has no value for single items"
         found = Estimate(difference, interval_reason=why)
@@ -211,7 +211,7 @@ def _change(
         change = statistics.change(now, then, clusters, sampling)
         worsening = statistics.worsening(now, then, clusters, metric.ideal, sampling)
     else:
-        change = worsening = Estimate(0.0, (0.0, 0.0), method="no item changed")
+        change = worsening = NO_CHANGE
     at, was = (float(np.nanmean(v)) if not np.isnan(v).all() else metric.ideal for v in (now, then))
     return Change(
         current=score,

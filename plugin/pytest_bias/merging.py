@@ -113,7 +113,7 @@ def _whole(
     failed = next((s for s in shards if s.status in ("error", "inconclusive")), None)
     if failed:
         return failed
-    same = ("version", "measure", "config", "adapted")
+    same = ("version", "measure", "adapted")
     if any(getattr(s, name) != getattr(first, name) for s in measured for name in same) or any(
         (s.data and s.data.sha256) != (first.data and first.data.sha256) for s in measured
     ):

@@ -62,15 +62,12 @@ class Job:
     def finish(self, report: Report) -> Finished:
         """Compare, decide and write; returns what there is to print."""
         settings = self.session.settings
+        items = self.session.items() if settings.with_texts or settings.show_items else {}
         report = replace(report, run={**report.run, "key": self.key})
-        comparison = compare(report, self.baseline) if self.baseline else None
-        decision = decide(report, self.limits, comparison, first_run=settings.first_run)
-        texts = self.session.items() if settings.with_texts else {}
-        save(report, decision, self.out, comparison, texts)
+        finished = finish(report, settings, self.limits, self.baseline, self.out, items)
         if not report.run.get("interrupted"):
             remove_unfinished(self.out)
-        items = self.session.items() if settings.show_items else {}
-        return Finished(report, decision, comparison, self.out, items)
+        return finished
 
 
 @dataclass(frozen=True)
@@ -95,6 +92,21 @@ class Finished:
             console.print(Text(f"{name:<{width}}  {self.out / path}"), soft_wrap=True)
         sentence = summary.STATUS_SENTENCES[self.decision.status]
         console.print(Text(f"{'Result':<{width}}  {sentence}", style="bold"), soft_wrap=True)
+
+
+def finish(
+    report: Report,
+    settings: Settings,
+    limits: Sequence[Limit],
+    baseline: Report | None,
+    out: Path,
+    items: Mapping[str, Mapping[str, Item]],
+) -> Finished:
+    """Compare, decide and write; `items` are kept and shown as far as the settings say so."""
+    comparison = compare(report, baseline) if baseline else None
+    decision = decide(report, limits, comparison, first_run=settings.first_run)
+    save(report, decision, out, comparison, items if settings.with_texts else {})
+    return Finished(report, decision, comparison, out, items if settings.show_items else {})
 
 
 def run_command(settings: Settings, console: Console) -> int:
@@ -145,11 +157,9 @@ def merge_command(reports: Sequence[Path], settings: Settings, console: Console)
     key = run_key({"merged": report.digest})
     claim(out, key, fresh=settings.fresh)
     report = replace(report, run={**report.run, "key": key})
-    comparison = compare(report, baseline) if baseline else None
-    decision = decide(report, limits, comparison, first_run=settings.first_run)
-    save(report, decision, out, comparison)
-    Finished(report, decision, comparison, out, {}).show(console)
-    return decision.exit_code
+    done = finish(report, settings, limits, baseline, out, {})
+    done.show(console)
+    return done.decision.exit_code
 
 
 def save(

@@ -255,26 +255,29 @@ def test_mistakes_are_usage_errors(
     assert "pytest_plugin.py" not in said(result)
 
 
-def test_report_of_something_else_is_not_written_over(
-    session: Session, pytester: pytest.Pytester
-) -> None:
+@pytest.fixture
+def occupied(session: Session) -> tuple[str, ...]:
+    """Leave a report of the structure alone; returns the words of a run into its folder."""
     words = ("--bias-model", "demo", "--bias-out", "out", "--bias-suite")
     session.suites(*words, "structure")
+    return ("--pyargs", "bias_suites", *words)
+
+
+def test_report_of_something_else_is_not_written_over(
+    session: Session, pytester: pytest.Pytester, occupied: tuple[str, ...]
+) -> None:
     before = session.report()["digest"]
-    result = pytester.runpytest("--pyargs", "bias_suites", *words, "seat[en]")
+    result = pytester.runpytest(*occupied, "seat[en]")
     assert result.ret != 0
     assert "something else" in said(result)
     assert session.report()["digest"] == before
 
 
 def test_report_of_something_else_is_not_written_over_by_workers(
-    session: Session, pytester: pytest.Pytester
+    session: Session, pytester: pytest.Pytester, occupied: tuple[str, ...]
 ) -> None:
-    words = ("--bias-model", "demo", "--bias-out", "out", "--bias-suite")
-    session.suites(*words, "structure")
     before = session.report()["digest"]
-    seed = ("--bias-seed", "1", "-n", "1")
-    pytester.runpytest_subprocess("--pyargs", "bias_suites", *words, "structure", *seed)
+    pytester.runpytest_subprocess(*occupied, "structure", "--bias-seed", "1", "-n", "1")
     assert session.report()["digest"] == before
 
 

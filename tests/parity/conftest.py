@@ -7,6 +7,7 @@ import pytest
 import torch
 
 import tiny_models
+from pytest_bias.interface import Model
 from pytest_bias.models.transformer import Transformer
 
 LARGEST = "largest difference: "
@@ -50,6 +51,29 @@ def chunked(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
     monkeypatch.setattr(Transformer, "_hidden", watched)
     return seen
+
+
+@pytest.fixture
+def same_in_chunks(
+    monkeypatch: pytest.MonkeyPatch, measured: Callable[..., None], chunked: list[int]
+) -> Callable[..., None]:
+    """Return a check that numbers stay what they are where the head runs in chunks."""
+
+    def check(model: Model, positions: int, numbers: Callable[[], list[float]]) -> None:
+        expected = numbers()
+        assert not chunked
+        most = positions * model.body.vocabulary
+        monkeypatch.setattr("pytest_bias.models.transformer.MAX_LOGITS", most)
+        found = numbers()
+        assert chunked
+        largest = max(abs(a - b) for a, b in zip(found, expected, strict=True))
+        measured(f"{positions} positions at once", largest)
+        assert largest < 1e-5
+        # From 32 positions on a matrix product gives the same bits whatever its number of rows.
+        if positions >= 64:
+            assert found == expected
+
+    return check
 
 
 @pytest.fixture(autouse=True, scope="session")

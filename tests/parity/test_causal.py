@@ -10,7 +10,6 @@ from parity import ours, plain
 NATS = 1e-4
 DEEP_NATS = 1e-3
 """The noise of float32 adds up over thirty layers and a whole sentence."""
-MAX_LOGITS = "pytest_bias.models.transformer.MAX_LOGITS"
 KINDS = ("gpt2", "llama")
 ODD = (
     "A",
@@ -89,18 +88,8 @@ def test_two_fillings_give_the_entropy_of_their_likelihoods(name, checkpoint, me
 @pytest.mark.parametrize("name", KINDS)
 @pytest.mark.parametrize("positions", [7, 64])
 def test_a_head_in_chunks_gives_the_same_numbers(
-    name, positions, checkpoint, data_dir, monkeypatch, measured, chunked
+    name, positions, checkpoint, data_dir, same_in_chunks
 ):
     texts = sentences(data_dir, 100)
     model = ours.model(checkpoint(name))
-    expected = [s.total for s in model.log_likelihood(texts)]
-    assert not chunked
-    monkeypatch.setattr(MAX_LOGITS, positions * model.body.vocabulary)
-    found = [s.total for s in model.log_likelihood(texts)]
-    assert chunked
-    largest = max(abs(a - b) for a, b in zip(found, expected, strict=True))
-    measured(f"{positions} positions at once", largest)
-    assert largest < 1e-5
-    # From 32 positions on a matrix product gives the same bits whatever its number of rows.
-    if positions >= 64:
-        assert found == expected
+    same_in_chunks(model, positions, lambda: [s.total for s in model.log_likelihood(texts)])

@@ -112,18 +112,22 @@ def as_published(scores):
     }
 
 
+def published_items(data_dir, model):
+    """Return the records that the published item scores of a model are."""
+    path = data_dir / "crows_pairs" / "reference_item_scores" / f"tidy_{model}.csv.gz"
+    with gzip.open(path, "rt", encoding="utf-8", newline="") as file:
+        return [
+            record(int(row["row"]), row, float(row["sent_more_pll"]), float(row["sent_less_pll"]))
+            for row in csv.DictReader(file)
+        ]
+
+
 @pytest.mark.parametrize(
     ("model", "expected", "ties"),
     [("bert-base-uncased", (60.48, 61.09, 56.88), 0), ("roberta-large", (65.45, 66.80, 57.80), 1)],
 )
 def test_published_item_scores_give_published_percentages(model, expected, ties, data_dir):
-    path = data_dir / "crows_pairs" / "reference_item_scores" / f"tidy_{model}.csv.gz"
-    with gzip.open(path, "rt", encoding="utf-8", newline="") as file:
-        rows = list(csv.DictReader(file))
-    records = [
-        record(int(row["row"]), row, float(row["sent_more_pll"]), float(row["sent_less_pll"]))
-        for row in rows
-    ]
+    records = published_items(data_dir, model)
     found = as_published(ours.scores("crows_pairs", records))
     assert tuple(found.values()) == expected
     listed = published(data_dir, "crows_pairs", model, "original 1508, masked .*")
@@ -133,13 +137,7 @@ def test_published_item_scores_give_published_percentages(model, expected, ties,
 
 @pytest.mark.parametrize("model", ["bert-base-uncased", "roberta-large"])
 def test_published_item_scores_give_published_values_by_bias_type(model, data_dir):
-    path = data_dir / "crows_pairs" / "reference_item_scores" / f"tidy_{model}.csv.gz"
-    with gzip.open(path, "rt", encoding="utf-8", newline="") as file:
-        rows = list(csv.DictReader(file))
-    records = [
-        record(int(row["row"]), row, float(row["sent_more_pll"]), float(row["sent_less_pll"]))
-        for row in rows
-    ]
+    records = published_items(data_dir, model)
     listed = published(data_dir, "crows_pairs", model, r"bias_type=(.*) n=\d+")
     assert len(listed) == 9
     by_type = {

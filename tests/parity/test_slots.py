@@ -9,7 +9,6 @@ from parity import ours, plain
 from pytest_bias.interface import Cloze
 
 NATS = 1e-4
-MAX_LOGITS = "pytest_bias.models.transformer.MAX_LOGITS"
 MODELS = ("bert-tiny", "wordpiece", "byte-level", "unigram")
 
 pytestmark = pytest.mark.parametrize("name", MODELS)
@@ -136,9 +135,7 @@ def test_fill_gives_the_likeliest_tokens(slow, model, measured):
 
 
 @pytest.mark.parametrize("positions", [7, 64])
-def test_a_head_in_chunks_gives_the_same_numbers(
-    positions, model, data_dir, monkeypatch, measured, chunked
-):
+def test_a_head_in_chunks_gives_the_same_numbers(positions, model, data_dir, same_in_chunks):
     texts = [i.texts["more"] for i in ours.items("crows_pairs", "en", data_dir)[::150]]
     gaps = ["They hired [MASK] as a teacher.", "The [MASK] worked as a nurse."] * 40
 
@@ -147,14 +144,4 @@ def test_a_head_in_chunks_gives_the_same_numbers(
         top = model.fill(gaps, 3)
         return [s.total for s in scores] + [p for words in top for _, p in words]
 
-    expected = everything()
-    assert not chunked
-    monkeypatch.setattr(MAX_LOGITS, positions * model.body.vocabulary)
-    found = everything()
-    assert chunked
-    largest = max(abs(a - b) for a, b in zip(found, expected, strict=True))
-    measured(f"{positions} positions at once", largest)
-    assert largest < 1e-5
-    # From 32 positions on a matrix product gives the same bits whatever its number of rows.
-    if positions >= 64:
-        assert found == expected
+    same_in_chunks(model, positions, everything)

@@ -105,8 +105,8 @@ def test_a_question_is_all_that_is_asked() -> None:
         asked(base, ([7, 8, 9], 2, 8)),
         asked(([7, 8, 9], 2, 8), base),
     ]
-    assert len({q.digest for q in questions}) == len(questions)
-    assert asked(base).digest == questions[0].digest
+    assert len({q.digest() for q in questions}) == len(questions)
+    assert asked(base).digest() == questions[0].digest()
 
 
 def test_a_row_is_left_while_a_read_of_it_is() -> None:

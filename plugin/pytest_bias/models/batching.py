@@ -5,8 +5,9 @@ smallest products of attention depend on how rows are aligned in memory. A batch
 length, rows with padding apart from rows without, for which attention may choose another kernel. It
 has never fewer than 256 tokens (32 rows of 8 tokens, the last one repeated), a head never fewer
 than 32 positions, and the token budget only decides how many rows above that. Matrix products of
-that size give the same bits whatever their number of rows, so on one device every number is
-bit-equal whatever the budget, the order or the number of threads.
+that size give the same bits on a CPU whatever their number of rows, so every number is bit-equal
+there whatever the budget, the order or the number of threads. A GPU's library chooses its kernel by
+the number of rows: there the last bits depend on the batch (tests/parity/test_gpu.py bounds them).
 """
 
 from collections.abc import Iterator, Sequence

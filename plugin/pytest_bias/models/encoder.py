@@ -23,12 +23,14 @@ class EncoderModel(Model):
 
     def keep(self, folder: Path | None) -> None:
         """Keep answers below a folder."""
-        body = self.body
+        if folder is None:
+            self.body.journal = None
+            return
         facts = asdict(self.identity) | {
-            "device": device_name(body.device),
+            "device": device_name(self.body.device),
             "versions": [version(n) for n in ("pytest-bias", "torch", "transformers")],
         }
-        body.journal = Journal(folder, facts) if folder else None
+        self.body.journal = Journal(folder, facts)
 
     def embed(self, texts: Sequence[str]) -> Embeddings:
         """Pool the last hidden states of every text."""

@@ -5,8 +5,6 @@ mask; a *read* is the log-probability of one token at one position of a row. Sui
 short lists of integers, so that a whole suite is planned at once and nothing is computed twice.
 """
 
-import hashlib
-import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
@@ -15,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pytest_bias.models.batching import MIN_POSITIONS, batches, padded_length
+from pytest_bias.records import canonical_json, sha256
 
 UNMASKED: Final = -1
 
@@ -56,11 +55,10 @@ class Reads:
         """Number of sequences that have to be forwarded."""
         return len(self._rows)
 
-    @property
     def digest(self) -> str:
-        """Digest of all that is asked, in its order."""
-        text = json.dumps([self.mask_id, [*self._bases], [*self._rows], [*self._reads]])
-        return hashlib.sha256(text.encode()).hexdigest()
+        """Return the digest of all that is asked, in its order."""
+        asked = [self.mask_id, [*self._bases], [*self._rows], [*self._reads]]
+        return sha256(canonical_json(asked))
 
     def rows_of(self, which: NDArray[np.bool_]) -> NDArray[np.bool_]:
         """Return which rows have a read among those marked in `which`."""

@@ -4,7 +4,6 @@ The head runs only at the positions that are needed, and it is the model's own h
 belongs to it (soft-capping, logit scales): hidden states are exchanged on the way into it.
 """
 
-import hashlib
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -22,6 +21,7 @@ from pytest_bias.models.batching import MAX_LOGITS, MIN_TOKENS, TOKEN_BUDGET, Ba
 from pytest_bias.models.journal import Journal, Page
 from pytest_bias.models.reads import ReadBatch, Reads
 from pytest_bias.models.tokens import Encoded, Tokens, Unreadable
+from pytest_bias.records import canonical_json, sha256
 
 Exchange = Callable[[torch.Tensor], torch.Tensor]
 Left: TypeAlias = NDArray[np.bool_]
@@ -151,7 +151,7 @@ class Transformer:
         width = int(self.network.config.get_text_config().hidden_size)
         vectors = np.zeros((max(1, len(sequences)), width), dtype=np.float32)
         lengths = [len(ids) for ids in sequences]
-        page = self._page(f"vectors, {pool}", hashlib.sha256(repr(sequences).encode()).hexdigest())
+        page = self._page(f"vectors, {pool}", lambda: sha256(canonical_json(sequences)))
         missing = np.ones(len(sequences), dtype=np.bool_)
         for which, kept in page.kept():
             vectors[which], missing[which] = kept, False
@@ -176,8 +176,8 @@ class Transformer:
         self._forward(missing, plan, embed, page, page.flush)
         return Embeddings(vectors[[rows[t] for t in texts]], tuple(reasons[t] for t in texts))
 
-    def _page(self, *question: str) -> Page:
-        return self.journal.page(": ".join(question)) if self.journal else Page()
+    def _page(self, what: str, digest: Callable[[], str]) -> Page:
+        return self.journal.page(f"{what}: {digest()}") if self.journal else Page()
 
     def _run(
         self,
@@ -222,42 +222,36 @@ class Transformer:
         """
         if known := int((~left).sum()):
             self.meter.notice(f"{known} of {len(left)} sequences were done by a run before")
+
+        def attempt() -> str | None:
+            """Work until memory runs out; returns what the library said of it.
+
+            Its return lets go of the exception, and so of the tensors of the forward that failed.
+            """
+            try:
+                with torch.inference_mode():
+                    for batch in plan(self.budget, left):
+                        rows, tokens = work(batch)
+                        left[rows] = False
+                        self.meter.tokens += tokens
+                        self.meter.forwards += len(rows)
+                        self.meter.progress(len(left) - int(left.sum()), len(left))
+                        if page.is_due:
+                            keep()
+            except torch.OutOfMemoryError as error:
+                return str(error)
+            return None
+
         start = time.perf_counter()
         try:
             while left.any():
-                if error := self._attempt(left, plan, work, page, keep):
+                if error := attempt():
                     self._halve(error)
             if self.device.type == "cuda":
                 torch.cuda.synchronize(self.device)
             keep()
         finally:
             self.meter.seconds += time.perf_counter() - start
-
-    def _attempt(
-        self,
-        left: Left,
-        plan: Callable[[int, Left], Iterator[AnyBatch]],
-        work: Callable[[AnyBatch], Done],
-        page: Page,
-        keep: Callable[[], None],
-    ) -> str | None:
-        """Work through batches until memory runs out; returns what the library said of it.
-
-        Its return lets go of the exception, and so of the tensors of the forward that failed.
-        """
-        try:
-            with torch.inference_mode():
-                for batch in plan(self.budget, left.copy()):
-                    rows, tokens = work(batch)
-                    left[rows] = False
-                    self.meter.tokens += tokens
-                    self.meter.forwards += len(rows)
-                    self.meter.progress(len(left) - int(left.sum()), len(left))
-                    if page.is_due:
-                        keep()
-        except torch.OutOfMemoryError as error:
-            return str(error)
-        return None
 
     def _halve(self, error: str) -> None:
         if self.budget <= MIN_TOKENS:
