@@ -16,6 +16,9 @@ from pytest_bias.options import FILE_NAME, OPTIONS, Option
 
 NO_LANGUAGE: Final = ("multilingual", "code", "mul", "und")
 
+ENERGY: Final = {"pue": 1, "grid_g_per_kwh": 0}
+"""What may be said of where a run takes place, and the least that it can be."""
+
 
 @dataclass(frozen=True, slots=True)
 class Settings:
@@ -43,6 +46,7 @@ class Settings:
     accept_licences: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     limits: Mapping[str, Mapping[str, Any]] = field(default_factory=lambda: MappingProxyType({}))
     context: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
+    energy: Mapping[str, float] = field(default_factory=lambda: MappingProxyType({}))
 
 
 def read_settings(
@@ -132,6 +136,13 @@ def _checked(content: Mapping[str, Any], where: str) -> dict[str, Any]:
             raise UnknownName.among(f"{where}: {key}", str(value), options[key].choices)
         if wanted == "path":
             found[key] = Path(where).parent / Path(value).expanduser()
+    for key, value in found.get("energy", {}).items():
+        if key not in ENERGY:
+            raise UnknownName.among(f"{where}: energy", str(key), ENERGY)
+        if not isinstance(value, int | float) or not value >= ENERGY[key]:
+            raise UsageError(
+                f"{where}: energy.{key} is {value!r}, no number from {ENERGY[key]} up."
+            )
     languages = found.get("context", {}).get("languages")
     if languages and "languages" not in found:
         found["languages"] = _of_type(languages, "texts", f"{where}: context.languages")

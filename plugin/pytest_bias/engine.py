@@ -30,6 +30,7 @@ from pytest_bias.events import (
 )
 from pytest_bias.interface import Model
 from pytest_bias.models import load
+from pytest_bias.models.energy import GpuEnergy
 from pytest_bias.models.transformer import device_name
 from pytest_bias.planning import Plan, Planned, sample, shard
 from pytest_bias.records import (
@@ -58,6 +59,7 @@ class Session:
     costs: dict[str, dict[str, float]] = field(default_factory=dict)
     notices: list[str] = field(default_factory=list)
     started: float = field(default_factory=time.perf_counter)
+    energy: GpuEnergy = field(default_factory=GpuEnergy)
     unfinished: Path | None = None
     """Where what is measured is kept until the run has ended."""
 
@@ -90,9 +92,11 @@ class Session:
         identity = self.plan.model.identity
         self.listener(Loading(str(self.plan.model.snapshot.ref), identity.parameters))
         try:
-            return load(self.plan.model, device=self.settings.device, dtype=self.settings.dtype)
+            model = load(self.plan.model, device=self.settings.device, dtype=self.settings.dtype)
         except BiasError as error:
             return error
+        self.energy = GpuEnergy(model.devices)
+        return model
 
     @property
     def loaded(self) -> Model | None:
@@ -254,8 +258,7 @@ class Session:
                     "model_s": round(model.meter.seconds, 3) if model else 0.0,
                     "tokens": model.meter.tokens if model else 0,
                     "forwards": model.meter.forwards if model else 0,
-                    "energy_kwh": None,
-                    "co2e_g": None,
+                    **self.energy.cost(self.settings.energy),
                     "suites": self.costs,
                 },
                 "notices": list(dict.fromkeys([*self.plan.notices, *self.notices])),

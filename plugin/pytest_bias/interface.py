@@ -166,6 +166,11 @@ class Model(ABC):
     capabilities: frozenset[Capability]
     meter: Meter = field(default_factory=Meter, init=False)
 
+    @property
+    def devices(self) -> tuple[str, ...]:
+        """Devices that the weights lie on, such as ``cuda:0``."""
+        return ()
+
     def _lacks(self, capability: Capability) -> NoReturn:
         raise TypeError(f"a {self.identity.kind} model has no {capability.value}")
 

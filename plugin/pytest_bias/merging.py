@@ -32,6 +32,9 @@ def merged(reports: Sequence[Report], order: Sequence[str]) -> Report:
     costs = [r.run["cost"] for r in reports]
     cost = costs[0] | {k: sum(c[k] for c in costs) for k in ("model_s", "tokens", "forwards")}
     cost["wall_s"] = max(c["wall_s"] for c in costs)
+    for name in ("energy_kwh", "co2e_g"):
+        parts = [c.get(name) for c in costs]
+        cost[name] = None if None in parts else sum(parts)
     cost["suites"] = _sums(c.get("suites", {}) for c in costs)
     notices = list(dict.fromkeys(n for r in reports for n in r.notices))
     return replace(

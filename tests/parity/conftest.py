@@ -63,7 +63,7 @@ def same_in_chunks(
         expected = numbers()
         assert not chunked
         most = positions * model.body.vocabulary
-        monkeypatch.setattr("pytest_bias.models.transformer.MAX_LOGITS", most)
+        monkeypatch.setattr(model.body, "max_logits", most)
         found = numbers()
         assert chunked
         largest = max(abs(a - b) for a, b in zip(found, expected, strict=True))

@@ -23,7 +23,7 @@ CLOZES = [
 def _head(request, monkeypatch):
     """Let the head run over all positions at once, or over a few at a time."""
     if request.param:
-        monkeypatch.setattr("pytest_bias.models.transformer.MAX_LOGITS", 10_000)
+        monkeypatch.setattr("pytest_bias.models.memory.MAX_LOGITS", 10_000)
 
 
 @pytest.fixture

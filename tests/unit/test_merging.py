@@ -3,7 +3,7 @@
 import json
 from collections.abc import Sequence
 from dataclasses import asdict, replace
-from itertools import permutations
+from itertools import permutations, zip_longest
 from typing import Any
 
 import pytest
@@ -39,8 +39,8 @@ def part(
     **run: Any,
 ) -> Report:
     """Return what one worker measured, with its wall time, model time, tokens and forwards."""
-    names = ("wall_s", "model_s", "tokens", "forwards")
-    costs = dict(zip(names, cost, strict=True)) | {"energy_kwh": None, "co2e_g": None}
+    names = ("wall_s", "model_s", "tokens", "forwards", "energy_kwh", "co2e_g")
+    costs = dict(zip_longest(names, cost))
     made = report(*suites, coverage={"languages": ["en"], "social_suites": ["crows_pairs"]})
     return replace(made, model=model, run={**made.run, "cost": costs} | run)
 

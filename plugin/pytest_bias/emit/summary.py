@@ -10,6 +10,7 @@ from pytest_bias.compare import Change, Comparison, SuiteComparison
 from pytest_bias.emit.change import main_sentence, shown, signed
 from pytest_bias.emit.terminal import KINDS, VERDICTS, because
 from pytest_bias.emit.wording import (
+    cost,
     furthest_group,
     group,
     ideal,
@@ -64,6 +65,7 @@ def render(
         notes=[markdown(note) for note in _notes(report, comparison)],
         limits=[_limit(o) for o in decision.outcomes] if decision else [],
         scope=scope_limits(report),
+        cost=cost(report),
         version=report.tool["version"],
         digest=report.digest[:19],
     )

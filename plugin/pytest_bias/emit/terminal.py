@@ -12,6 +12,7 @@ from pytest_bias.compare import Comparison
 from pytest_bias.emit import change
 from pytest_bias.emit.wording import (
     clean,
+    cost,
     furthest_group,
     group,
     ideal,
@@ -89,7 +90,7 @@ def render(
         parts += [_others(others), ""]
     if comparison:
         parts += [change.render(comparison), ""]
-    parts += [Text(line, style="dim") for line in scope_limits(report)]
+    parts += [Text(line, style="dim") for line in (*scope_limits(report), cost(report)) if line]
     if decision and decision.outcomes:
         parts += ["", _limits(decision)]
     return Group(*parts)

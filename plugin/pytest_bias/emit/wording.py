@@ -6,7 +6,7 @@ A number is rounded once, here; what is shown and what is compared come from the
 import re
 import unicodedata
 from collections.abc import Mapping
-from typing import Final
+from typing import Any, Final
 
 from pytest_bias.records import Report, Score, SuiteResult
 
@@ -121,6 +121,37 @@ def parameters(n: int | None) -> str:
         if n >= size:
             return f"{n / size:.3g} {unit} parameters"
     return f"{n} parameters"
+
+
+def duration(seconds: float) -> str:
+    """Return a time in seconds, minutes or hours, two units at most."""
+    whole = round(seconds)
+    if whole < 100:
+        return f"{seconds:.1f} s" if seconds < 10 else f"{whole} s"
+    minutes, rest = divmod(whole, 60)
+    if minutes < 100:
+        return f"{minutes} min {rest} s" if rest else f"{minutes} min"
+    return f"{minutes // 60} h {minutes % 60} min"
+
+
+def cost(report: Report) -> str:
+    """Return what a run took: time, tokens, and energy where it was measured."""
+    spent = report.run.get("cost") or {}
+    if not _numbers(spent, "wall_s", "model_s", "tokens"):
+        return ""
+    text = f"Took {duration(spent['wall_s'])}, {duration(spent['model_s'])} of it in the model"
+    text += f" ({spent['tokens']:,} tokens)"
+    if not _numbers(spent, "energy_kwh", "co2e_g"):
+        return f"{text}."
+    about = spent.get("energy") or {}
+    text += f"; {spent['energy_kwh']:.2g} kWh, {spent['co2e_g']:.2g} g CO2e"
+    if _numbers(about, "pue", "grid_g_per_kwh"):
+        text += f" (GPUs, PUE {about['pue']:g}, {about['grid_g_per_kwh']:g} g/kWh)"
+    return f"{text}."
+
+
+def _numbers(given: Mapping[str, Any], *names: str) -> bool:
+    return all(isinstance(given.get(name), int | float) for name in names)
 
 
 def month(report: Report) -> str:

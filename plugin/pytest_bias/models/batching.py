@@ -10,18 +10,15 @@ there whatever the budget, the order or the number of threads. A GPU's library c
 the number of rows: there the last bits depend on the batch (tests/parity/test_gpu.py bounds them).
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 MULTIPLE: Final = 4
 MIN_TOKENS: Final = 256
 MIN_POSITIONS: Final = 32
-TOKEN_BUDGET: Final = {"cpu": 4096, "cuda": 16384}
-MAX_LOGITS: Final = 2**26
-"""Largest number of logits of one batch: 256 MB in float32."""
 
 
 class Batch(NamedTuple):
@@ -32,13 +29,15 @@ class Batch(NamedTuple):
     length: int
 
 
-def padded_length(length: int, limit: int) -> int:
-    """Return the padded length of a row of `length` tokens in a model that takes `limit`."""
-    return min(-(-length // MULTIPLE) * MULTIPLE, max(limit, length))
+def padded_length(length: ArrayLike, limit: int) -> NDArray[np.int64]:
+    """Return the padded lengths of rows of `length` tokens in a model that takes `limit`."""
+    length = np.asarray(length, dtype=np.int64)
+    padded: NDArray[np.int64] = -(-length // MULTIPLE) * MULTIPLE
+    return padded.clip(max=np.maximum(limit, length))
 
 
 def batches(
-    lengths: Sequence[int],
+    lengths: ArrayLike,
     *,
     limit: int,
     budget: int,
@@ -49,7 +48,7 @@ def batches(
 
     Parameters
     ----------
-    lengths : sequence of int
+    lengths : array_like of int
         Number of tokens of each row.
     limit : int
         Largest number of tokens that the model takes.
@@ -60,16 +59,17 @@ def batches(
     left : array of bool, optional
         Which rows are still to be done; by default all.
     """
-    groups: dict[tuple[int, bool], list[int]] = {}
-    for row, length in enumerate(lengths):
-        if left is not None and not left[row]:
+    lengths = np.asarray(lengths, dtype=np.int64)
+    padded = padded_length(lengths, limit)
+    kinds = 2 * padded + (padded == lengths)
+    rows = np.flatnonzero(np.ones_like(lengths) if left is None else left)
+    rows = rows[np.argsort(-kinds[rows], kind="stable")]
+    for group in np.split(rows, 1 + np.flatnonzero(np.diff(kinds[rows]))):
+        if not len(group):
             continue
-        padded = padded_length(length, limit)
-        groups.setdefault((padded, padded == length), []).append(row)
-    for (length, _), rows in sorted(groups.items(), reverse=True):
+        length = int(padded[group[0]])
         floor = -(-MIN_TOKENS // length)
-        size = max(floor, min(budget // length, max_rows or len(rows)))
-        for start in range(0, len(rows), size):
-            part = rows[start : start + size]
-            repeats = [part[-1]] * (floor - len(part))
-            yield Batch(np.array(part + repeats, dtype=np.int64), len(part), length)
+        size = max(floor, min(budget // length, max_rows or len(group)))
+        for start in range(0, len(group), size):
+            part = group[start : start + size]
+            yield Batch(np.pad(part, (0, max(0, floor - len(part))), "edge"), len(part), length)

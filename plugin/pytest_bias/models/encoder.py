@@ -21,6 +21,11 @@ class EncoderModel(Model):
     def __post_init__(self) -> None:
         self.meter = self.body.meter
 
+    @property
+    def devices(self) -> tuple[str, ...]:
+        """Devices that the weights lie on."""
+        return (str(self.body.device),)
+
     def keep(self, folder: Path | None) -> None:
         """Keep answers below a folder."""
         if folder is None:

@@ -5,8 +5,9 @@ mask; a *read* is the log-probability of one token at one position of a row. Sui
 short lists of integers, so that a whole suite is planned at once and nothing is computed twice.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -83,27 +84,31 @@ class Reads:
     ) -> Iterator[ReadBatch]:
         """Yield forwards that together answer every read once, of the rows that are `left`."""
         bases = list(self._bases)
-        base_of, mask_at = np.array(list(self._rows), dtype=np.int64).reshape(-1, 2).T
-        row_of, position, target = np.array(list(self._reads), dtype=np.int64).reshape(-1, 3).T
+        base_lengths = np.fromiter(map(len, bases), np.int64, len(bases))
+        padded = padded_length(base_lengths, limit)
+        base_of, mask_at = _columns(self._rows, 2)
+        row_of, position, target = _columns(self._reads, 3)
         order = np.argsort(row_of, kind="stable")
         first = np.searchsorted(row_of[order], np.arange(len(base_of) + 1))
         per_row = np.diff(first)
-        lengths = [len(bases[b]) for b in base_of]
+        lengths = base_lengths[base_of]
         max_rows = max_positions // max(1, int(per_row.max(initial=1)))
-        matrix, matrix_length, local = np.empty((0, 0), dtype=np.int64), 0, np.empty(0, np.int64)
+        matrix, matrix_length = np.empty((0, 0), dtype=np.int64), 0
         for batch in batches(lengths, limit=limit, budget=budget, max_rows=max_rows, left=left):
             if batch.length != matrix_length:
                 matrix_length = batch.length
-                matrix, local = _matrix(bases, matrix_length, pad_id, limit)
+                members = np.flatnonzero(padded == matrix_length)
+                matrix = padded_matrix([bases[b] for b in members], matrix_length, pad_id)
             rows = batch.rows
-            ids = matrix[local[base_of[rows]]]
+            ids = matrix[np.searchsorted(members, base_of[rows])]
             masked = np.flatnonzero(mask_at[rows] != UNMASKED)
             if self.mask_id is not None:
                 ids[masked, mask_at[rows[masked]]] = self.mask_id
-            size = np.array([lengths[r] for r in rows])
-            attention = (np.arange(batch.length) < size[:, None]).astype(np.int64)
-            reads = np.concatenate([order[first[r] : first[r + 1]] for r in rows])
+            attention = (np.arange(batch.length) < lengths[rows, None]).astype(np.int64)
             slot = np.repeat(np.arange(len(rows)), per_row[rows])
+            # Reads of one row lie side by side in `order`; those of this batch, row by row.
+            behind = np.cumsum(per_row[rows])
+            reads = order[np.arange(len(slot)) + np.repeat(first[rows + 1] - behind, per_row[rows])]
             keys = slot * batch.length + position[reads]
             unique, at = np.unique(keys, return_inverse=True)
             missing = max(0, MIN_POSITIONS - len(unique))
@@ -111,14 +116,15 @@ class Reads:
             yield ReadBatch(rows[: batch.n], ids, attention, positions, reads, at, target[reads])
 
 
-def _matrix(
-    bases: Sequence[tuple[int, ...]], length: int, pad_id: int, limit: int
-) -> tuple[Ints, Ints]:
-    """Pad the bases that go into rows of one length; also where each of them is."""
-    local = np.full(len(bases), -1, dtype=np.int64)
-    members = [b for b, ids in enumerate(bases) if padded_length(len(ids), limit) == length]
-    matrix = np.full((len(members), length), pad_id, dtype=np.int64)
-    for row, base in enumerate(members):
-        local[base] = row
-        matrix[row, : len(bases[base])] = bases[base]
-    return matrix, local
+def padded_matrix(sequences: Sequence[Sequence[int]], length: int, pad_id: int) -> Ints:
+    """Return sequences of token ids as the rows of a matrix, padded on the right."""
+    matrix = np.full((len(sequences), length), pad_id, dtype=np.int64)
+    for row, ids in enumerate(sequences):
+        matrix[row, : len(ids)] = ids
+    return matrix
+
+
+def _columns(keys: Collection[tuple[int, ...]], n: int) -> Ints:
+    """Return tuples of `n` integers as `n` rows of a matrix."""
+    flat = np.fromiter(chain.from_iterable(keys), np.int64, n * len(keys))
+    return flat.reshape(-1, n).T

@@ -9,16 +9,18 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, Final, TypeAlias, TypeVar
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from pytest_bias.errors import MeasurementError
 from pytest_bias.interface import Embeddings, Meter, ModelKind, SequenceScore
-from pytest_bias.models.batching import MAX_LOGITS, MIN_TOKENS, TOKEN_BUDGET, Batch, batches
+from pytest_bias.models.batching import MIN_TOKENS, Batch, batches
 from pytest_bias.models.journal import Journal, Page
+from pytest_bias.models.memory import room_for
 from pytest_bias.models.reads import ReadBatch, Reads
 from pytest_bias.models.tokens import Encoded, Tokens, Unreadable
 from pytest_bias.records import canonical_json, sha256
@@ -29,6 +31,14 @@ Left: TypeAlias = NDArray[np.bool_]
 Done: TypeAlias = tuple[NDArray[np.int64], int]
 """The rows that a batch did, and how many tokens they have."""
 AnyBatch = TypeVar("AnyBatch", Batch, ReadBatch)
+
+ATTENTION: Final = [
+    SDPBackend.FLASH_ATTENTION,
+    SDPBackend.EFFICIENT_ATTENTION,
+    SDPBackend.MATH,
+]
+"""All kernels but cuDNN's, which compiles anew for every shape of a batch: seconds in half
+precision, where the forwards of a suite take less than one."""
 
 
 class _Captured(Exception):
@@ -48,7 +58,7 @@ class Transformer:
     tokens : Tokens
         The model's tokenizer.
     budget : int, optional
-        Tokens of one batch; by default what suits the device.
+        Tokens of one batch; by default what the device has room for.
     journal : Journal, optional
         Where answers are kept, for a run that is killed.
     """
@@ -64,7 +74,8 @@ class Transformer:
     def __post_init__(self) -> None:
         self.network.eval()
         self.device = next(self.network.parameters()).device
-        self.budget = self.budget or TOKEN_BUDGET.get(self.device.type, TOKEN_BUDGET["cpu"])
+        room = room_for(self.network, self.device)
+        self.budget, self.max_logits = self.budget or room.tokens, room.logits
         self.vocabulary = int(self.network.config.get_text_config().vocab_size)
 
     def log_probabilities(self, reads: Reads) -> NDArray[np.float64]:
@@ -197,7 +208,7 @@ class Transformer:
                 pad_id=self.tokens.pad_id,
                 limit=self.tokens.max_length,
                 budget=budget,
-                max_positions=min(MAX_LOGITS // self.vocabulary, max(1, budget)),
+                max_positions=min(self.max_logits // self.vocabulary, max(1, budget)),
                 left=left,
             )
 
@@ -229,7 +240,7 @@ class Transformer:
             Its return lets go of the exception, and so of the tensors of the forward that failed.
             """
             try:
-                with torch.inference_mode():
+                with torch.inference_mode(), sdpa_kernel(ATTENTION):
                     for batch in plan(self.budget, left):
                         rows, tokens = work(batch)
                         left[rows] = False
@@ -260,6 +271,7 @@ class Transformer:
                 "Use a smaller --dtype (bfloat16) or another --device.",
             )
         self.budget = max(MIN_TOKENS, self.budget // 2)
+        self.max_logits = max(self.vocabulary, self.max_logits // 2)
         self.meter.notice(
             f"{self.device} ran out of memory: batches of at most {self.budget} tokens from now on."
         )
@@ -276,7 +288,7 @@ class Transformer:
 
     def _logits(self, batch: ReadBatch) -> Iterator[tuple[int, torch.Tensor]]:
         inputs, mask, (rows, columns) = self._sent(batch.ids, batch.attention, batch.positions)
-        chunks = -(-len(rows) * self.vocabulary // MAX_LOGITS)
+        chunks = -(-len(rows) * self.vocabulary // self.max_logits)
         if chunks == 1:
             with self._exchanged(lambda hidden: hidden[rows, columns][None]):
                 yield 0, self.network(input_ids=inputs, attention_mask=mask).logits[0]
