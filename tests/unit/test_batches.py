@@ -5,9 +5,10 @@ import platform
 import pytest
 import torch
 from torch import nn
+from transformers.pytorch_utils import Conv1D
 
 from pytest_bias.models.batching import MIN_POSITIONS, MIN_TOKENS, batches, padded_length
-from pytest_bias.models.packed import PackedLinear, pack
+from pytest_bias.models.packed import PackedConv1D, PackedLinear, pack
 from pytest_bias.models.reads import Reads
 
 LENGTHS = [5, 9, 5, 300, 9, 12, 5, 1]
@@ -80,7 +81,9 @@ def test_nothing_asked_nothing_forwarded() -> None:
 
 def network() -> nn.Sequential:
     torch.manual_seed(0)
-    return nn.Sequential(nn.Linear(48, 96), nn.GELU(), nn.Linear(96, 40, bias=False)).eval()
+    return nn.Sequential(
+        nn.Linear(48, 96), nn.GELU(), Conv1D(48, 96), nn.Linear(48, 40, bias=False)
+    ).eval()
 
 
 @torch.inference_mode()
@@ -97,7 +100,7 @@ def test_packed_layers_give_the_same_numbers() -> None:
 def test_packed_layers_give_the_same_bits_for_every_number_of_rows() -> None:
     packed = network()
     pack(packed)
-    assert isinstance(packed[0], PackedLinear)
+    assert [type(m) for m in packed] == [PackedLinear, nn.GELU, PackedConv1D, PackedLinear]
     inputs = torch.randn(700, 48)
     whole = packed(inputs)
     for n in (2, 3, 7, 8, 9, 17, 33, 64, 129, 256, 511):

@@ -11,21 +11,34 @@ from typing import Any, Final
 
 import torch
 from torch import nn
+from transformers.pytorch_utils import Conv1D
 
 MAX_PARAMETERS: Final = 10**9
 """A larger model stays as it is: the packed weights lie in memory beside the others."""
 
 
-class PackedLinear(nn.Linear):
-    """A linear layer that keeps a copy of its weight in the layout of oneDNN."""
+class _Packed(nn.Module):
+    """A layer that keeps a copy of its weight in the layout of oneDNN."""
 
     packed: torch.Tensor
 
     def forward(self, input: torch.Tensor) -> torch.Tensor:
-        """Multiply, as `torch.nn.Linear` does."""
+        """Multiply and add, as the layer itself does."""
         multiply = torch.ops.mkldnn._linear_pointwise
         output: torch.Tensor = multiply(input, self.packed, self.bias, "none", [], "")
         return output
+
+
+class PackedLinear(_Packed, nn.Linear):
+    """A linear layer that is multiplied by oneDNN."""
+
+
+class PackedConv1D(_Packed, Conv1D):  # type: ignore[misc]
+    """GPT-2's linear layer, whose weight is (inputs, outputs), multiplied by oneDNN."""
+
+
+# Not for what is derived from these: that may be called in ways of its own.
+PACKED: Final = {nn.Linear: PackedLinear, Conv1D: PackedConv1D}
 
 
 def pack(network: Any) -> None:
@@ -35,11 +48,13 @@ def pack(network: Any) -> None:
     if sum(p.numel() for p in network.parameters()) > MAX_PARAMETERS:
         return
     for module in network.modules():
-        # Not for what is derived from it: that may be called in ways of its own.
-        if type(module) is nn.Linear and _is_plain(module.weight):
-            weight = module.weight.detach().contiguous()
-            module.__class__ = PackedLinear
-            module.packed = torch.ops.mkldnn._reorder_linear_weight(weight, None)
+        packed = PACKED.get(type(module))
+        if packed is not None and _is_plain(module.weight):
+            weight = module.weight.detach()
+            if packed is PackedConv1D:
+                weight = weight.T
+            module.__class__ = packed
+            module.packed = torch.ops.mkldnn._reorder_linear_weight(weight.contiguous(), None)
 
 
 def _is_plain(weight: torch.Tensor) -> bool:
