@@ -63,7 +63,7 @@ def wordpiece(*, mask: bool = True) -> PreTrainedTokenizerFast:
     tokenizer.train_from_iterator(corpus(), trainer)
     ids = [(t, tokenizer.token_to_id(t)) for t in ("[CLS]", "[SEP]")]
     tokenizer.post_processor = processors.TemplateProcessing(
-        single="[CLS] $A [SEP]", special_tokens=ids
+        single="[CLS] $A [SEP]", pair="[CLS] $A [SEP] $B:1 [SEP]:1", special_tokens=ids
     )
     names = ("pad_token", "unk_token", "cls_token", "sep_token", "mask_token")
     named = dict(zip(names, special, strict=False))
@@ -91,6 +91,7 @@ def byte_level(*, frame: bool, **special: str) -> PreTrainedTokenizerFast:
         bos, eos = (str(special[n]) for n in ("bos_token", "eos_token"))
         tokenizer.post_processor = processors.TemplateProcessing(
             single=f"{bos} $A {eos}",
+            pair=f"{bos} $A {eos} {eos} $B:1 {eos}:1",
             special_tokens=[(t, tokenizer.token_to_id(t)) for t in (bos, eos)],
         )
     return PreTrainedTokenizerFast(tokenizer_object=tokenizer, **special)
@@ -111,8 +112,11 @@ def unigram(*, single: str, **special: str) -> PreTrainedTokenizerFast:
     )
     tokenizer.train_from_iterator(corpus(), trainer)
     used = [t for t in special.values() if t in single.split()]
+    before, behind = single.split("$A")
     tokenizer.post_processor = processors.TemplateProcessing(
-        single=single, special_tokens=[(t, tokenizer.token_to_id(t)) for t in used]
+        single=single,
+        pair=f"{before}$A{behind} $B{behind}".strip(),
+        special_tokens=[(t, tokenizer.token_to_id(t)) for t in used],
     )
     return PreTrainedTokenizerFast(tokenizer_object=tokenizer, **special)
 

@@ -102,11 +102,12 @@ KINDS: Final = {
 }
 """In the order in which a class is looked up: several stand in two of the library's tables."""
 
-NOT_TEXT: Final = frozenset(
+NOT_MEASURED: Final = frozenset(
     {"layoutlm", "layoutlmv2", "layoutlmv3", "lilt", "lxmert", "markuplm", "modernvbert", "tapas"}
-    | {"ultravbert"}
+    | {"ultravbert", "prophetnet", "switch_transformers"}
 )
-"""Types that also read boxes, pictures or tables; the library lists them beside the others."""
+"""Types that also read boxes, pictures or tables; one that predicts several tokens at once; one
+whose experts take so many tokens of a batch and no more, so that a text depends on its company."""
 
 
 def kind_of(config: Any, name: str, *, gguf: bool = False) -> tuple[ModelKind, str]:
@@ -155,7 +156,7 @@ def kind_of(config: Any, name: str, *, gguf: bool = False) -> tuple[ModelKind, s
         found = ModelKind.MASKED
     # The library lists models of speech among those that write from a text.
     speech = found is ModelKind.SEQ2SEQ and not getattr(config, "is_encoder_decoder", False)
-    if found and not speech and config.model_type not in NOT_TEXT:
+    if found and not speech and config.model_type not in NOT_MEASURED:
         return found, architecture
     raise ModelError(
         f"{name} is a {architecture}; this version measures "

@@ -86,7 +86,7 @@ class Transformer:
             return self.network.get_encoder()
         return self.network.base_model
 
-    def inputs(self, ids: torch.Tensor, mask: torch.Tensor) -> Inputs:
+    def inputs(self, ids: torch.Tensor, mask: torch.Tensor) -> dict[str, Any]:
         """Return what the network is called with, to predict at the positions of `ids`."""
         return {"input_ids": ids, "attention_mask": mask}
 
