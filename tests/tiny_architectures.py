@@ -172,7 +172,7 @@ def tokenizer_for(model_type: str) -> Any:
         return unigram(single="$A </s>", **ENDS)
     if model_type in CAUSAL:
         return byte_level(frame=False, **ROBERTA_SPECIAL)
-    return wordpiece()
+    return wordpiece(types=True)
 
 
 def head(

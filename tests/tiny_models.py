@@ -50,8 +50,8 @@ def corpus() -> Iterator[str]:
             yield template["text"].replace("[MASK]", "he").replace("{", " ").replace("}", " ")
 
 
-def wordpiece(*, mask: bool = True) -> PreTrainedTokenizerFast:
-    """Return an uncased WordPiece tokenizer with [CLS] and [SEP]."""
+def wordpiece(*, mask: bool = True, types: bool = False) -> PreTrainedTokenizerFast:
+    """Return an uncased WordPiece tokenizer with [CLS] and [SEP], and with token `types`."""
     special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", *(["[MASK]"] if mask else [])]
     tokenizer = Tokenizer(models.WordPiece(unk_token="[UNK]"))
     tokenizer.normalizer = normalizers.BertNormalizer(lowercase=True)
@@ -66,7 +66,9 @@ def wordpiece(*, mask: bool = True) -> PreTrainedTokenizerFast:
         single="[CLS] $A [SEP]", pair="[CLS] $A [SEP] $B:1 [SEP]:1", special_tokens=ids
     )
     names = ("pad_token", "unk_token", "cls_token", "sep_token", "mask_token")
-    named = dict(zip(names, special, strict=False))
+    named: dict[str, Any] = dict(zip(names, special, strict=False))
+    if types:
+        named["model_input_names"] = ["input_ids", "token_type_ids", "attention_mask"]
     return PreTrainedTokenizerFast(tokenizer_object=tokenizer, **named)
 
 

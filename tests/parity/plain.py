@@ -356,7 +356,10 @@ def pointed(
     """Best answer in a context that fits: its text, its log-probability, and that of token 0."""
     inputs = plain.tokenizer(question, context, return_tensors="pt", return_offsets_mapping=True)
     offsets = inputs.pop("offset_mapping")[0].tolist()
-    of_context = [text == 1 for text in inputs.sequence_ids()]
+    of_context = [
+        text == 1 and context[a:b].strip() != ""
+        for text, (a, b) in zip(inputs.sequence_ids(), offsets, strict=True)
+    ]
     if not types:
         inputs.pop("token_type_ids", None)
     output = plain.network(**inputs)
