@@ -131,8 +131,9 @@ def test_the_language_of_a_multilingual_decoder(tmp_path):
     assert totals[0] != totals[1]
 
 
-def test_a_text_longer_than_the_decoder_has_a_reason(tmp_path):
-    model = ours.model(head(SEQ2SEQ, "bart", tmp_path / "bart"))
+@pytest.mark.parametrize("model_type", ["bart", "led"])
+def test_a_text_longer_than_the_decoder_has_a_reason(model_type, tmp_path):
+    model = ours.model(head(SEQ2SEQ, model_type, tmp_path / "model"))
     texts = ["a " * n for n in range(110, 135)]
     scores = model.log_likelihood(texts)
     assert max(s.n_tokens for s in scores) == 126
@@ -366,3 +367,59 @@ def test_a_tokenizer_without_offsets_is_said(tmp_path, monkeypatch):
     monkeypatch.setattr(type(model.body.tokens.tokenizer), "is_fast", False)
     (found,) = model.answer(QUESTIONS[:1])
     assert "no offsets" in found.reason
+
+
+# What all of them share
+
+
+def small(kind, tmp_path):
+    """Return a model of a kind, and a function that asks it."""
+    table, model_type, ask = {
+        "seq2seq": (SEQ2SEQ, "t5", lambda m: m.log_likelihood(TEXTS * 3)),
+        "classifier": (CLASSIFIER, "bert", lambda m: m.classify(TEXTS + PAIRS).probabilities),
+        "answers": (QA, "bert", lambda m: m.answer([*QUESTIONS, Question("Who?", LONG)])),
+    }[kind]
+    return head(table, model_type, tmp_path / kind), ask
+
+
+LONG = " ".join(TEXTS * 5)
+
+
+@pytest.mark.parametrize("kind", ["seq2seq", "classifier", "answers"])
+def test_memory_that_runs_out_costs_no_number(kind, tmp_path):
+    folder, ask = small(kind, tmp_path)
+    expected = ask(ours.model(folder))
+    model, said, largest = ours.model(folder, 8192), [], []
+
+    def full(_module, _inputs, named):
+        ids = named.get("decoder_input_ids", named.get("input_ids"))
+        largest.append(ids.numel())
+        if ids.numel() > 400:
+            raise torch.OutOfMemoryError("400 tokens fit")
+
+    model.body.network.register_forward_pre_hook(full, with_kwargs=True)
+    model.meter.on_notice = said.append
+    # As many different texts as make a batch of more than 400 tokens.
+    many = [f"{i} {t}" for t in TEXTS for i in range(99)]
+    if kind == "seq2seq":
+        model.log_likelihood(many)
+    elif kind == "classifier":
+        model.classify(many)
+    else:
+        model.answer([Question("Who?", t) for t in many])
+    assert max(largest) > 400
+    assert "at most 256 tokens" in said[-1]
+    assert np.array_equal(ask(model), expected)
+
+
+@pytest.mark.parametrize("kind", ["seq2seq", "classifier", "answers"])
+def test_what_was_answered_before_is_not_asked_again(kind, tmp_path):
+    folder, ask = small(kind, tmp_path)
+    first = ours.model(folder)
+    first.keep(tmp_path / "kept")
+    expected = ask(first)
+    second = ours.model(folder)
+    second.keep(tmp_path / "kept")
+    assert np.array_equal(ask(second), expected)
+    assert first.meter.forwards > 0
+    assert second.meter.forwards == 0

@@ -32,6 +32,8 @@ DTYPES: Final = {
     "float16": torch.float16,
 }
 
+POSITIONS_OF: Final = ("", "encoder_", "decoder_")
+
 
 @dataclass(frozen=True)
 class Trust:
@@ -250,10 +252,9 @@ def _stated_length(folder: Path) -> int:
 
 def _positions(network: Any, config: Any) -> int:
     """Return how many tokens a network has positions for."""
-    limits = [10**6]
-    stated = getattr(config.get_text_config(), "max_position_embeddings", None)
-    if isinstance(stated, int) and stated > 0:
-        limits.append(stated)
+    about = config.get_text_config()
+    stated = [getattr(about, f"max_{part}position_embeddings", None) for part in POSITIONS_OF]
+    limits = [10**6, *(n for n in stated if isinstance(n, int) and n > 0)]
     for name, module in network.named_modules():
         padding = getattr(module, "padding_idx", None)
         # Such a table starts counting behind the padding token's own row.
