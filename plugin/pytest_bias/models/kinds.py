@@ -1,6 +1,6 @@
 """Kinds of models: which class is which, how it is loaded, what it can do."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -134,8 +134,11 @@ def kind_of(config: Any, name: str, *, gguf: bool = False) -> tuple[ModelKind, s
             'For instance: "architectures": ["BertForMaskedLM"]',
         )
     architecture = named[0]
-    for kind, support in KINDS.items():
-        if support.auto_class in (getattr(config, "auto_map", None) or {}):
+    writes = bool(getattr(config, "is_encoder_decoder", False))
+    brought = _brought(getattr(config, "auto_map", None) or {}, architecture)
+    for kind in brought:
+        # ChatGLM and its like call themselves both, to be found by either name.
+        if kind is not ModelKind.SEQ2SEQ or writes or len(brought) == 1:
             return kind, architecture
     if architecture == "ElectraForPreTraining":
         raise ModelError(
@@ -155,7 +158,7 @@ def kind_of(config: Any, name: str, *, gguf: bool = False) -> tuple[ModelKind, s
     if architecture.endswith("ForPreTraining") and config.model_type in masked:
         found = ModelKind.MASKED
     # The library lists models of speech among those that write from a text.
-    speech = found is ModelKind.SEQ2SEQ and not getattr(config, "is_encoder_decoder", False)
+    speech = found is ModelKind.SEQ2SEQ and not writes
     if found and not speech and config.model_type not in NOT_MEASURED:
         return found, architecture
     raise ModelError(
@@ -163,6 +166,17 @@ def kind_of(config: Any, name: str, *, gguf: bool = False) -> tuple[ModelKind, s
         f"{', '.join(KINDS)} models of text (classes that end in "
         f"{', '.join(c for support in KINDS.values() for c in support.classes)}; bare encoders)."
     )
+
+
+def _brought(auto_map: Mapping[str, Any], architecture: str) -> list[ModelKind]:
+    """Return the kinds of a checkpoint's own classes: of the one it names, else of all."""
+    all_of_them = [k for k, support in KINDS.items() if support.auto_class in auto_map]
+    named = [
+        k
+        for k in all_of_them
+        if str(auto_map[KINDS[k].auto_class]).rpartition(".")[2] == architecture
+    ]
+    return named or all_of_them
 
 
 def _flat(values: Iterable[Any]) -> set[str]:
