@@ -6,7 +6,7 @@ from typing import Any
 
 import transformers
 
-from tiny_models import ROBERTA_SPECIAL, SIZE, byte_level, save, wordpiece
+from tiny_models import ROBERTA_SPECIAL, SIZE, byte_level, save, unigram, wordpiece
 
 ROPE: Mapping[str, Any] = {**SIZE, "max_position_embeddings": 128}
 GROUPED: Mapping[str, Any] = {**ROPE, "num_key_value_heads": 2, "head_dim": 8}
@@ -77,6 +77,124 @@ CAUSAL: Mapping[str, tuple[str, Mapping[str, Any]]] = {
     "cohere": ("CohereForCausalLM", {**GROUPED, "logit_scale": 0.5}),
     "mamba": ("MambaForCausalLM", {"hidden_size": 32, "num_hidden_layers": 2, "state_size": 4}),
 }
+
+
+T5: Mapping[str, Any] = {"d_model": 32, "d_kv": 8, "d_ff": 64, "num_layers": 2, "num_heads": 4}
+BART: Mapping[str, Any] = {
+    "d_model": 32,
+    "encoder_layers": 2,
+    "decoder_layers": 2,
+    "encoder_attention_heads": 4,
+    "decoder_attention_heads": 4,
+    "encoder_ffn_dim": 64,
+    "decoder_ffn_dim": 64,
+    "max_position_embeddings": 128,
+    "init_std": 0.3,
+}
+
+SEQ2SEQ: Mapping[str, tuple[str, Mapping[str, Any]]] = {
+    "t5": ("T5ForConditionalGeneration", T5),
+    "mt5": (
+        "MT5ForConditionalGeneration",
+        {**T5, "feed_forward_proj": "gated-gelu", "tie_word_embeddings": False},
+    ),
+    "umt5": ("UMT5ForConditionalGeneration", T5),
+    "longt5": ("LongT5ForConditionalGeneration", {**T5, "local_radius": 7}),
+    "bart": ("BartForConditionalGeneration", BART),
+    "mbart": ("MBartForConditionalGeneration", BART),
+    "m2m_100": ("M2M100ForConditionalGeneration", BART),
+    "pegasus": ("PegasusForConditionalGeneration", BART),
+    "marian": ("MarianMTModel", BART),
+    "blenderbot": ("BlenderbotForConditionalGeneration", BART),
+    "plbart": ("PLBartForConditionalGeneration", BART),
+    "led": (
+        "LEDForConditionalGeneration",
+        {
+            **{k: v for k, v in BART.items() if k != "max_position_embeddings"},
+            "max_encoder_position_embeddings": 128,
+            "max_decoder_position_embeddings": 128,
+            "attention_window": 8,
+        },
+    ),
+}
+
+DISTIL: Mapping[str, Any] = MASKED["distilbert"][1]
+ROBERTA: Mapping[str, Any] = {**ROPE, "max_position_embeddings": 130, "type_vocab_size": 1}
+GPT2: Mapping[str, Any] = CAUSAL["gpt2"][1]
+
+CLASSIFIER: Mapping[str, tuple[str, Mapping[str, Any]]] = {
+    "bert": ("BertForSequenceClassification", ROPE),
+    "roberta": ("RobertaForSequenceClassification", ROBERTA),
+    "xlm-roberta": ("XLMRobertaForSequenceClassification", ROBERTA),
+    "distilbert": ("DistilBertForSequenceClassification", DISTIL),
+    "deberta-v2": ("DebertaV2ForSequenceClassification", MASKED["deberta-v2"][1]),
+    "electra": ("ElectraForSequenceClassification", MASKED["electra"][1]),
+    "albert": ("AlbertForSequenceClassification", MASKED["albert"][1]),
+    "mpnet": ("MPNetForSequenceClassification", MASKED["mpnet"][1]),
+    "modernbert": ("ModernBertForSequenceClassification", MASKED["modernbert"][1]),
+    "gpt2": ("GPT2ForSequenceClassification", GPT2),
+    "llama": ("LlamaForSequenceClassification", GROUPED),
+    "qwen2": ("Qwen2ForSequenceClassification", GROUPED),
+    "gemma": ("GemmaForSequenceClassification", GROUPED),
+    "opt": ("OPTForSequenceClassification", CAUSAL["opt"][1]),
+    "bart": ("BartForSequenceClassification", BART),
+    "t5": ("T5ForSequenceClassification", T5),
+}
+
+QA: Mapping[str, tuple[str, Mapping[str, Any]]] = {
+    "bert": ("BertForQuestionAnswering", ROPE),
+    "roberta": ("RobertaForQuestionAnswering", ROBERTA),
+    "xlm-roberta": ("XLMRobertaForQuestionAnswering", ROBERTA),
+    "distilbert": ("DistilBertForQuestionAnswering", DISTIL),
+    "deberta-v2": ("DebertaV2ForQuestionAnswering", MASKED["deberta-v2"][1]),
+    "electra": ("ElectraForQuestionAnswering", MASKED["electra"][1]),
+    "albert": ("AlbertForQuestionAnswering", MASKED["albert"][1]),
+    "modernbert": ("ModernBertForQuestionAnswering", MASKED["modernbert"][1]),
+    "gpt2": ("GPT2ForQuestionAnswering", GPT2),
+    "llama": ("LlamaForQuestionAnswering", GROUPED),
+    "bart": ("BartForQuestionAnswering", BART),
+    "t5": ("T5ForQuestionAnswering", T5),
+}
+
+DECODERS = ("gpt2", "llama", "qwen2", "gemma", "opt")
+"""Classifiers that look for the last token of a text."""
+
+ENDS = {"unk_token": "<unk>", "pad_token": "<pad>", "eos_token": "</s>"}
+WRITERS = {"bart", "plbart", "led"}
+"""Types whose tokenizers put a token before a text; the other encoder-decoders end it only."""
+
+
+def tokenizer_for(model_type: str) -> Any:
+    """Return a tokenizer of the sort that models of a type come with."""
+    if model_type in WRITERS or model_type in {"roberta", "xlm-roberta"}:
+        return byte_level(frame=True, **ROBERTA_SPECIAL, cls_token="<s>", sep_token="</s>")
+    if model_type in SEQ2SEQ:
+        return unigram(single="$A </s>", **ENDS)
+    if model_type in CAUSAL:
+        return byte_level(frame=False, **ROBERTA_SPECIAL)
+    return wordpiece(types=True)
+
+
+def head(
+    table: Mapping[str, tuple[str, Mapping[str, Any]]], model_type: str, folder: Path, **more: Any
+) -> Path:
+    """Write a model of one of the last three tables; `more` goes into its configuration."""
+    architecture, sizes = table[model_type]
+    tokenizer = tokenizer_for(model_type)
+    special = {
+        "pad_token_id": tokenizer.pad_token_id,
+        "bos_token_id": tokenizer.bos_token_id,
+        "eos_token_id": tokenizer.eos_token_id,
+    }
+    if model_type in SEQ2SEQ:
+        start = tokenizer.eos_token_id if model_type in WRITERS else tokenizer.pad_token_id
+        special["decoder_start_token_id"] = start
+    config = transformers.AutoConfig.for_model(
+        model_type,
+        vocab_size=len(tokenizer),
+        **{"initializer_range": 0.3, **special, **sizes, **more},
+    )
+    return save(getattr(transformers, architecture), config, tokenizer, folder, seed=0)
 
 
 def build(model_type: str, folder: Path) -> Path:

@@ -53,8 +53,8 @@ def corpus() -> Iterator[str]:
             yield template["text"].replace("[MASK]", "he").replace("{", " ").replace("}", " ")
 
 
-def wordpiece(*, mask: bool = True) -> PreTrainedTokenizerFast:
-    """Return an uncased WordPiece tokenizer with [CLS] and [SEP]."""
+def wordpiece(*, mask: bool = True, types: bool = False) -> PreTrainedTokenizerFast:
+    """Return an uncased WordPiece tokenizer with [CLS] and [SEP], and with token `types`."""
     special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", *(["[MASK]"] if mask else [])]
     vocabulary = [*special, *_pieces(VOCABULARY - len(special))]
     ids = {piece: i for i, piece in enumerate(vocabulary)}
@@ -63,10 +63,14 @@ def wordpiece(*, mask: bool = True) -> PreTrainedTokenizerFast:
     tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
     tokenizer.decoder = decoders.WordPiece()
     tokenizer.post_processor = processors.TemplateProcessing(
-        single="[CLS] $A [SEP]", special_tokens=[(t, ids[t]) for t in ("[CLS]", "[SEP]")]
+        single="[CLS] $A [SEP]",
+        pair="[CLS] $A [SEP] $B:1 [SEP]:1",
+        special_tokens=[(t, ids[t]) for t in ("[CLS]", "[SEP]")],
     )
     names = ("pad_token", "unk_token", "cls_token", "sep_token", "mask_token")
-    named = dict(zip(names, special, strict=False))
+    named: dict[str, Any] = dict(zip(names, special, strict=False))
+    if types:
+        named["model_input_names"] = ["input_ids", "token_type_ids", "attention_mask"]
     return PreTrainedTokenizerFast(tokenizer_object=tokenizer, **named)
 
 
@@ -102,6 +106,7 @@ def byte_level(*, frame: bool, **special: str) -> PreTrainedTokenizerFast:
         bos, eos = (str(special[n]) for n in ("bos_token", "eos_token"))
         tokenizer.post_processor = processors.TemplateProcessing(
             single=f"{bos} $A {eos}",
+            pair=f"{bos} $A {eos} {eos} $B:1 {eos}:1",
             special_tokens=[(t, tokenizer.token_to_id(t)) for t in (bos, eos)],
         )
     return PreTrainedTokenizerFast(tokenizer_object=tokenizer, **special)
@@ -122,8 +127,11 @@ def unigram(*, single: str, **special: str) -> PreTrainedTokenizerFast:
     )
     tokenizer.train_from_iterator(corpus(), trainer)
     used = [t for t in special.values() if t in single.split()]
+    before, behind = single.split("$A")
     tokenizer.post_processor = processors.TemplateProcessing(
-        single=single, special_tokens=[(t, tokenizer.token_to_id(t)) for t in used]
+        single=single,
+        pair=f"{before}$A{behind} $B{behind}".strip(),
+        special_tokens=[(t, tokenizer.token_to_id(t)) for t in used],
     )
     return PreTrainedTokenizerFast(tokenizer_object=tokenizer, **special)
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
-from typing import Final, NamedTuple, NoReturn
+from typing import Final, NamedTuple, NoReturn, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +25,9 @@ class ModelKind(StrEnum):
 
     MASKED = "masked"
     CAUSAL = "causal"
+    SEQ2SEQ = "seq2seq"
+    CLASSIFIER = "classifier"
+    QUESTION_ANSWERING = "question-answering"
     ENCODER = "encoder"
 
 
@@ -37,6 +40,8 @@ class Capability(StrEnum):
     FILL = "fill"
     EMBED = "embed"
     GENERATE = "generate"
+    CLASSIFY = "classify"
+    ANSWER = "answer"
     OPEN_VOCABULARY = "open_vocabulary"
 
     @property
@@ -47,11 +52,13 @@ class Capability(StrEnum):
 
 _WORDS: Final[Mapping[Capability, str]] = {
     Capability.PSEUDO_LOG_LIKELIHOOD: "the pseudo-log-likelihood of a masked model",
-    Capability.LOG_LIKELIHOOD: "the log-likelihood of a causal model",
+    Capability.LOG_LIKELIHOOD: "the log-likelihood of a causal or seq2seq model",
     Capability.SLOT: "words scored at a mask",
     Capability.FILL: "words predicted at a mask",
     Capability.EMBED: "vectors of texts",
     Capability.GENERATE: "texts continued",
+    Capability.CLASSIFY: "texts classified",
+    Capability.ANSWER: "questions answered from a text",
     Capability.OPEN_VOCABULARY: "an open vocabulary",
 }
 
@@ -123,6 +130,62 @@ class Embeddings(NamedTuple):
     reasons: tuple[str | None, ...]
 
 
+Text: TypeAlias = str | tuple[str, str]
+"""A text, or a pair of texts that are read together, such as premise and hypothesis."""
+
+
+class Outputs(StrEnum):
+    """What the numbers of a classifier are."""
+
+    SINGLE_LABEL = "single_label"
+    """Probabilities of labels that exclude one another: softmax, the sum is 1."""
+
+    MULTI_LABEL = "multi_label"
+    """Probabilities of labels that do not exclude one another: sigmoid, each for itself."""
+
+    REGRESSION = "regression"
+    """Values as the head gives them: no probabilities, no bounds."""
+
+
+class Classification(NamedTuple):
+    """What a classifier says of texts.
+
+    `labels` are the checkpoint's own names, in the order of its outputs: untrusted text.
+    `probabilities` has shape (n_texts, n_labels), float64; `outputs` says what they are, and where
+    that is a regression they are no probabilities. `reasons` has one entry a text, null where the
+    text could be read; the row of a text with a reason is void.
+    """
+
+    labels: tuple[str, ...]
+    outputs: Outputs
+    probabilities: NDArray[np.float64]
+    reasons: tuple[str | None, ...]
+
+
+class Question(NamedTuple):
+    """A question and the text that is to hold its answer."""
+
+    question: str
+    context: str
+
+
+class Answer(NamedTuple):
+    """The likeliest answer to one `Question`.
+
+    `text` is ``context[start:end]``. `score` is log P(first token) + log P(last token) of the
+    answer, in nats; `null_score` the same of the token that stands for "no answer" in heads that
+    were trained for it (SQuAD 2), null where the tokenizer has no such token. All are void when
+    `reason` says why there is no answer.
+    """
+
+    text: str
+    start: int
+    end: int
+    score: float
+    null_score: float | None
+    reason: str | None = None
+
+
 @dataclass(slots=True)
 class Meter:
     """What the forwards of a model took so far, and who is told about it.
@@ -187,8 +250,11 @@ class Model(ABC):
     def log_likelihood(self, texts: Sequence[str]) -> list[SequenceScore]:
         """Sum over the tokens of log P(token | tokens before it).
 
-        The first token is conditioned on the tokenizer's beginning-of-sequence token, else its
-        end-of-sequence token; a tokenizer with neither leaves the first token unscored.
+        In a causal model the first token is conditioned on the tokenizer's beginning-of-sequence
+        token, else its end-of-sequence token; a tokenizer with neither leaves the first token
+        unscored. A seq2seq model reads the empty text and is forced through the text: its encoder
+        sees what the tokenizer writes for no text, special tokens alone; its decoder begins with
+        ``decoder_start_token_id``, then with what the tokenizer puts before a target.
         """
         self._lacks(Capability.LOG_LIKELIHOOD)
 
@@ -228,6 +294,23 @@ class Model(ABC):
     ) -> list[str]:
         """Continue every prompt; the text returned does not contain the prompt."""
         self._lacks(Capability.GENERATE)
+
+    def classify(self, texts: Sequence[Text]) -> Classification:
+        """Return what the model's head says of every text or pair of texts.
+
+        A text that is too long for the model has a reason; it is never cut.
+        """
+        self._lacks(Capability.CLASSIFY)
+
+    def answer(self, questions: Sequence[Question], *, max_answer_tokens: int = 30) -> list[Answer]:
+        """Find the likeliest answer of at most `max_answer_tokens` tokens in every context.
+
+        A context too long for the model is read in windows that overlap by 128 tokens, or by half
+        of the room beside the question where that is less. P is the softmax over all tokens of all
+        windows, so that windows compete by their logits; the null score is that of the window
+        least sure that there is no answer (Devlin et al. 2019, run_squad).
+        """
+        self._lacks(Capability.ANSWER)
 
     def round_trip(self, texts: Sequence[str]) -> list[str]:
         """Return the texts as the tokenizer gives them back, special tokens removed."""

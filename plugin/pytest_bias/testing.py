@@ -103,7 +103,7 @@ class BiasModel:
     model: Model
 
     def score(self, texts: Sequence[str]) -> NDArray[np.float64]:
-        """Log-likelihood (causal) or pseudo-log-likelihood (masked) of each text, in nats.
+        """Log-likelihood (causal, seq2seq) or pseudo-log-likelihood (masked) of each text, in nats.
 
         Raises
         ------

@@ -14,14 +14,15 @@ from commands import Command, headline, read, statuses, suite
 from safetensors.torch import load_file, save_file
 from transformers import (
     BertForPreTraining,
-    BertForSequenceClassification,
+    BertForTokenClassification,
     ElectraConfig,
     ElectraForPreTraining,
-    T5Config,
-    T5ForConditionalGeneration,
+    XLNetConfig,
+    XLNetForSequenceClassification,
 )
 
 import tiny_models
+from tiny_architectures import CLASSIFIER, QA, SEQ2SEQ, head
 
 STRUCTURE = ("--suite", "structure")
 CROWS = "crows_pairs/crows_pairs_anonymized.csv"
@@ -254,9 +255,9 @@ def test_pretraining_class_is_masked(bias: Command, tiny: Tiny, tmp_path: Path) 
     [
         (ElectraForPreTraining, ElectraConfig, ("ELECTRA discriminator", "generator")),
         (
-            BertForSequenceClassification,
+            BertForTokenClassification,
             tiny_models.BertConfig,
-            ("BertForSequenceClassification", "masked, causal, encoder"),
+            ("BertForTokenClassification", "seq2seq, masked, causal", "ForSequenceClassification"),
         ),
     ],
 )
@@ -270,13 +271,89 @@ def test_kinds_that_are_refused(
     assert "Loading" not in ran.out
 
 
-def test_sequence_to_sequence_is_refused(bias: Command, tmp_path: Path) -> None:
-    tokenizer = tiny_models.unigram(single="$A </s>", unk_token="<unk>", eos_token="</s>")
-    about = T5Config(
-        vocab_size=len(tokenizer), d_model=16, d_kv=4, d_ff=16, num_layers=1, num_heads=2
+@pytest.mark.parametrize(
+    ("architecture", "model_type", "changes"),
+    [
+        ("Qwen2AudioForConditionalGeneration", "qwen2_audio", {}),
+        ("ProphetNetForConditionalGeneration", "prophetnet", {}),
+        ("LayoutLMForSequenceClassification", "layoutlm", {}),
+    ],
+)
+def test_what_is_more_than_text_is_refused(
+    bias: Command, model: Path, architecture: str, model_type: str, changes: dict[str, Any]
+) -> None:
+    (model / "config.json").write_text(
+        json.dumps({"architectures": [architecture], "model_type": model_type, **changes})
     )
-    folder = tiny_models.save(T5ForConditionalGeneration, about, tokenizer, tmp_path / "model", 0)
-    bias("run", folder).refused(3, "T5ForConditionalGeneration", "masked, causal, encoder")
+    ran = bias("run", model).refused(3, architecture, "models of text")
+    assert "Loading" not in ran.out
+
+
+def test_decoder_without_a_start_is_refused(bias: Command, tmp_path: Path) -> None:
+    folder = head(SEQ2SEQ, "mbart", tmp_path / "model", decoder_start_token_id=None)
+    ran = bias("run", folder).refused(3, "no decoder_start_token_id", "of the language for mBART")
+    assert "Loading" not in ran.out
+
+
+def test_encoder_with_nothing_to_read_is_refused(bias: Command, tmp_path: Path) -> None:
+    folder = head(SEQ2SEQ, "t5", tmp_path / "model")
+    path = folder / "tokenizer.json"
+    edit(path, post_processor=None)
+    bias("run", folder).refused(3, "an encoder cannot read nothing")
+
+
+@pytest.mark.parametrize(
+    ("table", "gone"), [(CLASSIFIER, "classifier.weight"), (QA, "qa_outputs.bias")]
+)
+def test_missing_head_of_a_classifier_is_refused(
+    bias: Command, tmp_path: Path, table: Any, gone: str
+) -> None:
+    folder = head(table, "bert", tmp_path / "model")
+    weights = load_file(folder / "model.safetensors")
+    del weights[gone]
+    save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
+    ran = bias("run", folder, *STRUCTURE)
+    ran.refused(3, "1 weights are missing", gone, "random numbers")
+    assert ran.reports == []
+
+
+def test_head_for_other_labels_is_refused(bias: Command, tmp_path: Path) -> None:
+    folder = head(CLASSIFIER, "bert", tmp_path / "model")
+    edit(folder / "config.json", id2label={str(i): f"label {i}" for i in range(5)})
+    bias("run", folder, *STRUCTURE).refused(3, "classifier.weight", "2×32 instead of 5×32")
+
+
+@pytest.mark.parametrize(
+    ("labels", "words"),
+    [
+        ({"0": "a", "2": "b"}, "output 1 has no name"),
+        ({"0": "a", "1": "a"}, "'a' stands there twice"),
+        ({"0": "a", "1": None}, "output 1 has no name"),
+        ({"0": "a", "1": {"x": 1}}, "output 1 has no name"),
+    ],
+)
+def test_labels_that_do_not_name_the_outputs(
+    bias: Command, tmp_path: Path, labels: dict[str, Any], words: str
+) -> None:
+    folder = head(CLASSIFIER, "bert", tmp_path / "model")
+    edit(folder / "config.json", id2label=labels)
+    ran = bias("run", folder)
+    assert ran.code == 3, ran.said
+    assert words in ran.said or "cannot be read" in ran.said
+    assert ran.reports == []
+
+
+def test_classifier_that_reads_the_padding_is_refused(bias: Command, tmp_path: Path) -> None:
+    tokenizer = tiny_models.wordpiece()
+    about = XLNetConfig(vocab_size=len(tokenizer), d_model=32, n_layer=2, n_head=4, d_inner=64)
+    folder = tiny_models.save(
+        XLNetForSequenceClassification, about, tokenizer, tmp_path / "model", 0
+    )
+    weights = load_file(folder / "model.safetensors")
+    torch.manual_seed(0)
+    weights = {k: torch.randn_like(v) for k, v in weights.items()}
+    save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
+    bias("run", folder, *STRUCTURE).refused(3, "XLNetForSequenceClassification", "padding")
 
 
 def _loading_at(lines: list[str]) -> int:

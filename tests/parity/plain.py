@@ -17,7 +17,15 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from transformers import AutoModel, AutoModelForCausalLM, AutoModelForMaskedLM, AutoTokenizer
+from transformers import (
+    AutoModel,
+    AutoModelForCausalLM,
+    AutoModelForMaskedLM,
+    AutoModelForQuestionAnswering,
+    AutoModelForSeq2SeqLM,
+    AutoModelForSequenceClassification,
+    AutoTokenizer,
+)
 
 GAP = "[MASK]"
 
@@ -47,6 +55,25 @@ def causal(folder: Path, **source: Any) -> Plain:
 def encoder(folder: Path) -> Plain:
     """Load a model without its head."""
     return Plain(AutoTokenizer.from_pretrained(folder), AutoModel.from_pretrained(folder).eval())
+
+
+def seq2seq(folder: Path) -> Plain:
+    """Load a sequence-to-sequence model."""
+    return Plain(
+        AutoTokenizer.from_pretrained(folder), AutoModelForSeq2SeqLM.from_pretrained(folder).eval()
+    )
+
+
+def classifier(folder: Path) -> Plain:
+    """Load a classifier."""
+    network = AutoModelForSequenceClassification.from_pretrained(folder)
+    return Plain(AutoTokenizer.from_pretrained(folder), network.eval())
+
+
+def answerer(folder: Path) -> Plain:
+    """Load a model that points at answers."""
+    network = AutoModelForQuestionAnswering.from_pretrained(folder)
+    return Plain(AutoTokenizer.from_pretrained(folder), network.eval())
 
 
 @torch.no_grad()
@@ -292,3 +319,55 @@ def sampled_p(x: Sequence[float], y: Sequence[float], n: int, seed: int) -> floa
     both, observed, draw = [*x, *y], fsum(x), random.Random(seed)
     hits = sum(fsum(draw.sample(both, len(x))) >= observed for _ in range(n))
     return (hits + 1) / (n + 1)
+
+
+# Sequence-to-sequence models, classifiers, question answering
+
+
+@torch.no_grad()
+def written(plain: Plain, text: str) -> float:
+    """Log-probability of a text's words as a target, when the encoder reads the empty text.
+
+    The labels are the whole target; the decoder's inputs are the labels shifted right.
+    """
+    source = plain.tokenizer("", return_tensors="pt").input_ids
+    labels = plain.tokenizer(text_target=text).input_ids
+    words = len(plain.tokenizer(text_target=text, add_special_tokens=False).input_ids)
+    shifted = torch.tensor([[plain.network.config.decoder_start_token_id, *labels[:-1]]])
+    output = plain.network(input_ids=source, decoder_input_ids=shifted)
+    log_p_of = output.logits[0].float().log_softmax(-1)
+    first = next(i for i in range(len(labels)) if labels[i] not in plain.tokenizer.all_special_ids)
+    return fsum(float(log_p_of[p, labels[p]]) for p in range(first, first + words))
+
+
+@torch.no_grad()
+def head(plain: Plain, *texts: str, types: bool) -> torch.Tensor:
+    """Logits of a classifier for one text or pair, in a batch of one; shape (n_labels,)."""
+    inputs = dict(plain.tokenizer(*texts, return_tensors="pt"))
+    if not types:
+        inputs.pop("token_type_ids", None)
+    return plain.network(**inputs).logits[0].double()
+
+
+@torch.no_grad()
+def pointed(
+    plain: Plain, question: str, context: str, longest: int, *, types: bool
+) -> tuple[str, float, float]:
+    """Best answer in a context that fits: its text, its log-probability, and that of token 0."""
+    inputs = plain.tokenizer(question, context, return_tensors="pt", return_offsets_mapping=True)
+    offsets = inputs.pop("offset_mapping")[0].tolist()
+    of_context = [
+        text == 1 and context[a:b].strip() != ""
+        for text, (a, b) in zip(inputs.sequence_ids(), offsets, strict=True)
+    ]
+    if not types:
+        inputs.pop("token_type_ids", None)
+    output = plain.network(**inputs)
+    first, last = (x[0].double().log_softmax(-1) for x in (output.start_logits, output.end_logits))
+    score, i, j = max(
+        (float(first[i] + last[j]), i, j)
+        for i in range(len(offsets))
+        for j in range(i, min(i + longest, len(offsets)))
+        if of_context[i] and of_context[j]
+    )
+    return context[offsets[i][0] : offsets[j][1]].strip(), score, float(first[0] + last[0])

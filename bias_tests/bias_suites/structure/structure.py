@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from bias_suites.scope import scope_card
 from pytest_bias.datasources import DataFolder
-from pytest_bias.interface import Capability, Cloze, Model
+from pytest_bias.interface import Capability, Cloze, Model, Question
 from pytest_bias.records import Item, Record
 from pytest_bias.scoring import Mean
 from pytest_bias.sentences import bundled_info, text_file
@@ -56,10 +56,20 @@ NOT_APPLICABLE: Final = "not applicable to this kind of model"
 
 
 def numbers(model: Model, texts: Sequence[str]) -> NDArray[np.float64]:
-    """Return what the model makes of each text: its score, or its vector; shape (n_texts, k)."""
-    if model.capabilities & {Capability.LOG_LIKELIHOOD, Capability.PSEUDO_LOG_LIKELIHOOD}:
+    """Return what the model makes of each text: its score, or its vector; shape (n_texts, k).
+
+    The numbers of a head that classifies or answers stand beside the vector.
+    """
+    given = model.capabilities
+    if given & {Capability.LOG_LIKELIHOOD, Capability.PSEUDO_LOG_LIKELIHOOD}:
         return np.array([[s.total / max(1, s.n_tokens)] for s in model.score(texts)])
-    return model.embed(texts).vectors.astype(np.float64)
+    vectors = model.embed(texts).vectors.astype(np.float64)
+    if Capability.CLASSIFY in given:
+        return np.hstack([model.classify(texts).probabilities, vectors])
+    if Capability.ANSWER in given:
+        answers = model.answer([Question(text, text) for text in texts])
+        return np.hstack([[[a.score, a.null_score or 0] for a in answers], vectors])
+    return vectors
 
 
 def finite_outputs(model: Model, item: Item) -> str | None:

@@ -1,42 +1,113 @@
 """Kinds of models: which class is which, how it is loaded, what it can do."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
 from pytest_bias.errors import ModelError
 from pytest_bias.interface import Capability, ModelKind
 from pytest_bias.models.causal import CausalModel
+from pytest_bias.models.classifier import ClassifierModel, check_labels
 from pytest_bias.models.encoder import EncoderModel
 from pytest_bias.models.masked import MaskedModel
+from pytest_bias.models.qa import QuestionAnsweringModel
+from pytest_bias.models.seq2seq import EncoderDecoder, Seq2SeqModel, beginning
+from pytest_bias.models.tokens import Tokens
+from pytest_bias.models.transformer import Transformer
+
+
+def _nothing(config: Any, tokens: Tokens, name: str) -> None:
+    return None
 
 
 @dataclass(frozen=True)
 class KindSupport:
-    """What it takes to run one kind of model."""
+    """What it takes to run one kind of model.
+
+    Parameters
+    ----------
+    auto_class : str
+        Class of the library that loads it.
+    model : type
+        What is handed to suites.
+    capabilities : frozenset of Capability
+        What it can do.
+    classes : tuple of str
+        How the names of its classes end, for people.
+    unused : tuple of str
+        Prefixes of weights that no forward of ours uses, so that they may be missing.
+    body : type
+        What runs its forwards.
+    beginning : callable
+        From configuration, tokens and name: what is in front of the first scored token, for the
+        report. Raises `ModelError` where they lack what this kind needs.
+    """
 
     auto_class: str
     model: type[EncoderModel]
     capabilities: frozenset[Capability]
+    classes: tuple[str, ...]
     unused: tuple[str, ...] = ()
-    """Prefixes of weights that no forward of ours uses, so that they may be missing."""
+    body: type[Transformer] = Transformer
+    beginning: Callable[[Any, Tokens, str], str | None] = _nothing
 
 
 MASKING: Final = frozenset({Capability.PSEUDO_LOG_LIKELIHOOD, Capability.SLOT, Capability.FILL})
+WRITING: Final = frozenset({Capability.LOG_LIKELIHOOD, Capability.GENERATE})
+EMBED: Final = frozenset({Capability.EMBED})
+
+
+def _prefix(config: Any, tokens: Tokens, name: str) -> str:
+    before, _ = tokens.frame
+    if before:
+        return "the tokenizer's own"
+    return tokens.prefix[0] if tokens.prefix else "none, first token unscored"
+
 
 KINDS: Final = {
+    ModelKind.SEQ2SEQ: KindSupport(
+        "AutoModelForSeq2SeqLM",
+        Seq2SeqModel,
+        WRITING | EMBED,
+        ("ForConditionalGeneration",),
+        body=EncoderDecoder,
+        beginning=beginning,
+    ),
     ModelKind.MASKED: KindSupport(
-        "AutoModelForMaskedLM", MaskedModel, MASKING | {Capability.EMBED}
+        "AutoModelForMaskedLM", MaskedModel, MASKING | EMBED, ("ForMaskedLM",)
     ),
     ModelKind.CAUSAL: KindSupport(
         "AutoModelForCausalLM",
         CausalModel,
-        frozenset({Capability.LOG_LIKELIHOOD, Capability.GENERATE, Capability.EMBED}),
+        WRITING | EMBED,
+        ("ForCausalLM", "LMHeadModel"),
+        beginning=_prefix,
+    ),
+    ModelKind.CLASSIFIER: KindSupport(
+        "AutoModelForSequenceClassification",
+        ClassifierModel,
+        EMBED | {Capability.CLASSIFY},
+        ("ForSequenceClassification",),
+        beginning=check_labels,
+    ),
+    ModelKind.QUESTION_ANSWERING: KindSupport(
+        "AutoModelForQuestionAnswering",
+        QuestionAnsweringModel,
+        EMBED | {Capability.ANSWER},
+        ("ForQuestionAnswering",),
     ),
     ModelKind.ENCODER: KindSupport(
-        "AutoModel", EncoderModel, frozenset({Capability.EMBED}), unused=("pooler.",)
+        "AutoModel", EncoderModel, EMBED, (), unused=("pooler.",)
     ),
 }
+"""In the order in which a class is looked up: several stand in two of the library's tables."""
+
+NOT_MEASURED: Final = frozenset(
+    {"layoutlm", "layoutlmv2", "layoutlmv3", "lilt", "lxmert", "markuplm", "modernvbert", "tapas"}
+    | {"ultravbert", "prophetnet", "switch_transformers"}
+)
+"""Types that also read boxes, pictures or tables; one that predicts several tokens at once; one
+whose experts take so many tokens of a batch and no more, so that a text depends on its company."""
 
 
 def kind_of(config: Any, name: str, *, gguf: bool = False) -> tuple[ModelKind, str]:
@@ -44,8 +115,7 @@ def kind_of(config: Any, name: str, *, gguf: bool = False) -> tuple[ModelKind, s
 
     The class named under ``architectures`` decides; a GGUF file names none, so its type does.
     A class that the checkpoint brings along counts as what its ``auto_map`` says it is.
-    Precedence, for classes that stand in several of the library's tables: sequence-to-sequence,
-    masked, causal, bare encoder.
+    Precedence, for classes that stand in several of the library's tables: that of `KINDS`.
 
     Raises
     ------
@@ -64,8 +134,11 @@ def kind_of(config: Any, name: str, *, gguf: bool = False) -> tuple[ModelKind, s
             'For instance: "architectures": ["BertForMaskedLM"]',
         )
     architecture = named[0]
-    for kind, support in KINDS.items():
-        if support.auto_class in (getattr(config, "auto_map", None) or {}):
+    writes = bool(getattr(config, "is_encoder_decoder", False))
+    brought = _brought(getattr(config, "auto_map", None) or {}, architecture)
+    for kind in brought:
+        # ChatGLM and its like call themselves both, to be found by either name.
+        if kind is not ModelKind.SEQ2SEQ or writes or len(brought) == 1:
             return kind, architecture
     if architecture == "ElectraForPreTraining":
         raise ModelError(
@@ -73,22 +146,37 @@ def kind_of(config: Any, name: str, *, gguf: bool = False) -> tuple[ModelKind, s
             "Measure the generator of the same family.",
         )
     tables = {
+        ModelKind.SEQ2SEQ: auto.MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING_NAMES,
         ModelKind.MASKED: auto.MODEL_FOR_MASKED_LM_MAPPING_NAMES,
         ModelKind.CAUSAL: auto.MODEL_FOR_CAUSAL_LM_MAPPING_NAMES,
+        ModelKind.CLASSIFIER: auto.MODEL_FOR_SEQUENCE_CLASSIFICATION_MAPPING_NAMES,
+        ModelKind.QUESTION_ANSWERING: auto.MODEL_FOR_QUESTION_ANSWERING_MAPPING_NAMES,
         ModelKind.ENCODER: auto.MODEL_MAPPING_NAMES,
     }
-    if architecture not in _flat(auto.MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING_NAMES.values()):
-        for kind, table in tables.items():
-            if architecture in _flat(table.values()):
-                return kind, architecture
+    found = next((k for k in KINDS if architecture in _flat(tables[k].values())), None)
     masked = auto.MODEL_FOR_MASKED_LM_MAPPING_NAMES
     if architecture.endswith("ForPreTraining") and config.model_type in masked:
-        return ModelKind.MASKED, architecture
+        found = ModelKind.MASKED
+    # The library lists models of speech among those that write from a text.
+    speech = found is ModelKind.SEQ2SEQ and not writes
+    if found and not speech and config.model_type not in NOT_MEASURED:
+        return found, architecture
     raise ModelError(
         f"{name} is a {architecture}; this version measures "
-        f"{', '.join(k.value for k in ModelKind)} models (classes that end in ForMaskedLM, "
-        "ForCausalLM or LMHeadModel, and bare encoders)."
+        f"{', '.join(KINDS)} models of text (classes that end in "
+        f"{', '.join(c for support in KINDS.values() for c in support.classes)}; bare encoders)."
     )
+
+
+def _brought(auto_map: Mapping[str, Any], architecture: str) -> list[ModelKind]:
+    """Return the kinds of a checkpoint's own classes: of the one it names, else of all."""
+    all_of_them = [k for k, support in KINDS.items() if support.auto_class in auto_map]
+    named = [
+        k
+        for k in all_of_them
+        if str(auto_map[KINDS[k].auto_class]).rpartition(".")[2] == architecture
+    ]
+    return named or all_of_them
 
 
 def _flat(values: Iterable[Any]) -> set[str]:

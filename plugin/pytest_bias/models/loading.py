@@ -16,13 +16,13 @@ import torch
 from pytest_bias.errors import BiasError, ModelError, UnknownName, UsageError
 from pytest_bias.interface import Capability, Meter, Model, ModelKind
 from pytest_bias.models.causal import CausalModel
+from pytest_bias.models.classifier import ClassifierModel
 from pytest_bias.models.kinds import KINDS, MASKING, kind_of
 from pytest_bias.models.packed import pack
 from pytest_bias.models.pooling import Pooling
 from pytest_bias.models.reference import ModelRef
 from pytest_bias.models.snapshot import Snapshot, fetch_weights, locate
 from pytest_bias.models.tokens import Tokens
-from pytest_bias.models.transformer import Transformer
 from pytest_bias.records import ModelIdentity
 
 DTYPES: Final = {
@@ -31,6 +31,8 @@ DTYPES: Final = {
     "bfloat16": torch.bfloat16,
     "float16": torch.float16,
 }
+
+POSITIONS_OF: Final = ("", "encoder_", "decoder_")
 
 
 @dataclass(frozen=True)
@@ -92,6 +94,7 @@ def describe(ref: ModelRef | str, *, offline: bool = False, trust: Trust = Trust
     kind, architecture = kind_of(config, str(ref), gguf=snapshot.gguf is not None)
     with _reading(f"the tokenizer of {ref}"), _quiet():
         tokens = _tokens(snapshot, config, trust)
+        beginning = KINDS[kind].beginning(config, tokens, str(ref))
     capabilities = KINDS[kind].capabilities
     if tokens.mask_id is None:
         capabilities -= MASKING
@@ -108,7 +111,7 @@ def describe(ref: ModelRef | str, *, offline: bool = False, trust: Trust = Trust
         tokenizer_sha256=snapshot.tokenizer_sha256,
         base_model=_first(snapshot.card.get("base_model")),
         lowercases=tokens.lowercases,
-        prefix_token=_prefix_name(tokens) if kind is ModelKind.CAUSAL else None,
+        prefix_token=beginning,
         pooling=str(pooling),
     )
     return Description(
@@ -187,7 +190,7 @@ def load(
     about.tokens.max_length = min(about.tokens.max_length, _positions(network, about.config))
     network = network.to(place)
     pack(network)
-    body = Transformer(network, about.kind, about.tokens, Meter(), budget=budget)
+    body = support.body(network, about.kind, about.tokens, Meter(), budget=budget)
     loaded = support.model(
         replace(about.identity, weights_sha256=weights_sha256, dtype=precision),
         about.capabilities,
@@ -196,6 +199,8 @@ def load(
     )
     if isinstance(loaded, CausalModel):
         loaded.check_direction()
+    if isinstance(loaded, ClassifierModel):
+        loaded.check_padding()
     return loaded
 
 
@@ -247,10 +252,9 @@ def _stated_length(folder: Path) -> int:
 
 def _positions(network: Any, config: Any) -> int:
     """Return how many tokens a network has positions for."""
-    limits = [10**6]
-    stated = getattr(config.get_text_config(), "max_position_embeddings", None)
-    if isinstance(stated, int) and stated > 0:
-        limits.append(stated)
+    about = config.get_text_config()
+    stated = [getattr(about, f"max_{part}position_embeddings", None) for part in POSITIONS_OF]
+    limits = [10**6, *(n for n in stated if isinstance(n, int) and n > 0)]
     for name, module in network.named_modules():
         padding = getattr(module, "padding_idx", None)
         # Such a table starts counting behind the padding token's own row.
@@ -268,13 +272,6 @@ def _count(kind: ModelKind, config: Any, trust: Trust) -> int | None:
         network = auto.from_config(config, trust_remote_code=trust.remote_code)
         return int(sum(p.numel() for p in network.parameters()))
     return None
-
-
-def _prefix_name(tokens: Tokens) -> str:
-    before, _ = tokens.frame
-    if before:
-        return "the tokenizer's own"
-    return tokens.prefix[0] if tokens.prefix else "none, first token unscored"
 
 
 def _first(value: Any) -> str | None:

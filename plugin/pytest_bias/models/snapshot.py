@@ -20,7 +20,7 @@ from pytest_bias.records import canonical_json, sha256
 
 SAFETENSORS: Final = "model.safetensors"
 PICKLE: Final = "pytorch_model.bin"
-DESCRIPTION: Final = ("*.json", "*.txt", "*.model", "*.jinja", "*.py", "README.md")
+DESCRIPTION: Final = ("*.json", "*.txt", "*.model", "*.spm", "*.jinja", "*.py", "README.md")
 TOKENIZER: Final = (
     "tokenizer.json",
     "tokenizer_config.json",
@@ -33,6 +33,9 @@ TOKENIZER: Final = (
     "sentencepiece.bpe.model",
     "tokenizer.model",
     "spm.model",
+    "source.spm",
+    "target.spm",
+    "target_vocab.json",
     "bpe.codes",
 )
 VOLATILE: Final = ("_name_or_path", "transformers_version")

@@ -47,11 +47,14 @@ class Tokens:
         Number of tokens, special ones included, that the model takes.
     closed_vocabulary : bool
         Whether a word unknown to the tokenizer makes a text unreadable.
+    target : bool
+        Whether texts are what a decoder writes: a few tokenizers encode these otherwise.
     """
 
     tokenizer: Any
     max_length: int = _UNLIMITED
     closed_vocabulary: bool = False
+    target: bool = False
     _plain: dict[str, Encoded] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
@@ -98,7 +101,13 @@ class Tokens:
 
     def _ids(self, text: Any, *, special: bool = True) -> Any:
         # Its own warning about long texts is void here: they are never forwarded.
-        return self.tokenizer(text, add_special_tokens=special, verbose=False)["input_ids"]
+        given = {"text_target" if self.target else "text": text}
+        return self.tokenizer(**given, add_special_tokens=special, verbose=False)["input_ids"]
+
+    @cached_property
+    def empty(self) -> list[int]:
+        """What the tokenizer writes for no text: special tokens alone, or nothing."""
+        return list(self._ids(""))
 
     def encode(self, text: str) -> Encoded:
         """Return the ids of a text, or raise `Unreadable`."""
@@ -126,11 +135,15 @@ class Tokens:
     def _checked(self, encoded: Encoded) -> Encoded:
         if len(encoded.core) == 0:
             raise Unreadable("empty text")
-        if len(encoded.ids) > self.max_length:
-            raise Unreadable(f"{len(encoded.ids)} tokens, the model takes {self.max_length}")
-        if self.closed_vocabulary and self.tokenizer.unk_token_id in encoded.ids:
-            raise Unreadable("a word is not in the model's closed vocabulary")
+        self.check(encoded.ids)
         return encoded
+
+    def check(self, ids: Sequence[int]) -> None:
+        """Raise `Unreadable` if ids are too many, or stand for words that a model cannot know."""
+        if len(ids) > self.max_length:
+            raise Unreadable(f"{len(ids)} tokens, the model takes {self.max_length}")
+        if self.closed_vocabulary and self.tokenizer.unk_token_id in ids:
+            raise Unreadable("a word is not in the model's closed vocabulary")
 
     def shared(self, first: Encoded, second: Encoded) -> tuple[list[int], list[int]]:
         """Return the positions of the tokens that two texts share, in each, special ones left out.

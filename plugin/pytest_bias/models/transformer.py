@@ -5,10 +5,11 @@ belongs to it (soft-capping, logit scales): hidden states are exchanged on the w
 """
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
+from inspect import signature
 from typing import Any, Final, TypeAlias, TypeVar
 
 import numpy as np
@@ -22,15 +23,20 @@ from pytest_bias.models.batching import MIN_TOKENS, Batch, batches
 from pytest_bias.models.journal import Journal, Page
 from pytest_bias.models.memory import room_for
 from pytest_bias.models.reads import ReadBatch, Reads
+from pytest_bias.models.rows import Row, distinct
 from pytest_bias.models.tokens import Encoded, Tokens, Unreadable
 from pytest_bias.records import canonical_json, sha256
 
 Exchange = Callable[[torch.Tensor], torch.Tensor]
 Left: TypeAlias = NDArray[np.bool_]
 """Which rows are still to be done."""
+Inputs: TypeAlias = dict[str, torch.Tensor]
+"""What a network is called with."""
+Ints: TypeAlias = NDArray[np.int64]
 Done: TypeAlias = tuple[NDArray[np.int64], int]
 """The rows that a batch did, and how many tokens they have."""
 AnyBatch = TypeVar("AnyBatch", Batch, ReadBatch)
+Numbers = TypeVar("Numbers", np.float32, np.float64)
 
 ATTENTION: Final = [
     SDPBackend.FLASH_ATTENTION,
@@ -70,13 +76,30 @@ class Transformer:
     budget: int = 0
     journal: Journal | None = None
     vocabulary: int = field(init=False)
+    takes_types: bool = field(init=False)
 
     def __post_init__(self) -> None:
         self.network.eval()
         self.device = next(self.network.parameters()).device
         room = room_for(self.network, self.device)
         self.budget, self.max_logits = self.budget or room.tokens, room.logits
-        self.vocabulary = int(self.network.config.get_text_config().vocab_size)
+        config = self.network.config
+        self.vocabulary = int(config.get_text_config().vocab_size)
+        # Elsewhere token types are no such thing: GPT-2 takes them for words.
+        self.takes_types = (getattr(config, "type_vocab_size", None) or 0) > 1 and (
+            "token_type_ids" in signature(self.network.forward).parameters
+        )
+
+    @property
+    def reader(self) -> Any:
+        """The part of the network that turns token ids into hidden states of a text."""
+        if self.network.config.is_encoder_decoder:
+            return self.network.get_encoder()
+        return self.network.base_model
+
+    def inputs(self, ids: torch.Tensor, mask: torch.Tensor) -> dict[str, Any]:
+        """Return what the network is called with, to predict at the positions of `ids`."""
+        return {"input_ids": ids, "attention_mask": mask}
 
     def log_probabilities(self, reads: Reads) -> NDArray[np.float64]:
         """Answer every read: natural-log probabilities in nats, shape (n_reads,).
@@ -120,19 +143,23 @@ class Transformer:
         return found
 
     def sentence_scores(
-        self, texts: list[str], plan: Callable[[Encoded, Reads], list[int]]
+        self,
+        texts: list[str],
+        plan: Callable[[Encoded, Reads], list[int]],
+        tokens: Tokens | None = None,
     ) -> list[SequenceScore]:
         """Score texts whose reads a function plans; sums are taken in float64."""
-        reads = Reads(self.tokens.mask_id)
+        tokens = tokens or self.tokens
+        reads = Reads(tokens.mask_id)
         planned: list[list[int] | str] = []
-        self.tokens.prepare(texts)
+        tokens.prepare(texts)
         for text in texts:
             try:
-                planned.append(plan(self.tokens.encode(text), reads))
+                planned.append(plan(tokens.encode(text), reads))
             except Unreadable as reason:
                 planned.append(str(reason))
         logp = self.log_probabilities(reads)
-        self.tokens.forget()
+        tokens.forget()
         return [
             SequenceScore(0.0, 0, which)
             if isinstance(which, str)
@@ -149,43 +176,78 @@ class Transformer:
         and returns vectors (rows, dimension).
         """
         self.tokens.prepare(texts)
-        reasons: dict[str, str | None] = {}
-        rows: dict[str, int] = {}
-        sequences: list[list[int]] = []
-        for text in dict.fromkeys(texts):
-            try:
-                sequences.append(self.tokens.encode(text).ids)
-                rows[text], reasons[text] = len(sequences) - 1, None
-            except Unreadable as reason:
-                rows[text], reasons[text] = 0, str(reason)
+        rows, of, reasons = distinct(texts, lambda text: Row(self.tokens.encode(text).ids))
         self.tokens.forget()
-        width = int(self.network.config.get_text_config().hidden_size)
-        vectors = np.zeros((max(1, len(sequences)), width), dtype=np.float32)
-        lengths = [len(ids) for ids in sequences]
-        page = self._page(f"vectors, {pool}", lambda: sha256(canonical_json(sequences)))
-        missing = np.ones(len(sequences), dtype=np.bool_)
+
+        def ask(inputs: Inputs, which: Ints) -> torch.Tensor:
+            hidden = self.reader(**inputs).last_hidden_state
+            return pool(hidden.float(), inputs["attention_mask"])
+
+        width = int(self.reader.config.get_text_config().hidden_size)
+        void = np.zeros((max(1, len(rows)), width), dtype=np.float32)
+        return Embeddings(self.answers(f"vectors, {pool}", rows, ask, void)[of], reasons)
+
+    def answers(
+        self,
+        what: str,
+        rows: Sequence[Row],
+        ask: Callable[[Inputs, Ints], torch.Tensor],
+        found: NDArray[Numbers],
+        *,
+        apart: Sequence[int] = (),
+        max_rows: int | None = None,
+    ) -> NDArray[Numbers]:
+        """Forward every row once and return `found`, filled in.
+
+        Parameters
+        ----------
+        what : str
+            What is asked, so that kept answers to another question are not taken for it.
+        rows : sequence of Row
+            Sequences to forward; those that are equal are forwarded each.
+        ask : callable
+            Takes inputs of the network, and which row each of theirs is; returns numbers of shape
+            (inputs, width).
+        found : array of shape (n_rows or more, width)
+            Where the answers go.
+        apart : sequence of int, optional
+            A group for every row; rows of two groups do not share a batch.
+        max_rows : int, optional
+            Largest number of rows of one batch.
+        """
+        lengths = [len(row.ids) for row in rows]
+        groups = np.array(apart or [0] * len(rows), dtype=np.int64)
+        page = self._page(what, lambda: sha256(canonical_json(rows)))
+        missing = np.ones(len(rows), dtype=np.bool_)
         for which, kept in page.kept():
-            vectors[which], missing[which] = kept, False
+            found[which], missing[which] = kept, False
 
         def plan(budget: int, left: Left) -> Iterator[Batch]:
-            return batches(lengths, limit=self.tokens.max_length, budget=budget, left=left)
+            limit = self.tokens.max_length
+            for group in np.unique(groups):
+                these = left & (groups == group)
+                yield from batches(
+                    lengths, limit=limit, budget=budget, max_rows=max_rows, left=these
+                )
 
-        def embed(batch: Batch) -> Done:
-            ids = np.full((len(batch.rows), batch.length), self.tokens.pad_id, dtype=np.int64)
-            attention = np.zeros_like(ids)
+        def answer(batch: Batch) -> Done:
+            filled = np.full((3, len(batch.rows), batch.length), 0, dtype=np.int64)
+            filled[0] = self.tokens.pad_id
             for i, row in enumerate(batch.rows):
-                ids[i, : lengths[row]] = sequences[row]
-                attention[i, : lengths[row]] = 1
-            inputs, mask = self._sent(ids, attention)
-            output = self.network.base_model(input_ids=inputs, attention_mask=mask)
-            pooled = pool(output.last_hidden_state.float(), mask)[: batch.n]
+                filled[0, i, : lengths[row]] = rows[row].ids
+                filled[1, i, : lengths[row]] = 1
+                filled[2, i, : lengths[row]] = rows[row].types or 0
+            ids, mask, types = self._sent(*filled)
+            inputs = {"input_ids": ids, "attention_mask": mask}
+            if self.takes_types and any(rows[row].types for row in batch.rows):
+                inputs["token_type_ids"] = types
             done = batch.rows[: batch.n]
-            vectors[done] = pooled.cpu().numpy()
-            page.add(done, vectors[done])
-            return done, int(attention[: batch.n].sum())
+            found[done] = ask(inputs, batch.rows)[: batch.n].cpu().numpy()
+            page.add(done, found[done])
+            return done, int(filled[1, : batch.n].sum())
 
-        self._forward(missing, plan, embed, page, page.flush)
-        return Embeddings(vectors[[rows[t] for t in texts]], tuple(reasons[t] for t in texts))
+        self._forward(missing, plan, answer, page, page.flush)
+        return found
 
     def _page(self, what: str, digest: Callable[[], str]) -> Page:
         return self.journal.page(f"{what}: {digest()}") if self.journal else Page()
@@ -287,22 +349,22 @@ class Transformer:
             yield tensor.to(self.device, non_blocking=True)
 
     def _logits(self, batch: ReadBatch) -> Iterator[tuple[int, torch.Tensor]]:
-        inputs, mask, (rows, columns) = self._sent(batch.ids, batch.attention, batch.positions)
+        ids, mask, (rows, columns) = self._sent(batch.ids, batch.attention, batch.positions)
         chunks = -(-len(rows) * self.vocabulary // self.max_logits)
         if chunks == 1:
             with self._exchanged(lambda hidden: hidden[rows, columns][None]):
-                yield 0, self.network(input_ids=inputs, attention_mask=mask).logits[0]
+                yield 0, self.network(**self.inputs(ids, mask)).logits[0]
             return
-        hidden = self._hidden(inputs, mask)[rows, columns]
+        hidden = self._hidden(ids, mask)[rows, columns]
         start = 0
         for chunk in hidden.tensor_split(chunks):
             # One token stands in for the text; only its way through the head is used.
             with self._exchanged(partial(_instead, chunk[None])):
-                output = self.network(input_ids=inputs[:1, :1], attention_mask=mask[:1, :1])
+                output = self.network(**self.inputs(ids[:1, :1], mask[:1, :1]))
             yield start, output.logits[0]
             start += len(chunk)
 
-    def _hidden(self, inputs: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+    def _hidden(self, ids: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
         kept: list[torch.Tensor] = []
 
         def capture(hidden: torch.Tensor) -> torch.Tensor:
@@ -311,7 +373,7 @@ class Transformer:
 
         try:
             with self._exchanged(capture):
-                self.network(input_ids=inputs, attention_mask=mask)
+                self.network(**self.inputs(ids, mask))
         except _Captured:
             pass
         return kept[0]

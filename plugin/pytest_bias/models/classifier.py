@@ -1,0 +1,142 @@
+"""Classifiers: a text, or a pair of texts, to the numbers of a head."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import numpy as np
+import torch
+from torch.nn.functional import pad
+
+from pytest_bias.errors import ModelError
+from pytest_bias.interface import Classification, Outputs, Text
+from pytest_bias.models.encoder import EncoderModel
+from pytest_bias.models.rows import Row, distinct, read
+from pytest_bias.models.tokens import Tokens
+from pytest_bias.models.transformer import Inputs, Ints
+
+PADDING: Final = {"float32": 1e-3}
+"""Difference of logits, relative and absolute, that no rounding explains; else 0.1."""
+
+PROBE: Final = "the"
+
+STATED: Final = {
+    "single_label_classification": Outputs.SINGLE_LABEL,
+    "multi_label_classification": Outputs.MULTI_LABEL,
+    "regression": Outputs.REGRESSION,
+}
+
+
+def labels_of(config: Any, name: str) -> tuple[str, ...]:
+    """Return the labels in the order of the outputs.
+
+    Raises
+    ------
+    ModelError
+        If a label is missing, is no text, or stands for two outputs.
+    """
+    named = dict(config.id2label or {})
+    labels = [named.get(i) for i in range(int(config.num_labels))]
+    wrong = [i for i, label in enumerate(labels) if not isinstance(label, str | int)]
+    twice = [v for i, v in enumerate(labels) if str(v) in map(str, labels[:i])]
+    if not labels or wrong or twice:
+        what = "there are none"
+        if labels:
+            what = f"output {wrong[0]} has no name" if wrong else f"{twice[0]!r} stands there twice"
+        raise ModelError(
+            f"{name} does not say what its outputs are: under id2label in config.json {what}.",
+            'Name every output once: "id2label": {"0": "negative", "1": "positive"}',
+        )
+    return tuple(map(str, labels))
+
+
+def check_labels(config: Any, tokens: Tokens, name: str) -> None:
+    """Raise `ModelError` if the labels are not known."""
+    labels_of(config, name)
+
+
+def outputs_of(config: Any) -> Outputs:
+    """Return what the numbers are: as stated under ``problem_type``, else by how many they are.
+
+    One output by itself is a regression: the softmax of one number is 1 whatever the text.
+    """
+    if config.problem_type in STATED:
+        return STATED[config.problem_type]
+    return Outputs.REGRESSION if config.num_labels == 1 else Outputs.SINGLE_LABEL
+
+
+@dataclass
+class ClassifierModel(EncoderModel):
+    """A model with a head that classifies whole texts."""
+
+    labels: tuple[str, ...] = field(init=False)
+    outputs: Outputs = field(init=False)
+    pad_id: int | None = field(init=False)
+    """What the head takes for padding; some look for the last token that is none."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        config = self.body.network.config
+        self.labels = labels_of(config, self.identity.reference)
+        self.outputs = outputs_of(config)
+        stated = getattr(config.get_text_config(), "pad_token_id", None)
+        # Old configurations write -1 for none.
+        self.pad_id = stated if stated is not None and stated >= 0 else None
+
+    def check_padding(self) -> None:
+        """Raise `ModelError` if padding changes what the head says of a text."""
+        ids = self.body.tokens.tokenizer(PROBE)["input_ids"]
+        alone = torch.tensor([ids], device=self.body.device)
+        mask = torch.ones_like(alone)
+
+        def logits(more: int) -> torch.Tensor:
+            inputs = {"input_ids": pad(alone, (0, more)), "attention_mask": pad(mask, (0, more))}
+            return self._logits([Row(ids)], inputs, np.array([0]))
+
+        tolerance = PADDING.get(self.identity.dtype, 0.1)
+        with torch.inference_mode():
+            first, second = logits(0), logits(5)
+        if not torch.allclose(first, second, tolerance, tolerance, equal_nan=True):
+            raise ModelError(
+                f"{self.identity.reference} is a {self.identity.architecture} whose numbers change "
+                "with the padding behind a text: in other company a text would get others."
+            )
+
+    def classify(self, texts: Sequence[Text]) -> Classification:
+        """Forward every text or pair once; logits become probabilities in float64."""
+        tokens = self.body.tokens
+        rows, of, reasons = distinct(texts, lambda text: read(tokens, text))
+        eos: Any = getattr(self.body.network.config.get_text_config(), "eos_token_id", None)
+
+        def ask(inputs: Inputs, which: Ints) -> torch.Tensor:
+            return self._logits(rows, inputs, which)
+
+        logits = self.body.answers(
+            "logits",
+            rows,
+            ask,
+            np.zeros((max(1, len(rows)), len(self.labels))),
+            # Heads of encoder-decoders refuse a batch in which these are not as many in every row.
+            apart=[row.ids.count(eos) for row in rows],
+            max_rows=self.body.vocabulary - 2,
+        )
+        numbers = torch.from_numpy(logits)
+        if self.outputs is Outputs.SINGLE_LABEL:
+            numbers = numbers.softmax(-1)
+        elif self.outputs is Outputs.MULTI_LABEL:
+            numbers = numbers.sigmoid()
+        return Classification(self.labels, self.outputs, numbers.numpy()[of], reasons)
+
+    def _logits(self, rows: Sequence[Row], inputs: Inputs, which: Ints) -> torch.Tensor:
+        """Return logits in float32, shape (rows, n_labels), padded as the head expects it."""
+        config = self.body.network.config.get_text_config()
+        pad_id = self.pad_id
+        if pad_id is None:
+            # The head counts from the padding token and there is none: any id will do that no text
+            # ends with, since what stands in the padding is not attended to.
+            last = {rows[i].ids[-1] for i in which}
+            pad_id = next(i for i in range(self.body.vocabulary) if i not in last)
+            config.pad_token_id = pad_id
+        ids = inputs["input_ids"].masked_fill(inputs["attention_mask"] == 0, pad_id)
+        logits: torch.Tensor = self.body.network(**inputs | {"input_ids": ids}).logits
+        return logits.float()

@@ -1,0 +1,54 @@
+"""How large a batch may be: tokens and logits, from the memory that a device has free."""
+
+from typing import Any, Final, NamedTuple
+
+import torch
+
+from pytest_bias.models.batching import MIN_TOKENS
+
+CPU_TOKENS: Final = 4096
+GPU_TOKENS: Final = 65536
+"""More tokens a batch are no faster."""
+
+MAX_LOGITS: Final = 2**26
+"""Largest number of logits at a time on a CPU: 256 MB in float32."""
+
+GPU_LOGITS: Final = 2**29
+
+ACTIVATIONS: Final = 12
+"""Numbers a token that are in memory at once, in widths of the widest layer: more than it takes."""
+
+BYTES_A_LOGIT: Final = 12
+"""As the head gives it, in float32, and its logarithm."""
+
+
+class Room(NamedTuple):
+    """Limits of one batch: tokens, padding included, and logits that are there at a time."""
+
+    tokens: int
+    logits: int
+
+
+def room_for(network: Any, device: torch.device) -> Room:
+    """Return what a batch of a network may have on its device.
+
+    On a CPU a small batch is as fast as a large one. On a GPU, half of the memory that is free goes
+    to activations and a quarter to logits. Both are rounded down to a power of two, so that a few
+    megabytes more or less do not move the last bits of a result.
+    """
+    if device.type != "cuda":
+        return Room(CPU_TOKENS, MAX_LOGITS)
+    free, _ = torch.cuda.mem_get_info(device)
+    vocabulary = network.config.get_text_config().vocab_size
+    sides = {side for p in network.parameters() if p.dim() > 1 for side in p.shape[-2:]}
+    widest = max(sides - {vocabulary}, default=1)
+    size = next(network.parameters()).element_size()
+    return Room(
+        _power_of_two(free / 2 / (ACTIVATIONS * widest * size), MIN_TOKENS, GPU_TOKENS),
+        _power_of_two(free / 4 / BYTES_A_LOGIT, vocabulary, GPU_LOGITS),
+    )
+
+
+def _power_of_two(number: float, least: int, most: int) -> int:
+    """Return the largest power of two up to a number, within limits."""
+    return int(max(least, min(2 ** (max(1, int(number)).bit_length() - 1), most)))

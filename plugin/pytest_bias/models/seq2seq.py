@@ -1,0 +1,169 @@
+"""Sequence-to-sequence models: an encoder reads one text, a decoder writes another.
+
+The likelihood of a sentence by itself is taken as that of writing it with nothing to read. The
+encoder reads the empty text as the tokenizer writes it (its special tokens alone). The decoder
+starts with ``decoder_start_token_id``, then comes the text as the tokenizer writes a target, which
+is how these models are trained: BART's ``<s>``, or the code of a language, stands before the first
+word and is not scored. The language is the tokenizer's target language, else its source language.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from typing import Any, Final
+
+import torch
+
+from pytest_bias.errors import ModelError
+from pytest_bias.interface import SequenceScore
+from pytest_bias.models.batching import MIN_TOKENS, padded_length
+from pytest_bias.models.encoder import EncoderModel
+from pytest_bias.models.reads import Reads
+from pytest_bias.models.tokens import Encoded, Tokens
+from pytest_bias.models.transformer import Transformer
+
+ROWS: Final = 16
+GREEDY: Final = {"do_sample": False}
+SAMPLED: Final = {"do_sample": True, "temperature": 1.0, "top_k": 0, "top_p": 1.0}
+PLAIN: Final = {
+    "num_beams": 1,
+    "min_length": 0,
+    "no_repeat_ngram_size": 0,
+    "repetition_penalty": 1.0,
+    "early_stopping": False,
+}
+"""Undoes what checkpoints state for the task that they were published for, such as summaries."""
+
+
+def target(tokens: Tokens) -> Tokens:
+    """Return the tokens of what the decoder writes."""
+    tokenizer = tokens.tokenizer
+    if getattr(tokenizer, "tgt_lang", "") is None:
+        tokenizer.tgt_lang = tokenizer.src_lang
+    return replace(tokens, target=True, _plain={})
+
+
+def decoder_start(config: Any, name: str) -> int:
+    """Return the token that a decoder starts with, or raise `ModelError`."""
+    found = getattr(config, "decoder_start_token_id", None)
+    if found is None:
+        raise ModelError(
+            f"{name} does not say what its decoder starts with: config.json has no "
+            "decoder_start_token_id.",
+            "Add it: the id of the padding token for T5, of </s> for BART, of the language for "
+            "mBART.",
+        )
+    return int(found)
+
+
+def beginning(config: Any, tokens: Tokens, name: str) -> str:
+    """Return what is in front of the first scored token, in token ids, for the report.
+
+    Raises
+    ------
+    ModelError
+        If the configuration does not say what the decoder starts with, or the tokenizer writes
+        nothing for the encoder to read.
+    """
+    start = decoder_start(config, name)
+    if not tokens.empty:
+        raise ModelError(
+            f"the tokenizer of {name} adds no special tokens: for an empty text it writes nothing, "
+            "and an encoder cannot read nothing.",
+            "Save the tokenizer that the model was trained with; T5's ends every text with </s>.",
+        )
+    written = target(tokens)
+    before = written.empty[: written.frame[0]]
+    return f"encoder reads {tokens.empty}, decoder starts with {[start, *before]}"
+
+
+@dataclass
+class EncoderDecoder(Transformer):
+    """Predicts by its decoder, whose encoder has read the empty text."""
+
+    def inputs(self, ids: torch.Tensor, mask: torch.Tensor) -> dict[str, Any]:
+        """Return the inputs of the decoder; what the encoder has read is the same in every row."""
+        output, attention = self._read
+        hidden = output.last_hidden_state[:1].expand(len(ids), -1, -1)
+        return {
+            "encoder_outputs": replace(output, last_hidden_state=hidden),
+            "attention_mask": attention[:1].expand(len(ids), -1),
+            "decoder_input_ids": ids,
+            "decoder_attention_mask": mask,
+            "use_cache": False,
+        }
+
+    @cached_property
+    def _read(self) -> tuple[Any, torch.Tensor]:
+        """The encoder's output for the empty text, and its attention; all rows are equal."""
+        empty = self.tokens.empty
+        length = int(padded_length(len(empty), self.tokens.max_length))
+        ids = torch.full((-(-MIN_TOKENS // length), length), self.tokens.pad_id)
+        ids[:, : len(empty)] = torch.tensor(empty)
+        mask = (torch.arange(length) < len(empty)).long().expand(len(ids), -1)
+        ids, mask = ids.to(self.device), mask.to(self.device)
+        return self.reader(input_ids=ids, attention_mask=mask), mask
+
+
+@dataclass
+class Seq2SeqModel(EncoderModel):
+    """A model that reads one text and writes another."""
+
+    def log_likelihood(self, texts: Sequence[str]) -> list[SequenceScore]:
+        """Sum the log-probabilities of all tokens from one forward of the decoder a text."""
+        written = target(self.body.tokens)
+        start = decoder_start(self.body.network.config, self.identity.reference)
+        plan = partial(_each_token, start=start)
+        return self.body.sentence_scores(list(texts), plan, written)
+
+    def generate(
+        self, prompts: Sequence[str], *, max_new_tokens: int, sample: bool = False, seed: int = 0
+    ) -> list[str]:
+        """Write a text for every prompt, which the encoder reads.
+
+        A decoder for several languages begins with the tokenizer's target language, else its source
+        language. Sampling draws from the whole distribution, seeded once a call.
+
+        Raises
+        ------
+        ValueError
+            If a prompt is empty or too long for the model.
+        """
+        tokens = self.body.tokens
+        encoded = [e.ids for e in tokens.encode_all(prompts)]
+        torch.manual_seed(seed)
+        found: list[str] = []
+        for begin in range(0, len(encoded), ROWS):
+            part = encoded[begin : begin + ROWS]
+            ids = torch.full((len(part), max(map(len, part))), tokens.pad_id)
+            attention = torch.zeros_like(ids)
+            for row, prompt in enumerate(part):
+                ids[row, : len(prompt)] = torch.tensor(prompt)
+                attention[row, : len(prompt)] = 1
+            with torch.inference_mode():
+                output = self.body.network.generate(
+                    input_ids=ids.to(self.body.device),
+                    attention_mask=attention.to(self.body.device),
+                    max_new_tokens=max_new_tokens,
+                    **PLAIN,
+                    **(SAMPLED if sample else GREEDY),
+                    **self._language,
+                )
+            found += [tokens.decode(row.tolist()) for row in output]
+            self.meter.progress(len(found), len(prompts))
+        return found
+
+    @cached_property
+    def _language(self) -> dict[str, int]:
+        """The language code that is forced, where the tokenizer puts one before a target."""
+        if not hasattr(self.body.tokens.tokenizer, "tgt_lang"):
+            return {}
+        written = target(self.body.tokens)
+        before = written.empty[: written.frame[0]]
+        return {"forced_bos_token_id": before[0]} if before else {}
+
+
+def _each_token(encoded: Encoded, reads: Reads, *, start: int) -> list[int]:
+    # Nothing behind the last scored token is seen by it.
+    seen = [start, *encoded.ids[: encoded.core.stop - 1]]
+    return [reads.add(seen, p, encoded.ids[p], mask=False) for p in encoded.core]
