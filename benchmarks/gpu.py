@@ -17,7 +17,9 @@ import time
 from pathlib import Path
 
 import torch
-from cpu import DATA, LAYER_WEIGHTS, ROOT, Pair, bert_base, outcome, read, timed_loop
+from cpu import LAYER_WEIGHTS, outcome, timed_loop
+from crows import DATA, ROOT, Pair, read
+from random_models import bert_base
 
 from pytest_bias.models import load
 

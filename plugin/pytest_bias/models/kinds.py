@@ -96,9 +96,7 @@ KINDS: Final = {
         EMBED | {Capability.ANSWER},
         ("ForQuestionAnswering",),
     ),
-    ModelKind.ENCODER: KindSupport(
-        "AutoModel", EncoderModel, EMBED, (), unused=("pooler.",)
-    ),
+    ModelKind.ENCODER: KindSupport("AutoModel", EncoderModel, EMBED, (), unused=("pooler.",)),
 }
 """In the order in which a class is looked up: several stand in two of the library's tables."""
 
