@@ -20,6 +20,8 @@ MULTIPLE: Final = 4
 MIN_TOKENS: Final = 256
 MIN_POSITIONS: Final = 32
 TOKEN_BUDGET: Final = {"cpu": 4096, "cuda": 16384}
+MIN_ROWS: Final = 16
+"""Fewest rows of a batch on a CPU that forwards one token a row at a time."""
 MAX_LOGITS: Final = 2**26
 """Largest number of logits of one batch: 256 MB in float32."""
 
@@ -69,7 +71,49 @@ def batches(
     for (length, _), rows in sorted(groups.items(), reverse=True):
         floor = -(-MIN_TOKENS // length)
         size = max(floor, min(budget // length, max_rows or len(rows)))
-        for start in range(0, len(rows), size):
-            part = rows[start : start + size]
-            repeats = [part[-1]] * (floor - len(part))
-            yield Batch(np.array(part + repeats, dtype=np.int64), len(part), length)
+        yield from _cut(rows, length, floor, size)
+
+
+def batches_without_padding(
+    lengths: Sequence[int],
+    *,
+    room: int,
+    budget: int,
+    max_rows: int,
+    floor: int,
+    left: NDArray[np.bool_],
+) -> Iterator[Batch]:
+    """Group rows of one exact length, longest first, for texts that are continued.
+
+    Padding on the left, as generation has it, would move every token of a row by an amount that
+    its neighbours decide. Without it a row is continued as if it were alone.
+
+    Parameters
+    ----------
+    lengths : sequence of int
+        Number of tokens of each row.
+    room : int
+        Number of tokens that each row may grow by.
+    budget : int
+        Tokens of one batch at its end.
+    max_rows : int
+        Largest number of rows of one batch.
+    floor : int
+        Smallest number of rows of one batch, the last one repeated.
+    left : array of bool
+        Which rows are still to be done.
+    """
+    groups: dict[int, list[int]] = {}
+    for row in np.flatnonzero(left):
+        groups.setdefault(lengths[int(row)], []).append(int(row))
+    for length, rows in sorted(groups.items(), reverse=True):
+        size = max(floor, 1, min(budget // (length + room), max_rows))
+        yield from _cut(rows, length, floor, size)
+
+
+def _cut(rows: list[int], length: int, floor: int, size: int) -> Iterator[Batch]:
+    """Cut rows of one length into batches of a size, filled up to a floor."""
+    for start in range(0, len(rows), size):
+        part = rows[start : start + size]
+        repeats = [part[-1]] * (floor - len(part))
+        yield Batch(np.array(part + repeats, dtype=np.int64), len(part), length)

@@ -5,23 +5,24 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
-import torch
-
 from pytest_bias.errors import ModelError
-from pytest_bias.interface import SequenceScore
+from pytest_bias.interface import Continuation, SequenceScore
 from pytest_bias.models.encoder import EncoderModel
+from pytest_bias.models.generation import Decoding, Row, continued, taken_over
 from pytest_bias.models.reads import Reads
 from pytest_bias.models.tokens import Encoded, Tokens, Unreadable
 
-GENERATION_ROWS: Final = 16
 AHEAD_NATS: Final = 0.01
 """Difference that rounding cannot explain, in half precision either."""
-WHOLE_DISTRIBUTION: Final = {"temperature": 1.0, "top_k": 0, "top_p": 1.0}
 
 
 @dataclass
 class CausalModel(EncoderModel):
     """A model with a causal language modelling head."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.ends = taken_over(self.body.network, self.body.tokens)
 
     def check_direction(self) -> None:
         """Raise `ModelError` if a later token changes what is predicted before it."""
@@ -43,45 +44,57 @@ class CausalModel(EncoderModel):
         return self.body.sentence_scores(list(texts), plan)
 
     def generate(
-        self, prompts: Sequence[str], *, max_new_tokens: int, sample: bool = False, seed: int = 0
-    ) -> list[str]:
-        """Continue every prompt with the model's own generate, padded on the left.
-
-        Sampling draws from the whole distribution, seeded once a call: the same prompts in the same
-        order give the same continuations on one device.
+        self,
+        prompts: Sequence[str],
+        *,
+        max_new_tokens: int,
+        sample: bool = False,
+        n: int = 1,
+        seed: int = 0,
+        stop: Sequence[str] = (),
+    ) -> list[Continuation]:
+        """Continue every prompt with the model's own generate, equal prompts once.
 
         Raises
         ------
         ValueError
-            If a prompt is empty or too long for the model.
+            If a number is below 1, or several continuations are asked for that would be the same.
         """
+        if n < 1 or (n > 1 and not sample):
+            raise ValueError(f"n is {n}; it must be 1, or above with sample=True")
+        how = Decoding(max_new_tokens, sample, seed, tuple(stop), self.ends)
+        self.body.tokens.prepare(prompts)
+        read = {prompt: self._read(prompt, max_new_tokens) for prompt in dict.fromkeys(prompts)}
+        self.body.tokens.forget()
+        rows = [
+            Row(prompt, k, ids)
+            for prompt, ids in read.items()
+            if not isinstance(ids, Unreadable)
+            for k in range(n)
+        ]
+        found = {
+            (row.prompt, row.sample): text
+            for row, text in zip(rows, continued(self.body, rows, how), strict=True)
+        }
+        return [
+            found.get((prompt, k)) or Continuation("", 0, None, str(read[prompt]))
+            for prompt in prompts
+            for k in range(n)
+        ]
+
+    def _read(self, prompt: str, room: int) -> list[int] | Unreadable:
+        """Return the ids of a prompt that leaves room for new tokens, or why there are none."""
         tokens = self.body.tokens
-        encoded = [e.ids[: e.core.stop] for e in tokens.encode_all(prompts)]
-        longest = max((len(ids) for ids in encoded), default=0) + max_new_tokens
-        if longest > tokens.max_length:
-            raise ValueError(f"{longest} tokens, the model takes {tokens.max_length}")
-        torch.manual_seed(seed)
-        found: list[str] = []
-        for start in range(0, len(encoded), GENERATION_ROWS):
-            part = encoded[start : start + GENERATION_ROWS]
-            width = max(map(len, part))
-            ids = torch.full((len(part), width), tokens.pad_id)
-            attention = torch.zeros_like(ids)
-            for row, prompt in enumerate(part):
-                ids[row, width - len(prompt) :] = torch.tensor(prompt)
-                attention[row, width - len(prompt) :] = 1
-            with torch.inference_mode():
-                output = self.body.network.generate(
-                    input_ids=ids.to(self.body.device),
-                    attention_mask=attention.to(self.body.device),
-                    max_new_tokens=max_new_tokens,
-                    do_sample=sample,
-                    **(WHOLE_DISTRIBUTION if sample else {}),
-                    pad_token_id=tokens.pad_id,
-                )
-            found += [tokens.decode(row[width:].tolist()) for row in output]
-            self.meter.progress(len(found), len(prompts))
-        return found
+        try:
+            encoded = tokens.encode(prompt)
+        except Unreadable as reason:
+            return reason
+        ids = encoded.ids[: encoded.core.stop]
+        if len(ids) + room > tokens.max_length:
+            return Unreadable(
+                f"{len(ids)} tokens and {room} new ones, the model takes {tokens.max_length}"
+            )
+        return ids
 
 
 def _each_token(encoded: Encoded, reads: Reads, *, tokens: Tokens) -> list[int]:

@@ -176,6 +176,31 @@ class Transformer:
         self._forward(missing, plan, embed, page, page.flush)
         return Embeddings(vectors[[rows[t] for t in texts]], tuple(reasons[t] for t in texts))
 
+    def gather(
+        self,
+        found: NDArray[Any],
+        question: Callable[[], str],
+        plan: Callable[[int, Left], Iterator[Batch]],
+        answer: Callable[[Batch], tuple[NDArray[Any], int]],
+    ) -> None:
+        """Fill the rows of an array, batch by batch; what the journal holds is not asked again.
+
+        `answer` returns the answers to the first `n` rows of a batch and how many tokens they took;
+        `question` names all that decides them besides the model.
+        """
+        page = self._page("rows", question)
+        left = np.ones(len(found), dtype=np.bool_)
+        for which, kept in page.kept():
+            found[which], left[which] = kept, False
+
+        def work(batch: Batch) -> Done:
+            done = batch.rows[: batch.n]
+            found[done], tokens = answer(batch)
+            page.add(done, found[done])
+            return done, tokens
+
+        self._forward(left, plan, work, page, page.flush)
+
     def _page(self, what: str, digest: Callable[[], str]) -> Page:
         return self.journal.page(f"{what}: {digest()}") if self.journal else Page()
 
