@@ -90,7 +90,12 @@ class Session:
         identity = self.plan.model.identity
         self.listener(Loading(str(self.plan.model.snapshot.ref), identity.parameters))
         try:
-            return load(self.plan.model, device=self.settings.device, dtype=self.settings.dtype)
+            return load(
+                self.plan.model,
+                device=self.settings.device,
+                dtype=self.settings.dtype,
+                chat=self.settings.chat,
+            )
         except BiasError as error:
             return error
 
@@ -145,6 +150,8 @@ class Session:
             "weights": model.weights_digest(),
             "config": model.identity.config_sha256,
             "tokenizer": model.identity.tokenizer_sha256,
+            "chat_template": model.identity.chat_template_sha256,
+            "chat": self.plan.chat,
             "entries": entries,
             "profile": settings.profile,
             "seed": settings.seed,
@@ -319,6 +326,7 @@ def build_report(
             "profile": settings.profile,
             "seed": settings.seed,
             "level": LEVEL,
+            "chat": "on" if plan.chat else "off",
         },
         suites=tuple(suites),
         coverage=plan.coverage,

@@ -176,11 +176,14 @@ class Model(ABC):
         The methods below that work; each of the others raises `TypeError`.
     meter : Meter
         Running account of the forwards.
+    chat : bool
+        Whether `generate` puts prompts into the model's chat template.
     """
 
     identity: ModelIdentity
     capabilities: frozenset[Capability]
     meter: Meter = field(default_factory=Meter, init=False)
+    chat: bool = field(default=False, init=False)
 
     def _lacks(self, capability: Capability) -> NoReturn:
         raise TypeError(f"a {self.identity.kind} model has no {capability.value}")
@@ -243,6 +246,7 @@ class Model(ABC):
         n: int = 1,
         seed: int = 0,
         stop: Sequence[str] = (),
+        chat: bool | None = None,
     ) -> list[Continuation]:
         """Continue every prompt `n` times, greedily or by samples from the whole distribution.
 
@@ -264,6 +268,9 @@ class Model(ABC):
             Seed of the samples.
         stop : sequence of str
             Texts in front of which a continuation is cut.
+        chat : bool, optional
+            Whether every prompt is a user's turn that the model answers by its chat template, or a
+            text that it continues; by default as the run has it (``--chat``).
 
         Returns
         -------

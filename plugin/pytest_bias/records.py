@@ -275,6 +275,7 @@ class ModelIdentity:
     lowercases: bool | None = None
     prefix_token: str | None = None
     pooling: str | None = None
+    chat_template_sha256: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

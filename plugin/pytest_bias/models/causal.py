@@ -7,6 +7,7 @@ from typing import Final
 
 from pytest_bias.errors import ModelError
 from pytest_bias.interface import Continuation, SequenceScore
+from pytest_bias.models.chat import user_turn
 from pytest_bias.models.encoder import EncoderModel
 from pytest_bias.models.generation import Decoding, Row, continued, taken_over
 from pytest_bias.models.reads import Reads
@@ -52,19 +53,24 @@ class CausalModel(EncoderModel):
         n: int = 1,
         seed: int = 0,
         stop: Sequence[str] = (),
+        chat: bool | None = None,
     ) -> list[Continuation]:
         """Continue every prompt with the model's own generate, equal prompts once.
 
         Raises
         ------
         ValueError
-            If a number is below 1, or several continuations are asked for that would be the same.
+            If a number is below 1, several continuations are asked for that would be the same, or
+            a chat is asked of a model without a template.
         """
+        chat = self.chat if chat is None else chat
+        if chat and self.identity.chat_template_sha256 is None:
+            raise ValueError("chat=True, and the tokenizer has no chat template")
         if n < 1 or (n > 1 and not sample):
             raise ValueError(f"n is {n}; it must be 1, or above with sample=True")
         how = Decoding(max_new_tokens, sample, seed, tuple(stop), self.ends)
         self.body.tokens.prepare(prompts)
-        read = {prompt: self._read(prompt, max_new_tokens) for prompt in dict.fromkeys(prompts)}
+        read = {p: self._read(p, max_new_tokens, chat=chat) for p in dict.fromkeys(prompts)}
         self.body.tokens.forget()
         rows = [
             Row(prompt, k, ids)
@@ -82,14 +88,16 @@ class CausalModel(EncoderModel):
             for k in range(n)
         ]
 
-    def _read(self, prompt: str, room: int) -> list[int] | Unreadable:
+    def _read(self, prompt: str, room: int, *, chat: bool) -> list[int] | Unreadable:
         """Return the ids of a prompt that leaves room for new tokens, or why there are none."""
         tokens = self.body.tokens
         try:
             encoded = tokens.encode(prompt)
+            ids = encoded.ids[: encoded.core.stop]
+            if chat:
+                ids = user_turn(tokens.tokenizer, prompt)
         except Unreadable as reason:
             return reason
-        ids = encoded.ids[: encoded.core.stop]
         if len(ids) + room > tokens.max_length:
             return Unreadable(
                 f"{len(ids)} tokens and {room} new ones, the model takes {tokens.max_length}"

@@ -16,6 +16,7 @@ import torch
 from pytest_bias.errors import BiasError, ModelError, UnknownName, UsageError
 from pytest_bias.interface import Capability, Meter, Model, ModelKind
 from pytest_bias.models.causal import CausalModel
+from pytest_bias.models.chat import in_force, template_of
 from pytest_bias.models.kinds import KINDS, MASKING, kind_of
 from pytest_bias.models.packed import pack
 from pytest_bias.models.pooling import Pooling
@@ -23,7 +24,7 @@ from pytest_bias.models.reference import ModelRef
 from pytest_bias.models.snapshot import Snapshot, fetch_weights, locate
 from pytest_bias.models.tokens import Tokens
 from pytest_bias.models.transformer import Transformer
-from pytest_bias.records import ModelIdentity
+from pytest_bias.records import ModelIdentity, sha256
 
 DTYPES: Final = {
     "float32": torch.float32,
@@ -54,6 +55,12 @@ class Description:
     tokens: Tokens
     trust: Trust
     config: Any
+
+    def chats(self, asked: str) -> bool:
+        """Whether prompts become turns of a chat; `asked` is ``auto``, ``on`` or ``off``."""
+        continues = Capability.GENERATE in self.capabilities
+        tokenizer = self.tokens.tokenizer
+        return in_force(asked, tokenizer, model=str(self.snapshot.ref), continues=continues)
 
     def weights_digest(self) -> str | None:
         """Digest of weights that are on disk; null for a Hub model, whose revision serves."""
@@ -97,7 +104,7 @@ def describe(ref: ModelRef | str, *, offline: bool = False, trust: Trust = Trust
         capabilities -= MASKING
     if not tokens.closed_vocabulary:
         capabilities |= {Capability.OPEN_VOCABULARY}
-    pooling = _pooling(snapshot)
+    pooling, template = _pooling(snapshot), template_of(tokens.tokenizer)
     identity = ModelIdentity(
         reference=ref.name,
         revision=snapshot.revision,
@@ -110,6 +117,7 @@ def describe(ref: ModelRef | str, *, offline: bool = False, trust: Trust = Trust
         lowercases=tokens.lowercases,
         prefix_token=_prefix_name(tokens) if kind is ModelKind.CAUSAL else None,
         pooling=str(pooling),
+        chat_template_sha256=sha256(template) if template else None,
     )
     return Description(
         identity=identity,
@@ -129,6 +137,7 @@ def load(
     *,
     device: str = "auto",
     dtype: str = "auto",
+    chat: str = "auto",
     budget: int = 0,
 ) -> Model:
     """Read a model's weights.
@@ -142,6 +151,8 @@ def load(
     dtype : str
         ``auto`` (float32 on the CPU, the checkpoint's own on a GPU), ``float32``, ``tf32``,
         ``bfloat16`` or ``float16``.
+    chat : str
+        ``auto`` (prompts are turns of a chat if the tokenizer has a template), ``on`` or ``off``.
     budget : int
         Tokens of one batch; 0 means what suits the device.
 
@@ -155,6 +166,7 @@ def load(
     about = model if isinstance(model, Description) else describe(model)
     support, snapshot, trust = KINDS[about.kind], about.snapshot, about.trust
     place, precision = placed(about, device, dtype)
+    chats = about.chats(chat)
     ref = snapshot.ref
     fetch_weights(snapshot, allow_pickle=trust.allow_pickle)
     weights_sha256 = snapshot.weights_sha256(allow_pickle=trust.allow_pickle)
@@ -194,6 +206,7 @@ def load(
         body,
         _pooling(snapshot),
     )
+    loaded.chat = chats
     if isinstance(loaded, CausalModel):
         loaded.check_direction()
     return loaded
