@@ -41,6 +41,7 @@ HEAVY = {
     "torch": {"models", "engine"},
     "transformers": {"models"},
     "huggingface_hub": {"models"},
+    "peft": {"models"},
     "requests": {"datasources"},
     "rich": {"cli", "run", "emit", "pytest_session"},
     "typer": {"cli"},

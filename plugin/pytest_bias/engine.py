@@ -10,7 +10,7 @@ import platform
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -145,9 +145,10 @@ class Session:
             entries[planned.entry.id] = [planned.entry.suite.version, data]
         return {
             "tool": tool_version(),
-            "model": model.snapshot.ref.name,
+            "model": model.identity.reference,
             "revision": model.snapshot.revision,
             "weights": model.weights_digest(),
+            "adapter": asdict(model.identity.adapter) if model.identity.adapter else None,
             "config": model.identity.config_sha256,
             "tokenizer": model.identity.tokenizer_sha256,
             "chat_template": model.identity.chat_template_sha256,
@@ -345,7 +346,8 @@ def tool_version() -> str:
 def environment(model: Model | None) -> dict[str, str]:
     """Versions and device, for the part of the report that the digest does not cover."""
     found = {"python": platform.python_version(), "platform": platform.platform()}
-    for name in ("torch", "transformers", "numpy", "scipy"):
+    merges = ("peft",) if model and model.identity.adapter else ()
+    for name in ("torch", "transformers", "numpy", "scipy", *merges):
         found[name] = version(name)
     body = getattr(model, "body", None)
     if body is not None:
