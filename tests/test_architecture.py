@@ -20,7 +20,7 @@ LAYERS = (
     {"records", "config", "permutation"},
     {"interface", "events", "datasources"},
     {"models", "suites", "sentences"},
-    {"scoring", "testing", "planning"},
+    {"scoring", "testing", "planning", "refusals"},
     {"engine", "compare", "folder", "merging"},
     {"limits"},
     {"emit"},
@@ -34,13 +34,14 @@ LAYERS = (
 MODELS_MAY = {"errors", "interface", "options", "records"}
 SUITES_MAY = {
     *("suites", "records", "interface", "sentences", "statistics", "scoring", "datasources"),
-    *("errors", "permutation"),
+    *("errors", "permutation", "refusals"),
 }
 
 HEAVY = {
     "torch": {"models", "engine"},
     "transformers": {"models"},
     "huggingface_hub": {"models"},
+    "peft": {"models"},
     "requests": {"datasources"},
     "rich": {"cli", "run", "emit", "pytest_session"},
     "typer": {"cli"},

@@ -12,6 +12,7 @@ import numpy as np
 
 from pytest_bias import statistics
 from pytest_bias.errors import UnknownName
+from pytest_bias.interface import Capability
 from pytest_bias.records import Record, Report, Score, SuiteResult
 from pytest_bias.scoring import Context, Paired
 from pytest_bias.statistics import Estimate, Sampling
@@ -157,10 +158,18 @@ def _note(suite: SuiteResult, other: SuiteResult, current: Report, baseline: Rep
     notes = []
     if current.model.dtype != baseline.model.dtype:
         notes.append(f"{baseline.model.dtype} before, {current.model.dtype} now")
+    if _asks_for_texts(suite):
+        before, now = (r.settings.get("chat", "off") for r in (baseline, current))
+        if before != now:
+            notes.append(f"chat {before} before, {now} now")
     for result, when in ((other, "before"), (suite, "now")):
         if (score := result.headline) and score.value is None:
             notes.append(f"no headline {when}: {score.note or score.interval_reason}")
     return "; ".join(notes) or None
+
+
+def _asks_for_texts(suite: SuiteResult) -> bool:
+    return Capability.GENERATE in find(suite.name).measure_named(suite.measure or "").needs
 
 
 def _changes(suite: SuiteResult, other: SuiteResult, seed: int) -> Iterator[Change]:

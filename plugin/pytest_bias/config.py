@@ -30,6 +30,7 @@ class Settings:
     profile: str = "standard"
     device: str = "auto"
     dtype: str = "auto"
+    chat: str = "auto"
     data_dir: Path | None = None
     out: Path | None = None
     config: Path | None = None
@@ -130,6 +131,9 @@ def _checked(content: Mapping[str, Any], where: str) -> dict[str, Any]:
             raise UnknownName.among(f"{where}: setting", str(key), known)
         if value is None:
             continue
+        if isinstance(value, bool) and key in options and "on" in options[key].choices:
+            # What YAML makes of the words on and off.
+            value = "on" if value else "off"
         wanted = options[key].type if key in options else "text" if key == "model" else "table"
         found[key] = _of_type(value, wanted, f"{where}: {key}")
         if key in options and options[key].choices and value not in options[key].choices:

@@ -10,7 +10,7 @@ import platform
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -92,7 +92,12 @@ class Session:
         identity = self.plan.model.identity
         self.listener(Loading(str(self.plan.model.snapshot.ref), identity.parameters))
         try:
-            model = load(self.plan.model, device=self.settings.device, dtype=self.settings.dtype)
+            model = load(
+                self.plan.model,
+                device=self.settings.device,
+                dtype=self.settings.dtype,
+                chat=self.settings.chat,
+            )
         except BiasError as error:
             return error
         self.energy = GpuEnergy(model.devices)
@@ -144,11 +149,14 @@ class Session:
             entries[planned.entry.id] = [planned.entry.suite.version, data]
         return {
             "tool": tool_version(),
-            "model": model.snapshot.ref.name,
+            "model": model.identity.reference,
             "revision": model.snapshot.revision,
             "weights": model.weights_digest(),
+            "adapter": asdict(model.identity.adapter) if model.identity.adapter else None,
             "config": model.identity.config_sha256,
             "tokenizer": model.identity.tokenizer_sha256,
+            "chat_template": model.identity.chat_template_sha256,
+            "chat": self.plan.chat,
             "entries": entries,
             "profile": settings.profile,
             "seed": settings.seed,
@@ -322,6 +330,7 @@ def build_report(
             "profile": settings.profile,
             "seed": settings.seed,
             "level": LEVEL,
+            "chat": "on" if plan.chat else "off",
         },
         suites=tuple(suites),
         coverage=plan.coverage,
@@ -340,7 +349,8 @@ def tool_version() -> str:
 def environment(model: Model | None) -> dict[str, str]:
     """Versions and device, for the part of the report that the digest does not cover."""
     found = {"python": platform.python_version(), "platform": platform.platform()}
-    for name in ("torch", "transformers", "numpy", "scipy"):
+    merges = ("peft",) if model and model.identity.adapter else ()
+    for name in ("torch", "transformers", "numpy", "scipy", *merges):
         found[name] = version(name)
     body = getattr(model, "body", None)
     if body is not None:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
-from typing import Final, NamedTuple, NoReturn, TypeAlias
+from typing import Final, Literal, NamedTuple, NoReturn, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -186,6 +186,22 @@ class Answer(NamedTuple):
     reason: str | None = None
 
 
+class Continuation(NamedTuple):
+    """What a model wrote behind one prompt.
+
+    `text` is without the prompt, without the stop string that ended it, and without special tokens;
+    where a model ends at once it is empty, which is an outcome of its own. `n_tokens` counts the
+    tokens that were generated, without the one that ends a text. `finished` says why it ended:
+    ``eos`` (the model ended it), ``stop`` (a stop string came), ``length`` (`max_new_tokens`). All
+    are void when `reason` says why the prompt could not be continued.
+    """
+
+    text: str
+    n_tokens: int
+    finished: Literal["eos", "stop", "length"] | None
+    reason: str | None = None
+
+
 @dataclass(slots=True)
 class Meter:
     """What the forwards of a model took so far, and who is told about it.
@@ -223,11 +239,14 @@ class Model(ABC):
         The methods below that work; each of the others raises `TypeError`.
     meter : Meter
         Running account of the forwards.
+    chat : bool
+        Whether `generate` puts prompts into the model's chat template.
     """
 
     identity: ModelIdentity
     capabilities: frozenset[Capability]
     meter: Meter = field(default_factory=Meter, init=False)
+    chat: bool = field(default=False, init=False)
 
     @property
     def devices(self) -> tuple[str, ...]:
@@ -290,9 +309,45 @@ class Model(ABC):
         self._lacks(Capability.EMBED)
 
     def generate(
-        self, prompts: Sequence[str], *, max_new_tokens: int, sample: bool = False, seed: int = 0
-    ) -> list[str]:
-        """Continue every prompt; the text returned does not contain the prompt."""
+        self,
+        prompts: Sequence[str],
+        *,
+        max_new_tokens: int,
+        sample: bool = False,
+        n: int = 1,
+        seed: int = 0,
+        stop: Sequence[str] = (),
+        chat: bool | None = None,
+    ) -> list[Continuation]:
+        """Continue every prompt `n` times, greedily or by samples from the whole distribution.
+
+        What a prompt is continued with depends on the prompt alone, not on the others: a sample is
+        decided by `seed`, the prompt's text and the number of the sample, and the settings for
+        sampling that a checkpoint brings along are not used.
+
+        Parameters
+        ----------
+        prompts : sequence of str
+            The texts to continue.
+        max_new_tokens : int
+            Largest number of tokens of a continuation.
+        sample : bool
+            Draw from the model's distribution (temperature 1) instead of taking the likeliest.
+        n : int
+            Number of samples a prompt; more than one need `sample`.
+        seed : int
+            Seed of the samples.
+        stop : sequence of str
+            Texts in front of which a continuation is cut.
+        chat : bool, optional
+            Whether every prompt is a user's turn that the model answers by its chat template, or a
+            text that it continues; by default as the run has it (``--chat``).
+
+        Returns
+        -------
+        list of Continuation
+            `n` a prompt, those of one prompt next to each other, in the order of the prompts.
+        """
         self._lacks(Capability.GENERATE)
 
     def classify(self, texts: Sequence[Text]) -> Classification:

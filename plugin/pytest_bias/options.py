@@ -13,6 +13,7 @@ OFF: Final = ("", "0", "false", "no", "off")
 FILE_NAME: Final = "pytest-bias.yaml"
 PROFILES: Final = ("quick", "standard", "full")
 DTYPES: Final = ("auto", "float32", "tf32", "bfloat16", "float16")
+CHAT: Final = ("auto", "on", "off")
 
 OptionType: TypeAlias = Literal["text", "texts", "path", "flag", "number"]
 
@@ -59,6 +60,7 @@ OPTIONS: Final = (
     Option("profile", "profile", "text", "How much of each suite to run.", choices=PROFILES),
     Option("device", "device", "text", "auto, cpu, or cuda:0.", "DEVICE"),
     Option("dtype", "dtype", "text", "Precision of the weights.", choices=DTYPES),
+    Option("chat", "chat", "text", "Prompts as turns of the model's chat.", choices=CHAT),
     Option("data_dir", "data-dir", "path", "Folder with your own copies of the data.", "DIR"),
     Option("out", "out", "path", "Folder for the report and the badges.", "DIR"),
     Option("config", "config", "path", f"Settings file; by default {FILE_NAME}.", "FILE"),

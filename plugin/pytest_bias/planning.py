@@ -38,6 +38,8 @@ class Plan:
     entries: tuple[Planned, ...]
     coverage: Mapping[str, Any]
     notices: tuple[str, ...] = ()
+    chat: bool = False
+    """Whether prompts are turns of the model's chat."""
 
 
 def describe_for(settings: Settings, model: str) -> Description:
@@ -62,12 +64,29 @@ def plan(model: Description, settings: Settings) -> Plan:
             f"no suite speaks {', '.join(languages)}; known are {', '.join(spoken)}.",
             "--language en measures an English view of the model.",
         )
+    chat = model.chats(settings.chat)
+    planned = tuple(_planned(e, model) for e in entries)
     return Plan(
         model,
         settings,
-        tuple(_planned(e, model) for e in entries),
+        planned,
         {"languages": list(languages), "social_suites": _social(model, languages)},
-        model.notices + _on_languages(settings, model, languages) + _on_shard(settings),
+        (
+            *model.notices,
+            *_on_languages(settings, model, languages),
+            *_on_chat(planned, chat=chat),
+            *_on_shard(settings),
+        ),
+        chat,
+    )
+
+
+def _on_chat(entries: Sequence[Planned], *, chat: bool) -> tuple[str, ...]:
+    if not chat or not any(p.measure and Capability.GENERATE in p.measure.needs for p in entries):
+        return ()
+    return (
+        "Prompts are a user's turns, by the chat template of the model's tokenizer. "
+        "--chat off continues them as plain text.",
     )
 
 

@@ -259,6 +259,16 @@ class SuiteResult:
 
 
 @dataclass(frozen=True, slots=True)
+class AdapterIdentity:
+    """What exactly was merged into a model."""
+
+    reference: str
+    revision: str | None = None
+    weights_sha256: str | None = None
+    config_sha256: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class ModelIdentity:
     """What exactly was measured. Digests are SHA-256 in hexadecimal."""
 
@@ -275,6 +285,8 @@ class ModelIdentity:
     lowercases: bool | None = None
     prefix_token: str | None = None
     pooling: str | None = None
+    chat_template_sha256: str | None = None
+    adapter: AdapterIdentity | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -355,7 +367,7 @@ class Report:
             report = checked(
                 cls(
                     tool=plain["tool"],
-                    model=checked(ModelIdentity(**_known(ModelIdentity, plain["model"]))),
+                    model=_identity(plain["model"]),
                     settings=plain["settings"],
                     suites=tuple(SuiteResult.from_json(s) for s in plain["suites"]),
                     coverage=plain.get("coverage", {}),
@@ -386,6 +398,13 @@ def _plain(value: Json) -> Json:
 def _known(cls: type[Any], plain: Mapping[str, Json]) -> dict[str, Json]:
     names = {f.name for f in fields(cls)}
     return {k: v for k, v in plain.items() if k in names}
+
+
+def _identity(plain: Json) -> ModelIdentity:
+    values = _known(ModelIdentity, plain)
+    if values.get("adapter") is not None:
+        values["adapter"] = checked(AdapterIdentity(**_known(AdapterIdentity, values["adapter"])))
+    return checked(ModelIdentity(**values))
 
 
 def _score(plain: Json) -> Score:

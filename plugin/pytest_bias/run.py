@@ -140,7 +140,7 @@ def prepare(settings: Settings, listener: Listener = ignore, *, claims: bool = T
     described = describe_for(settings, require_model(settings))
     session = Session(plan(described, settings), listener)
     key = run_key(session.depends_on())
-    name = described.snapshot.ref.name + (f"-{settings.shard}" if settings.shard else "")
+    name = described.identity.reference + (f"-{settings.shard}" if settings.shard else "")
     out = settings.out or default_folder(name, key)
     session.unfinished = out / UNFINISHED
     if claims:

@@ -68,5 +68,10 @@ def test_causal(model_type, folder, measured):
     measured(model_type, difference)
     assert difference < NATS
     assert model.embed(TEXTS).vectors.shape == (len(TEXTS), 32)
-    (text,) = model.generate(["He is"], max_new_tokens=3)
-    assert isinstance(text, str)
+    for text, found in zip(TEXTS, model.generate(TEXTS, max_new_tokens=3), strict=True):
+        ids = slow.tokenizer(text, return_tensors="pt")
+        length = ids["input_ids"].shape[1]
+        (whole,) = slow.network.generate(**ids, max_new_tokens=3, do_sample=False, pad_token_id=0)
+        new = [i for i in whole[length:].tolist() if i not in model.ends]
+        assert found.n_tokens == len(new)
+        assert found.text == slow.tokenizer.decode(new, skip_special_tokens=True)

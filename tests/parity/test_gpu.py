@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from parity import ours
-from pytest_bias.models import load
+from pytest_bias.models import load, sampling
 from pytest_bias.records import records_digest
 
 pytestmark = [
@@ -81,6 +81,26 @@ def test_a_full_memory_costs_time_and_no_number(checkpoint, data_dir):
     for record in found:
         for key, mine, other in numbers(record, expected[record.item]):
             assert key == "value" or abs(mine - other) < SPLIT_NOISE
+
+
+@pytest.mark.parametrize("name", ["gpt2", "llama"])
+def test_samples_of_a_gpu_are_those_of_the_cpu(name, checkpoint, measured):
+    prompts = [f"{'he works ' * k}as a nurse {w}" for k in (0, 1, 5) for w in ("and", "but he")]
+    how = {"max_new_tokens": 8, "sample": True, "n": 20}
+    model = load(str(checkpoint(name)), device="cuda", dtype="float32")
+    found = model.generate(prompts, **how)
+    assert model.generate(prompts, **how) == found
+    pairs = zip(found, ours.model(checkpoint(name)).generate(prompts, **how), strict=True)
+    different = sum(ours_ != theirs for ours_, theirs in pairs)
+    measured(f"{name}, samples that differ from the CPU's", different, f"of {len(found)}")
+    assert different <= 1
+
+
+def test_the_noise_of_a_gpu_is_that_of_the_cpu():
+    keys = [sampling.key(0, k, "a prompt") for k in range(32)]
+    there = sampling.gumbel(keys, 50_000, "cuda").cpu()
+    assert torch.equal(sampling.uniform(keys, 50_000, "cuda").cpu(), sampling.uniform(keys, 50_000))
+    assert torch.allclose(there, sampling.gumbel(keys, 50_000), atol=1e-5)
 
 
 def numbers(record, other):

@@ -107,10 +107,16 @@ def furthest_group(suite: SuiteResult) -> Score | None:
 
 
 def model_name(report: Report) -> str:
-    """Return the model's name with its revision, as far as it is known."""
-    model = report.model
-    revision = f"@{model.revision[:7]}" if model.revision else ""
-    return clean(f"{model.reference}{revision}", 120)
+    """Return the model's name with its revision, as far as it is known; so for an adapter."""
+    model, adapter = report.model, report.model.adapter
+    if adapter is None:
+        return clean(f"{model.reference}{_at(model.revision)}", 120)
+    base = f"{model.base_model}{_at(model.revision)}"
+    return clean(f"{base}+{adapter.reference}{_at(adapter.revision)}", 120)
+
+
+def _at(revision: str | None) -> str:
+    return f"@{revision[:7]}" if revision else ""
 
 
 def parameters(n: int | None) -> str:

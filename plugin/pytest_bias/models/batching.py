@@ -19,6 +19,8 @@ from numpy.typing import ArrayLike, NDArray
 MULTIPLE: Final = 4
 MIN_TOKENS: Final = 256
 MIN_POSITIONS: Final = 32
+MIN_ROWS: Final = 16
+"""Fewest rows of a batch on a CPU that forwards one token a row at a time."""
 
 
 class Batch(NamedTuple):
@@ -63,13 +65,58 @@ def batches(
     padded = padded_length(lengths, limit)
     kinds = 2 * padded + (padded == lengths)
     rows = np.flatnonzero(np.ones_like(lengths) if left is None else left)
-    rows = rows[np.argsort(-kinds[rows], kind="stable")]
-    for group in np.split(rows, 1 + np.flatnonzero(np.diff(kinds[rows]))):
-        if not len(group):
-            continue
+    for group in _alike(kinds, rows):
         length = int(padded[group[0]])
         floor = -(-MIN_TOKENS // length)
         size = max(floor, min(budget // length, max_rows or len(group)))
-        for start in range(0, len(group), size):
-            part = group[start : start + size]
-            yield Batch(np.pad(part, (0, max(0, floor - len(part))), "edge"), len(part), length)
+        yield from _cut(group, length, floor, size)
+
+
+def batches_without_padding(
+    lengths: ArrayLike,
+    *,
+    room: int,
+    budget: int,
+    max_rows: int,
+    floor: int,
+    left: NDArray[np.bool_],
+) -> Iterator[Batch]:
+    """Group rows of one exact length, longest first, for texts that are continued.
+
+    Padding on the left, as generation has it, would move every token of a row by an amount that
+    its neighbours decide. Without it a row is continued as if it were alone.
+
+    Parameters
+    ----------
+    lengths : array_like of int
+        Number of tokens of each row.
+    room : int
+        Number of tokens that each row may grow by.
+    budget : int
+        Tokens of one batch at its end.
+    max_rows : int
+        Largest number of rows of one batch.
+    floor : int
+        Smallest number of rows of one batch, the last one repeated.
+    left : array of bool
+        Which rows are still to be done.
+    """
+    lengths = np.asarray(lengths, dtype=np.int64)
+    for group in _alike(lengths, np.flatnonzero(left)):
+        length = int(lengths[group[0]])
+        size = max(floor, 1, min(budget // (length + room), max_rows))
+        yield from _cut(group, length, floor, size)
+
+
+def _alike(kinds: NDArray[np.int64], rows: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
+    """Yield the rows of each kind, in their order, the largest kind first."""
+    rows = rows[np.argsort(-kinds[rows], kind="stable")]
+    if len(rows):
+        yield from np.split(rows, 1 + np.flatnonzero(np.diff(kinds[rows])))
+
+
+def _cut(rows: NDArray[np.int64], length: int, floor: int, size: int) -> Iterator[Batch]:
+    """Cut rows of one length into batches of a size, filled up to a floor."""
+    for start in range(0, len(rows), size):
+        part = rows[start : start + size]
+        yield Batch(np.pad(part, (0, max(0, floor - len(part))), "edge"), len(part), length)

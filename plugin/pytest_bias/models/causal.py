@@ -5,22 +5,18 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
-import torch
-
 from pytest_bias.errors import ModelError
 from pytest_bias.interface import SequenceScore
-from pytest_bias.models.encoder import EncoderModel
 from pytest_bias.models.reads import Reads
 from pytest_bias.models.tokens import Encoded, Tokens, Unreadable
+from pytest_bias.models.writing import WritingModel
 
-GENERATION_ROWS: Final = 16
 AHEAD_NATS: Final = 0.01
 """Difference that rounding cannot explain, in half precision either."""
-WHOLE_DISTRIBUTION: Final = {"temperature": 1.0, "top_k": 0, "top_p": 1.0}
 
 
 @dataclass
-class CausalModel(EncoderModel):
+class CausalModel(WritingModel):
     """A model with a causal language modelling head."""
 
     def check_direction(self) -> None:
@@ -42,46 +38,12 @@ class CausalModel(EncoderModel):
         plan = partial(_each_token, tokens=self.body.tokens)
         return self.body.sentence_scores(list(texts), plan)
 
-    def generate(
-        self, prompts: Sequence[str], *, max_new_tokens: int, sample: bool = False, seed: int = 0
-    ) -> list[str]:
-        """Continue every prompt with the model's own generate, padded on the left.
+    def start(self) -> None:
+        """Return nothing: the prompt itself is continued."""
 
-        Sampling draws from the whole distribution, seeded once a call: the same prompts in the same
-        order give the same continuations on one device.
-
-        Raises
-        ------
-        ValueError
-            If a prompt is empty or too long for the model.
-        """
-        tokens = self.body.tokens
-        encoded = [e.ids[: e.core.stop] for e in tokens.encode_all(prompts)]
-        longest = max((len(ids) for ids in encoded), default=0) + max_new_tokens
-        if longest > tokens.max_length:
-            raise ValueError(f"{longest} tokens, the model takes {tokens.max_length}")
-        torch.manual_seed(seed)
-        found: list[str] = []
-        for start in range(0, len(encoded), GENERATION_ROWS):
-            part = encoded[start : start + GENERATION_ROWS]
-            width = max(map(len, part))
-            ids = torch.full((len(part), width), tokens.pad_id)
-            attention = torch.zeros_like(ids)
-            for row, prompt in enumerate(part):
-                ids[row, width - len(prompt) :] = torch.tensor(prompt)
-                attention[row, width - len(prompt) :] = 1
-            with torch.inference_mode():
-                output = self.body.network.generate(
-                    input_ids=ids.to(self.body.device),
-                    attention_mask=attention.to(self.body.device),
-                    max_new_tokens=max_new_tokens,
-                    do_sample=sample,
-                    **(WHOLE_DISTRIBUTION if sample else {}),
-                    pad_token_id=tokens.pad_id,
-                )
-            found += [tokens.decode(row[width:].tolist()) for row in output]
-            self.meter.progress(len(found), len(prompts))
-        return found
+    def prompt(self, encoded: Encoded) -> list[int]:
+        """Return the ids of a prompt without what the tokenizer puts behind a text."""
+        return encoded.ids[: encoded.core.stop]
 
 
 def _each_token(encoded: Encoded, reads: Reads, *, tokens: Tokens) -> list[int]:

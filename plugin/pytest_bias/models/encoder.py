@@ -31,9 +31,11 @@ class EncoderModel(Model):
         if folder is None:
             self.body.journal = None
             return
+        names = ["pytest-bias", "torch", "transformers"]
+        names += ["peft"] if self.identity.adapter else []
         facts = asdict(self.identity) | {
             "device": device_name(self.body.device),
-            "versions": [version(n) for n in ("pytest-bias", "torch", "transformers")],
+            "versions": [version(n) for n in names],
         }
         self.body.journal = Journal(folder, facts)
 

@@ -15,15 +15,17 @@ import torch
 
 from pytest_bias.errors import BiasError, ModelError, UnknownName, UsageError
 from pytest_bias.interface import Capability, Meter, Model, ModelKind
+from pytest_bias.models.adapters import Adapter, located, merged, provided
 from pytest_bias.models.causal import CausalModel
+from pytest_bias.models.chat import in_force, template_of
 from pytest_bias.models.classifier import ClassifierModel
 from pytest_bias.models.kinds import KINDS, MASKING, kind_of
 from pytest_bias.models.packed import pack
 from pytest_bias.models.pooling import Pooling
 from pytest_bias.models.reference import ModelRef
-from pytest_bias.models.snapshot import Snapshot, fetch_weights, locate
+from pytest_bias.models.snapshot import Snapshot, fetch_weights
 from pytest_bias.models.tokens import Tokens
-from pytest_bias.records import ModelIdentity
+from pytest_bias.records import ModelIdentity, sha256
 
 DTYPES: Final = {
     "float32": torch.float32,
@@ -56,6 +58,13 @@ class Description:
     tokens: Tokens
     trust: Trust
     config: Any
+    adapter: Adapter | None = None
+
+    def chats(self, asked: str) -> bool:
+        """Whether prompts become turns of a chat; `asked` is ``auto``, ``on`` or ``off``."""
+        continues = Capability.GENERATE in self.capabilities
+        tokenizer = self.tokens.tokenizer
+        return in_force(asked, tokenizer, model=str(self.snapshot.ref), continues=continues)
 
     def weights_digest(self) -> str | None:
         """Digest of weights that are on disk; null for a Hub model, whose revision serves."""
@@ -75,7 +84,8 @@ def describe(ref: ModelRef | str, *, offline: bool = False, trust: Trust = Trust
     from transformers import AutoConfig
 
     ref = ModelRef.parse(ref) if isinstance(ref, str) else ref
-    snapshot = locate(ref, offline=offline)
+    snapshot, adapter, notices = located(ref, offline=offline)
+    ref = snapshot.ref
     if _needs_code(snapshot) and not trust.remote_code:
         raise ModelError(
             f"{ref} needs code that it brings along, and running it is not allowed by default.",
@@ -84,7 +94,11 @@ def describe(ref: ModelRef | str, *, offline: bool = False, trust: Trust = Trust
     snapshot.refuse_pickle(allow_pickle=trust.allow_pickle)
     if ref.source != "hub":
         snapshot.weights(allow_pickle=trust.allow_pickle)
-    if snapshot.tokenizer_sha256 is None:
+    made_of = [adapter.snapshot] if adapter else []
+    if adapter:
+        adapter.snapshot.refuse_pickle(allow_pickle=trust.allow_pickle)
+    own = next((s for s in (*made_of, snapshot) if s.tokenizer_sha256), None)
+    if own is None:
         raise ModelError(
             f"{ref} has no tokenizer.",
             "Save it beside the model: tokenizer.save_pretrained(folder)",
@@ -92,38 +106,43 @@ def describe(ref: ModelRef | str, *, offline: bool = False, trust: Trust = Trust
     with _reading(f"the configuration of {ref}"), _quiet():
         config = AutoConfig.from_pretrained(snapshot.folder, **_source(snapshot, trust))
     kind, architecture = kind_of(config, str(ref), gguf=snapshot.gguf is not None)
+    if adapter:
+        adapter.check(kind)
     with _reading(f"the tokenizer of {ref}"), _quiet():
-        tokens = _tokens(snapshot, config, trust)
+        tokens = _tokens(own, config, trust)
         beginning = KINDS[kind].beginning(config, tokens, str(ref))
     capabilities = KINDS[kind].capabilities
     if tokens.mask_id is None:
         capabilities -= MASKING
     if not tokens.closed_vocabulary:
         capabilities |= {Capability.OPEN_VOCABULARY}
-    pooling = _pooling(snapshot)
+    pooling, template = _pooling(snapshot), template_of(tokens.tokenizer)
     identity = ModelIdentity(
-        reference=ref.name,
+        reference=f"{ref.name}+{ref.adapter.name}" if ref.adapter else ref.name,
         revision=snapshot.revision,
         kind=kind.value,
         architecture=architecture,
         parameters=_count(kind, config, trust),
         config_sha256=snapshot.config_sha256,
-        tokenizer_sha256=snapshot.tokenizer_sha256,
-        base_model=_first(snapshot.card.get("base_model")),
+        tokenizer_sha256=own.tokenizer_sha256,
+        base_model=ref.name if adapter else _first(snapshot.card.get("base_model")),
         lowercases=tokens.lowercases,
         prefix_token=beginning,
         pooling=str(pooling),
+        chat_template_sha256=sha256(template) if template else None,
+        adapter=adapter.identity(allow_pickle=trust.allow_pickle) if adapter else None,
     )
     return Description(
         identity=identity,
         kind=kind,
         capabilities=capabilities,
-        languages=_languages(snapshot.card.get("language")),
-        notices=(snapshot.notice,) if snapshot.notice else (),
+        languages=next(filter(None, (_languages(s) for s in (*made_of, snapshot))), ()),
+        notices=notices,
         snapshot=snapshot,
         tokens=tokens,
         trust=trust,
         config=config,
+        adapter=adapter,
     )
 
 
@@ -132,6 +151,7 @@ def load(
     *,
     device: str = "auto",
     dtype: str = "auto",
+    chat: str = "auto",
     budget: int = 0,
 ) -> Model:
     """Read a model's weights.
@@ -145,6 +165,8 @@ def load(
     dtype : str
         ``auto`` (float32 on the CPU, the checkpoint's own on a GPU), ``float32``, ``tf32``,
         ``bfloat16`` or ``float16``.
+    chat : str
+        ``auto`` (prompts are turns of a chat if the tokenizer has a template), ``on`` or ``off``.
     budget : int
         Tokens of one batch; 0 means what suits the device.
 
@@ -158,6 +180,7 @@ def load(
     about = model if isinstance(model, Description) else describe(model)
     support, snapshot, trust = KINDS[about.kind], about.snapshot, about.trust
     place, precision = placed(about, device, dtype)
+    chats = about.chats(chat)
     ref = snapshot.ref
     fetch_weights(snapshot, allow_pickle=trust.allow_pickle)
     weights_sha256 = snapshot.weights_sha256(allow_pickle=trust.allow_pickle)
@@ -172,7 +195,9 @@ def load(
             use_safetensors=None if trust.allow_pickle else True,
             **_source(snapshot, trust),
         )
-    wrong = sorted(k for k in loading["missing_keys"] if not k.startswith(support.unused))
+    given = provided(about.adapter, allow_pickle=trust.allow_pickle)
+    missing = {k for k in loading["missing_keys"] if not k.startswith(support.unused)}
+    wrong = sorted(missing - given)
     wrong += sorted(
         f"{key} of {_shape(found)} instead of {_shape(expected)}"
         for key, found, expected in loading["mismatched_keys"]
@@ -185,6 +210,9 @@ def load(
             "Save the model with its head, or name the class it has under architectures in "
             "config.json.",
         )
+    if about.adapter:
+        with _quiet():
+            network = merged(network, about.adapter, about.tokens, allow_pickle=trust.allow_pickle)
     torch.backends.cuda.matmul.allow_tf32 = precision == "tf32"
     torch.backends.cudnn.allow_tf32 = precision == "tf32"
     about.tokens.max_length = min(about.tokens.max_length, _positions(network, about.config))
@@ -197,6 +225,7 @@ def load(
         body,
         _pooling(snapshot),
     )
+    loaded.chat = chats
     if isinstance(loaded, CausalModel):
         loaded.check_direction()
     if isinstance(loaded, ClassifierModel):
@@ -232,7 +261,11 @@ def _source(snapshot: Snapshot, trust: Trust) -> dict[str, Any]:
 def _tokens(snapshot: Snapshot, config: Any, trust: Trust) -> Tokens:
     from transformers import AutoTokenizer
 
-    tokenizer = AutoTokenizer.from_pretrained(snapshot.folder, **_source(snapshot, trust))
+    source = _source(snapshot, trust)
+    if not snapshot.gguf and not (snapshot.folder / "config.json").is_file():
+        # An adapter's: where its own files do not tell its class, the model does.
+        source["config"] = config
+    tokenizer = AutoTokenizer.from_pretrained(snapshot.folder, **source)
     return Tokens(
         tokenizer,
         max_length=_stated_length(snapshot.folder),
@@ -280,7 +313,8 @@ def _first(value: Any) -> str | None:
     return str(value) if value else None
 
 
-def _languages(value: Any) -> tuple[str, ...]:
+def _languages(snapshot: Snapshot) -> tuple[str, ...]:
+    value = snapshot.card.get("language")
     listed = value if isinstance(value, list) else [value] if value else []
     return tuple(str(v) for v in listed)
 

@@ -1,7 +1,7 @@
 """The name of a model, and the folder that it stands for."""
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final, Literal
 
@@ -10,7 +10,7 @@ from pytest_bias.errors import ModelError, UsageError
 DEMOS: Final = {"demo": "planted", "demo-neutral": "neutral"}
 """Embedded models: name to folder beside this file."""
 
-FORMS: Final = "org/name, org/name@revision, a folder, a .gguf file, or demo"
+FORMS: Final = "org/name, org/name@revision, a folder, a .gguf file, demo, or MODEL+ADAPTER"
 
 _HUB_ID = re.compile(r"\w[\w.-]*(/\w[\w.-]*)?")
 
@@ -19,20 +19,28 @@ _HUB_ID = re.compile(r"\w[\w.-]*(/\w[\w.-]*)?")
 class ModelRef:
     """Which model is meant: a Hub id with a revision, a folder, a GGUF file, or a demo.
 
+    `adapter` is what is put on it, a Hub id or a folder.
+
     Examples
     --------
     >>> ModelRef.parse("org/name@v1.2")
-    ModelRef(name='org/name', source='hub', revision='v1.2', path=None)
+    ModelRef(name='org/name', source='hub', revision='v1.2', path=None, adapter=None)
+    >>> str(ModelRef.parse("org/name+org/adapter@v2"))
+    'org/name+org/adapter@v2'
     """
 
     name: str
     source: Literal["hub", "folder", "gguf", "demo"]
     revision: str | None = None
     path: Path | None = None
+    adapter: "ModelRef | None" = None
 
     @classmethod
     def parse(cls, text: str) -> "ModelRef":
         """Read a model's name as a user writes it.
+
+        What stands behind a plus is an adapter if it is a folder or has the form ``org/name``;
+        otherwise the plus belongs to the name.
 
         Raises
         ------
@@ -56,6 +64,8 @@ class ModelRef:
             return cls(path.resolve().name, "folder", path=path.resolve())
         if path.is_file():
             raise UsageError(f"{text!r} is a file, but not a .gguf file.", f"A model is {FORMS}.")
+        if plus := _before_adapter(text):
+            return cls.parse(text[:plus])._with(cls.parse(text[plus + 1 :]))
         if "://" in text:
             name = "/".join(text.partition("://")[2].split("/")[1:3])
             raise UsageError(
@@ -69,5 +79,21 @@ class ModelRef:
             raise UsageError(f"{text!r} is not a model.", f"A model is {FORMS}.")
         return cls(name, "hub", revision or None)
 
+    def _with(self, adapter: "ModelRef") -> "ModelRef":
+        if self.adapter or adapter.adapter:
+            raise UsageError(f"{self}+{adapter}: one adapter at a time is measured.")
+        if adapter.source not in ("hub", "folder"):
+            raise UsageError(f"{adapter} is no adapter.", "An adapter is a folder or org/name.")
+        return replace(self, adapter=adapter)
+
     def __str__(self) -> str:
-        return f"{self.name}@{self.revision}" if self.revision else self.name
+        own = f"{self.name}@{self.revision}" if self.revision else self.name
+        return f"{own}+{self.adapter}" if self.adapter else own
+
+
+def _before_adapter(text: str) -> int:
+    """Return where the plus stands that an adapter follows; 0 if none does."""
+    behind = {i: text[i + 1 :] for i, letter in enumerate(text) if letter == "+" and i}
+    folders = [i for i, name in behind.items() if name and Path(name).expanduser().is_dir()]
+    names = [i for i, name in behind.items() if "/" in name]
+    return (folders[:1] or names[-1:] or [0])[0]

@@ -10,29 +10,17 @@ word and is not scored. The language is the tokenizer's target language, else it
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import Any, Final
+from typing import Any
 
 import torch
 
 from pytest_bias.errors import ModelError
 from pytest_bias.interface import SequenceScore
 from pytest_bias.models.batching import MIN_TOKENS, padded_length
-from pytest_bias.models.encoder import EncoderModel
 from pytest_bias.models.reads import Reads
 from pytest_bias.models.tokens import Encoded, Tokens
 from pytest_bias.models.transformer import Transformer
-
-ROWS: Final = 16
-GREEDY: Final = {"do_sample": False}
-SAMPLED: Final = {"do_sample": True, "temperature": 1.0, "top_k": 0, "top_p": 1.0}
-PLAIN: Final = {
-    "num_beams": 1,
-    "min_length": 0,
-    "no_repeat_ngram_size": 0,
-    "repetition_penalty": 1.0,
-    "early_stopping": False,
-}
-"""Undoes what checkpoints state for the task that they were published for, such as summaries."""
+from pytest_bias.models.writing import WritingModel
 
 
 def target(tokens: Tokens) -> Tokens:
@@ -106,7 +94,7 @@ class EncoderDecoder(Transformer):
 
 
 @dataclass
-class Seq2SeqModel(EncoderModel):
+class Seq2SeqModel(WritingModel):
     """A model that reads one text and writes another."""
 
     def log_likelihood(self, texts: Sequence[str]) -> list[SequenceScore]:
@@ -116,51 +104,15 @@ class Seq2SeqModel(EncoderModel):
         plan = partial(_each_token, start=start)
         return self.body.sentence_scores(list(texts), plan, written)
 
-    def generate(
-        self, prompts: Sequence[str], *, max_new_tokens: int, sample: bool = False, seed: int = 0
-    ) -> list[str]:
-        """Write a text for every prompt, which the encoder reads.
-
-        A decoder for several languages begins with the tokenizer's target language, else its source
-        language. Sampling draws from the whole distribution, seeded once a call.
-
-        Raises
-        ------
-        ValueError
-            If a prompt is empty or too long for the model.
-        """
-        tokens = self.body.tokens
-        encoded = [e.ids for e in tokens.encode_all(prompts)]
-        torch.manual_seed(seed)
-        found: list[str] = []
-        for begin in range(0, len(encoded), ROWS):
-            part = encoded[begin : begin + ROWS]
-            ids = torch.full((len(part), max(map(len, part))), tokens.pad_id)
-            attention = torch.zeros_like(ids)
-            for row, prompt in enumerate(part):
-                ids[row, : len(prompt)] = torch.tensor(prompt)
-                attention[row, : len(prompt)] = 1
-            with torch.inference_mode():
-                output = self.body.network.generate(
-                    input_ids=ids.to(self.body.device),
-                    attention_mask=attention.to(self.body.device),
-                    max_new_tokens=max_new_tokens,
-                    **PLAIN,
-                    **(SAMPLED if sample else GREEDY),
-                    **self._language,
-                )
-            found += [tokens.decode(row.tolist()) for row in output]
-            self.meter.progress(len(found), len(prompts))
-        return found
-
-    @cached_property
-    def _language(self) -> dict[str, int]:
-        """The language code that is forced, where the tokenizer puts one before a target."""
-        if not hasattr(self.body.tokens.tokenizer, "tgt_lang"):
-            return {}
+    def start(self) -> list[int]:
+        """Return what the decoder begins with, the code of a language included."""
         written = target(self.body.tokens)
-        before = written.empty[: written.frame[0]]
-        return {"forced_bos_token_id": before[0]} if before else {}
+        start = decoder_start(self.body.network.config, self.identity.reference)
+        return [start, *written.empty[: written.frame[0]]]
+
+    def prompt(self, encoded: Encoded) -> list[int]:
+        """Return the ids of a prompt as the encoder reads a text."""
+        return encoded.ids
 
 
 def _each_token(encoded: Encoded, reads: Reads, *, start: int) -> list[int]:

@@ -57,6 +57,16 @@ class Snapshot:
     notice: str | None = None
     listed: tuple[str, ...] = ()
     offline: bool = False
+    weight_names: tuple[str, str] = (SAFETENSORS, PICKLE)
+
+    @property
+    def names(self) -> frozenset[str]:
+        """Names of its files, on disk or on the Hub."""
+        return frozenset(p.name for p in self.folder.iterdir()) | frozenset(self.listed)
+
+    def may_read(self, *, allow_pickle: bool) -> tuple[str, ...]:
+        """Return the names that its weights may have, the better one first."""
+        return self.weight_names if allow_pickle else self.weight_names[:1]
 
     @cached_property
     def config(self) -> dict[str, Any]:
@@ -66,14 +76,15 @@ class Snapshot:
                 f"{self.ref} has no config.json.",
                 "A model folder is what save_pretrained writes: configuration, tokenizer, weights.",
             )
-        return self._table("config.json")
+        return self.table("config.json")
 
     @cached_property
     def tokenizer_config(self) -> dict[str, Any]:
         """Content of tokenizer_config.json; empty if there is none."""
-        return self._table("tokenizer_config.json")
+        return self.table("tokenizer_config.json")
 
-    def _table(self, name: str) -> dict[str, Any]:
+    def table(self, name: str) -> dict[str, Any]:
+        """Return the content of a JSON file; empty if there is none."""
         path = self.folder / name
         if self.gguf or not path.is_file():
             return {}
@@ -108,7 +119,7 @@ class Snapshot:
         """
         if self.gguf:
             return [self.gguf]
-        for name in (SAFETENSORS, PICKLE) if allow_pickle else (SAFETENSORS,):
+        for name in self.may_read(allow_pickle=allow_pickle):
             if files := _shards(self.folder, name):
                 return files
         self.refuse_pickle(allow_pickle=False)
@@ -118,17 +129,17 @@ class Snapshot:
                 f"Where there is a network: hf download {self.ref.name}",
             )
         raise ModelError(
-            f"{self.ref} has no weights: neither {SAFETENSORS} nor {SAFETENSORS}.index.json."
+            f"{self.ref} has no weights: neither {self.weight_names[0]} nor "
+            f"{self.weight_names[0]}.index.json."
         )
 
     def refuse_pickle(self, *, allow_pickle: bool) -> None:
         """Raise `ModelError` if there are pickled weights only and they are not allowed."""
-        names = {p.name for p in self.folder.iterdir()} | set(self.listed)
-        has = {n: bool(names & {n, f"{n}.index.json"}) for n in (SAFETENSORS, PICKLE)}
-        if has[PICKLE] and not has[SAFETENSORS] and not allow_pickle:
+        safe, pickle = (self.names & {n, f"{n}.index.json"} for n in self.weight_names)
+        if pickle and not safe and not allow_pickle:
             raise ModelError(
-                f"{self.ref} has only pickled weights ({PICKLE}), and unpickling a file can run "
-                "any code that it holds.",
+                f"{self.ref} has only pickled weights ({self.weight_names[1]}), and unpickling a "
+                "file can run any code that it holds.",
                 "Convert them to safetensors; or, if you trust where they come from: "
                 "--allow-pickle",
             )
@@ -175,8 +186,8 @@ def fetch_weights(snapshot: Snapshot, *, allow_pickle: bool) -> None:
     """Fetch the weights of a Hub model; nothing to do for any other."""
     if snapshot.ref.source != "hub" or snapshot.offline:
         return
-    for name in (SAFETENSORS, PICKLE) if allow_pickle else (SAFETENSORS,):
-        if not any(_shards(snapshot.folder, n) for n in (SAFETENSORS, name)):
+    for name in snapshot.may_read(allow_pickle=allow_pickle):
+        if not any(_shards(snapshot.folder, n) for n in (snapshot.weight_names[0], name)):
             stem, _, kind = name.rpartition(".")
             patterns = (name, f"{stem}-*.{kind}")
             _fetch(snapshot.ref, snapshot.revision, patterns, cached=False, why="")

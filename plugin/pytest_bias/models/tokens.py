@@ -77,6 +77,12 @@ class Tokens:
         token: int | None = self.tokenizer.mask_token_id
         return token
 
+    @property
+    def eos_id(self) -> int | None:
+        """Id of the token that ends a text, if there is one."""
+        token: int | None = self.tokenizer.eos_token_id
+        return token
+
     @cached_property
     def pad_id(self) -> int:
         """Id that fills a row; attention does not see it, so any id serves."""

@@ -217,10 +217,6 @@ class Transformer:
         """
         lengths = [len(row.ids) for row in rows]
         groups = np.array(apart or [0] * len(rows), dtype=np.int64)
-        page = self._page(what, lambda: sha256(canonical_json(rows)))
-        missing = np.ones(len(rows), dtype=np.bool_)
-        for which, kept in page.kept():
-            found[which], missing[which] = kept, False
 
         def plan(budget: int, left: Left) -> Iterator[Batch]:
             limit = self.tokens.max_length
@@ -230,7 +226,7 @@ class Transformer:
                     lengths, limit=limit, budget=budget, max_rows=max_rows, left=these
                 )
 
-        def answer(batch: Batch) -> Done:
+        def answer(batch: Batch) -> tuple[NDArray[Any], int]:
             filled = np.full((3, len(batch.rows), batch.length), 0, dtype=np.int64)
             filled[0] = self.tokens.pad_id
             for i, row in enumerate(batch.rows):
@@ -241,13 +237,36 @@ class Transformer:
             inputs = {"input_ids": ids, "attention_mask": mask}
             if self.takes_types and any(rows[row].types for row in batch.rows):
                 inputs["token_type_ids"] = types
-            done = batch.rows[: batch.n]
-            found[done] = ask(inputs, batch.rows)[: batch.n].cpu().numpy()
-            page.add(done, found[done])
-            return done, int(filled[1, : batch.n].sum())
+            numbers = ask(inputs, batch.rows)[: batch.n].cpu().numpy()
+            return numbers, int(filled[1, : batch.n].sum())
 
-        self._forward(missing, plan, answer, page, page.flush)
+        self.gather(found[: len(rows)], lambda: sha256(canonical_json([what, rows])), plan, answer)
         return found
+
+    def gather(
+        self,
+        found: NDArray[Any],
+        question: Callable[[], str],
+        plan: Callable[[int, Left], Iterator[Batch]],
+        answer: Callable[[Batch], tuple[NDArray[Any], int]],
+    ) -> None:
+        """Fill the rows of an array, batch by batch; what the journal holds is not asked again.
+
+        `answer` returns the answers to the first `n` rows of a batch and how many tokens they took;
+        `question` names all that decides them besides the model.
+        """
+        page = self._page("rows", question)
+        left = np.ones(len(found), dtype=np.bool_)
+        for which, kept in page.kept():
+            found[which], left[which] = kept, False
+
+        def work(batch: Batch) -> Done:
+            done = batch.rows[: batch.n]
+            found[done], tokens = answer(batch)
+            page.add(done, found[done])
+            return done, tokens
+
+        self._forward(left, plan, work, page, page.flush)
 
     def _page(self, what: str, digest: Callable[[], str]) -> Page:
         return self.journal.page(f"{what}: {digest()}") if self.journal else Page()

@@ -1,0 +1,92 @@
+"""Models that write: a prompt continued, or answered by a decoder of its own."""
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from pytest_bias.interface import Continuation
+from pytest_bias.models.chat import user_turn
+from pytest_bias.models.encoder import EncoderModel
+from pytest_bias.models.generation import Decoding, Row, continued, taken_over
+from pytest_bias.models.tokens import Encoded, Unreadable
+
+
+@dataclass
+class WritingModel(EncoderModel):
+    """A model that writes texts."""
+
+    ends: tuple[int, ...] = field(init=False)
+    """Tokens that end a text."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.ends = taken_over(self.body.network, self.body.tokens)
+
+    @abstractmethod
+    def start(self) -> list[int] | None:
+        """Return what a decoder of its own begins with; null where the prompt is continued."""
+
+    @abstractmethod
+    def prompt(self, encoded: Encoded) -> list[int]:
+        """Return the ids of a prompt that is no turn of a chat."""
+
+    def generate(
+        self,
+        prompts: Sequence[str],
+        *,
+        max_new_tokens: int,
+        sample: bool = False,
+        n: int = 1,
+        seed: int = 0,
+        stop: Sequence[str] = (),
+        chat: bool | None = None,
+    ) -> list[Continuation]:
+        """Write behind every prompt with the model's own generate, equal prompts once.
+
+        Raises
+        ------
+        ValueError
+            If a number is below 1, several continuations are asked for that would be the same, or
+            a chat is asked of a model without a template.
+        """
+        chat = self.chat if chat is None else chat
+        if chat and self.identity.chat_template_sha256 is None:
+            raise ValueError("chat=True, and the tokenizer has no chat template")
+        if n < 1 or (n > 1 and not sample):
+            raise ValueError(f"n is {n}; it must be 1, or above with sample=True")
+        how = Decoding(max_new_tokens, sample, seed, tuple(stop), self.ends)
+        self.body.tokens.prepare(prompts)
+        read = {p: self._read(p, max_new_tokens, chat=chat) for p in dict.fromkeys(prompts)}
+        self.body.tokens.forget()
+        rows = [
+            Row(prompt, k, ids, self.start())
+            for prompt, ids in read.items()
+            if not isinstance(ids, Unreadable)
+            for k in range(n)
+        ]
+        found = {
+            (row.prompt, row.sample): text
+            for row, text in zip(rows, continued(self.body, rows, how), strict=True)
+        }
+        return [
+            found.get((prompt, k)) or Continuation("", 0, None, str(read[prompt]))
+            for prompt in prompts
+            for k in range(n)
+        ]
+
+    def _read(self, prompt: str, room: int, *, chat: bool) -> list[int] | Unreadable:
+        """Return the ids of a prompt that leaves room for new tokens, or why there are none."""
+        tokens = self.body.tokens
+        try:
+            ids = self.prompt(tokens.encode(prompt))
+            if chat:
+                ids = user_turn(tokens.tokenizer, prompt)
+            tokens.check(ids)
+        except Unreadable as reason:
+            return reason
+        before = self.start() or ids
+        if len(before) + room > tokens.max_length:
+            return Unreadable(
+                f"{len(before)} tokens and {room} new ones, the model takes {tokens.max_length}"
+            )
+        return ids
