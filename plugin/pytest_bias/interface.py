@@ -160,11 +160,14 @@ class Model(ABC):
         The methods below that work; each of the others raises `TypeError`.
     meter : Meter
         Running account of the forwards.
+    notices : tuple of str
+        What a user should know about how the model was loaded.
     """
 
     identity: ModelIdentity
     capabilities: frozenset[Capability]
     meter: Meter = field(default_factory=Meter, init=False)
+    notices: tuple[str, ...] = field(default=(), init=False)
 
     def _lacks(self, capability: Capability) -> NoReturn:
         raise TypeError(f"a {self.identity.kind} model has no {capability.value}")

@@ -5,10 +5,11 @@ from dataclasses import asdict, dataclass
 from importlib.metadata import version
 from pathlib import Path
 
+from pytest_bias.devices import in_words
 from pytest_bias.interface import Embeddings, Model
 from pytest_bias.models.journal import Journal
 from pytest_bias.models.pooling import Pooling
-from pytest_bias.models.transformer import Transformer, device_name
+from pytest_bias.models.transformer import Transformer
 
 
 @dataclass
@@ -27,7 +28,7 @@ class EncoderModel(Model):
             self.body.journal = None
             return
         facts = asdict(self.identity) | {
-            "device": device_name(self.body.device),
+            "device": in_words(self.body.devices),
             "versions": [version(n) for n in ("pytest-bias", "torch", "transformers")],
         }
         self.body.journal = Journal(folder, facts)

@@ -35,8 +35,10 @@ def pack(network: Any) -> None:
     if sum(p.numel() for p in network.parameters()) > MAX_PARAMETERS:
         return
     for module in network.modules():
-        # Not for what is derived from it: that may be called in ways of its own.
-        if type(module) is nn.Linear and _is_plain(module.weight):
+        # Not for what is derived from it, or fetched when it is needed: that is called in ways of
+        # its own.
+        is_linear = type(module) is nn.Linear and not hasattr(module, "_hf_hook")
+        if is_linear and _is_plain(module.weight):
             weight = module.weight.detach().contiguous()
             module.__class__ = PackedLinear
             module.packed = torch.ops.mkldnn._reorder_linear_weight(weight, None)

@@ -1,4 +1,4 @@
-"""One transformers model on one device: forwards, and nothing that a suite would recognise.
+"""One transformers model: forwards, and nothing that a suite would recognise.
 
 The head runs only at the positions that are needed, and it is the model's own head with all that
 belongs to it (soft-capping, logit scales): hidden states are exchanged on the way into it.
@@ -19,6 +19,7 @@ from pytest_bias.errors import MeasurementError
 from pytest_bias.interface import Embeddings, Meter, ModelKind, SequenceScore
 from pytest_bias.models.batching import MAX_LOGITS, MIN_TOKENS, TOKEN_BUDGET, Batch, batches
 from pytest_bias.models.journal import Journal, Page
+from pytest_bias.models.placing import devices_of, input_device
 from pytest_bias.models.reads import ReadBatch, Reads
 from pytest_bias.models.tokens import Encoded, Tokens, Unreadable
 from pytest_bias.records import canonical_json, sha256
@@ -42,7 +43,7 @@ class Transformer:
     Parameters
     ----------
     network : torch.nn.Module
-        A transformers model in evaluation mode, on its device.
+        A transformers model in evaluation mode, on its device or spread over several.
     kind : ModelKind
         Decides where hidden states are exchanged.
     tokens : Tokens
@@ -63,7 +64,8 @@ class Transformer:
 
     def __post_init__(self) -> None:
         self.network.eval()
-        self.device = next(self.network.parameters()).device
+        self.device = input_device(self.network)
+        self.devices = devices_of(self.network)
         self.budget = self.budget or TOKEN_BUDGET.get(self.device.type, TOKEN_BUDGET["cpu"])
         self.vocabulary = int(self.network.config.get_text_config().vocab_size)
 
@@ -80,7 +82,7 @@ class Transformer:
 
         def gather(batch: ReadBatch, logits: torch.Tensor, start: int) -> None:
             wanted = _in_chunk(batch, start, len(logits))
-            at, target = self._sent(batch.at[wanted] - start, batch.targets[wanted])
+            at, target = _sent(logits.device, batch.at[wanted] - start, batch.targets[wanted])
             # Not fetched yet: to wait for every answer would leave a GPU without work.
             answers.append((batch.reads[wanted], logits.float().log_softmax(-1)[at, target]))
 
@@ -165,9 +167,10 @@ class Transformer:
             for i, row in enumerate(batch.rows):
                 ids[i, : lengths[row]] = sequences[row]
                 attention[i, : lengths[row]] = 1
-            inputs, mask = self._sent(ids, attention)
+            inputs, mask = _sent(self.device, ids, attention)
             output = self.network.base_model(input_ids=inputs, attention_mask=mask)
-            pooled = pool(output.last_hidden_state.float(), mask)[: batch.n]
+            hidden = output.last_hidden_state.float()
+            pooled = pool(hidden, mask.to(hidden.device))[: batch.n]
             done = batch.rows[: batch.n]
             vectors[done] = pooled.cpu().numpy()
             page.add(done, vectors[done])
@@ -247,8 +250,8 @@ class Transformer:
             while left.any():
                 if error := attempt():
                     self._halve(error)
-            if self.device.type == "cuda":
-                torch.cuda.synchronize(self.device)
+            for device in self._gpus:
+                torch.cuda.synchronize(device)
             keep()
         finally:
             self.meter.seconds += time.perf_counter() - start
@@ -256,32 +259,39 @@ class Transformer:
     def _halve(self, error: str) -> None:
         if self.budget <= MIN_TOKENS:
             raise MeasurementError(
-                f"{self.device} ran out of memory on the smallest batch: {error}",
-                "Use a smaller --dtype (bfloat16) or another --device.",
+                f"{self._where} ran out of memory on the smallest batch: {error}",
+                "Use a smaller --dtype (bfloat16), another --device, or --device-map auto to spread "
+                "the model over several.",
             )
         self.budget = max(MIN_TOKENS, self.budget // 2)
         self.meter.notice(
-            f"{self.device} ran out of memory: batches of at most {self.budget} tokens from now on."
+            f"{self._where} ran out of memory: batches of at most {self.budget} tokens from now on."
         )
-        if self.device.type == "cuda":
+        if self._gpus:
+            # Of every GPU.
             torch.cuda.empty_cache()
 
-    def _sent(self, *arrays: NDArray[np.int64]) -> Iterator[torch.Tensor]:
-        """Send arrays to the device without waiting for them to arrive."""
-        for array in arrays:
-            tensor = torch.from_numpy(array)
-            if self.device.type == "cuda":
-                tensor = tensor.pin_memory()
-            yield tensor.to(self.device, non_blocking=True)
+    @property
+    def _where(self) -> str:
+        return ", ".join(self.devices)
+
+    @property
+    def _gpus(self) -> list[str]:
+        return [name for name in self.devices if name.startswith("cuda")]
 
     def _logits(self, batch: ReadBatch) -> Iterator[tuple[int, torch.Tensor]]:
-        inputs, mask, (rows, columns) = self._sent(batch.ids, batch.attention, batch.positions)
-        chunks = -(-len(rows) * self.vocabulary // MAX_LOGITS)
+        inputs, mask = _sent(self.device, batch.ids, batch.attention)
+
+        def read(hidden: torch.Tensor) -> torch.Tensor:
+            ((rows, columns),) = _sent(hidden.device, batch.positions)
+            return hidden[rows, columns]
+
+        chunks = -(-batch.positions.shape[1] * self.vocabulary // MAX_LOGITS)
         if chunks == 1:
-            with self._exchanged(lambda hidden: hidden[rows, columns][None]):
+            with self._exchanged(lambda hidden: read(hidden)[None]):
                 yield 0, self.network(input_ids=inputs, attention_mask=mask).logits[0]
             return
-        hidden = self._hidden(inputs, mask)[rows, columns]
+        hidden = read(self._hidden(inputs, mask))
         start = 0
         for chunk in hidden.tensor_split(chunks):
             # One token stands in for the text; only its way through the head is used.
@@ -326,9 +336,13 @@ class Transformer:
             handle.remove()
 
 
-def device_name(device: torch.device) -> str:
-    """Return the name of a GPU, else the kind of device."""
-    return torch.cuda.get_device_name(device) if device.type == "cuda" else str(device)
+def _sent(device: torch.device, *arrays: NDArray[np.int64]) -> Iterator[torch.Tensor]:
+    """Send arrays to a device without waiting for them to arrive."""
+    for array in arrays:
+        tensor = torch.from_numpy(array)
+        if device.type == "cuda":
+            tensor = tensor.pin_memory()
+        yield tensor.to(device, non_blocking=True)
 
 
 def _instead(chunk: torch.Tensor, hidden: torch.Tensor) -> torch.Tensor:
