@@ -277,7 +277,7 @@ class Session:
             suites,
             {
                 "created": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
-                "environment": environment(model),
+                "environment": environment(model, self.settings.device_map),
                 "cost": {
                     "wall_s": self.elapsed,
                     "model_s": round(model.meter.seconds, 3) if model else 0.0,
@@ -363,7 +363,7 @@ def tool_version() -> str:
         return "unknown"
 
 
-def environment(model: Model | None) -> dict[str, Any]:
+def environment(model: Model | None, device_map: str | None = None) -> dict[str, Any]:
     """Versions and devices, for the part of the report that the digest does not cover."""
     found: dict[str, Any] = {
         "python": platform.python_version(),
@@ -375,6 +375,8 @@ def environment(model: Model | None) -> dict[str, Any]:
     if body is not None:
         found["device"] = in_words(body.devices)
         found["devices"] = dict(body.devices)
+    if device_map:
+        found["device_map"] = device_map
     return found
 
 

@@ -52,6 +52,20 @@ def test_one_device_is_a_plain_run(bias: Command) -> None:
     assert "devices" not in ran.report["run"]["cost"]
 
 
+def test_a_map_without_a_gpu_changes_nothing_but_is_said(
+    bias: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("torch.cuda.is_available", lambda: False)
+    bias("run", "demo", "--suite", "seat[en]", "--out", "plain").done(0)
+    ran = bias("run", "demo", "--suite", "seat[en]", "--device-map", "auto", "--out", "map").done(0)
+    plain, mapped = (read(tmp_path / name / "report.json") for name in ("plain", "map"))
+    assert mapped["digest"] == plain["digest"]
+    assert mapped["run"]["environment"]["device_map"] == "auto"
+    (said,) = mapped["run"]["notices"]
+    assert said == "--device-map auto: this PyTorch sees no GPU, the CPU computes."
+    assert said in ran.said
+
+
 def test_nothing_of_the_settings_is_lost(
     tiny: Callable[[str], Path],
     bias: Command,

@@ -18,13 +18,14 @@ from pytest_bias.interface import Capability, Meter, Model, ModelKind
 from pytest_bias.models.causal import CausalModel
 from pytest_bias.models.kinds import KINDS, MASKING, kind_of
 from pytest_bias.models.packed import pack
-from pytest_bias.models.placing import DTYPES, notices_of, placed
+from pytest_bias.models.placing import DTYPES, moved, notices_of, placed
 from pytest_bias.models.pooling import Pooling
 from pytest_bias.models.reference import ModelRef
 from pytest_bias.models.snapshot import Snapshot, fetch_weights, locate
 from pytest_bias.models.tokens import Tokens
 from pytest_bias.models.transformer import Transformer
 from pytest_bias.records import ModelIdentity
+
 
 @dataclass(frozen=True)
 class Trust:
@@ -186,7 +187,7 @@ def load(
     torch.backends.cudnn.allow_tf32 = precision == "tf32"
     about.tokens.max_length = min(about.tokens.max_length, _positions(network, about.config))
     if device_map is None:
-        network = network.to(place)
+        network = moved(network, place)
     pack(network)
     body = Transformer(network, about.kind, about.tokens, Meter(), budget=budget)
     loaded = support.model(

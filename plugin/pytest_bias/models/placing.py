@@ -69,6 +69,14 @@ def gpus() -> tuple[str, ...]:
     return tuple(f"cuda:{n}" for n in range(torch.cuda.device_count()))
 
 
+def moved(network: Any, place: torch.device) -> Any:
+    """Move a network to a device, and make it the one that this process works with."""
+    if place.index is not None and place.type == "cuda":
+        # Otherwise pinned memory would take room on the first GPU for every process.
+        torch.cuda.set_device(place)
+    return network.to(place)
+
+
 def share_threads(n: int) -> None:
     """Let this process be one of `n` that share the processor."""
     torch.set_num_threads(max(1, torch.get_num_threads() // n))
@@ -103,8 +111,8 @@ def notices_of(network: Any, device_map: str | None) -> tuple[str, ...]:
         said.append(f"--device-map {device_map}: this PyTorch sees no GPU, the CPU computes.")
         del away["cpu"]
     said += [
-        f"--device-map {device_map}: {lying[name]} of {lying.total()} parts of the model lie {where} "
-        "and are fetched for every batch, which is slow."
+        f"--device-map {device_map}: {lying[name]} of {lying.total()} parts of the model lie "
+        f"{where} and are fetched for every batch, which is slow."
         for name, where in away.items()
         if lying[name]
     ]

@@ -263,8 +263,8 @@ class Transformer:
         if self.budget <= MIN_TOKENS:
             raise MeasurementError(
                 f"{self._where} ran out of memory on the smallest batch: {error}",
-                "Use a smaller --dtype (bfloat16), another --device, or --device-map auto to spread "
-                "the model over several.",
+                "Use a smaller --dtype (bfloat16), another --device, or --device-map auto to "
+                "spread the model over several.",
             )
         self.budget = max(MIN_TOKENS, self.budget // 2)
         self.meter.notice(
