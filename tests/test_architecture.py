@@ -16,14 +16,14 @@ ROOT = Path(__file__).parent.parent
 SOURCES = {"pytest_bias": "plugin", "bias_suites": "bias_tests", "bias_templates": "templates"}
 
 LAYERS = (
-    {"errors", "options", "statistics", "checked"},
+    {"errors", "options", "statistics", "checked", "devices"},
     {"records", "config", "permutation"},
     {"interface", "events", "datasources"},
     {"models", "suites", "sentences"},
     {"scoring", "testing", "planning", "refusals"},
     {"engine", "compare", "folder", "merging"},
-    {"limits"},
-    {"emit"},
+    {"limits", "child"},
+    {"emit", "children"},
     {"evidence"},
     {"run"},
     {"cli", "pytest_session", "action"},
@@ -31,7 +31,7 @@ LAYERS = (
 )
 """Modules and packages of `pytest_bias`: each imports from the layers above its own line only."""
 
-MODELS_MAY = {"errors", "interface", "options", "records"}
+MODELS_MAY = {"errors", "devices", "interface", "options", "records"}
 SUITES_MAY = {
     *("suites", "records", "interface", "sentences", "statistics", "scoring", "datasources"),
     *("errors", "permutation", "refusals"),

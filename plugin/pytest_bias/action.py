@@ -26,6 +26,7 @@ INPUTS: Final = {
     "INPUT_CONFIG": "--config",
     "INPUT_BASELINE": "--baseline",
     "INPUT_DEVICE": "--device",
+    "INPUT_DEVICES": "--devices",
     "INPUT_DATA_DIR": "--data-dir",
 }
 DEFAULT_OUT: Final = "bias-report"

@@ -1,5 +1,6 @@
 """Settings of a run: options over environment over file over defaults, as one frozen value."""
 
+import json
 import os
 import re
 import tomllib
@@ -29,6 +30,8 @@ class Settings:
     languages: tuple[str, ...] = ()
     profile: str = "standard"
     device: str = "auto"
+    devices: str | None = None
+    device_map: str | None = None
     dtype: str = "auto"
     chat: str = "auto"
     data_dir: Path | None = None
@@ -89,10 +92,42 @@ def read_settings(
     settings = replace(Settings(), **_plain(merged))
     for option in OPTIONS:
         value = getattr(settings, option.name)
-        if option.choices and value not in option.choices:
+        if option.choices and value not in (None, *option.choices):
             where = option.variable if option.name in from_environment else f"--{option.flag}"
             raise UnknownName.among(where, str(value), option.choices)
+    _check_together(settings)
     return settings
+
+
+EXCLUSIVE: Final = (
+    ("devices", "device", "--devices names them all."),
+    ("devices", "shard", "--device chooses the one that measures a shard."),
+    ("device_map", "device", "--device-map chooses; CUDA_VISIBLE_DEVICES limits its choice."),
+    ("device_map", "devices", "One spreads the model, the other the items."),
+)
+"""Settings of which only one can be given, and what helps."""
+
+
+def _check_together(settings: Settings) -> None:
+    flags = {o.name: o.flag for o in OPTIONS}
+    usual = Settings()
+    for one, other, hint in EXCLUSIVE:
+        values = [(name, getattr(settings, name)) for name in (one, other)]
+        if all(value != getattr(usual, name) for name, value in values):
+            given = " and ".join(f"--{flags[name]} {value}" for name, value in values)
+            raise UsageError(f"{given} cannot be given together.", hint)
+
+
+def to_json(settings: Settings) -> str:
+    """Return settings as JSON, for a process that is to do the same; `from_json` reads them."""
+    plain = {f.name: getattr(settings, f.name) for f in fields(settings)}
+    return json.dumps(plain, default=lambda v: dict(v) if isinstance(v, Mapping) else str(v))
+
+
+def from_json(text: str) -> Settings:
+    """Read what `to_json` wrote."""
+    given = {k: v for k, v in json.loads(text).items() if v is not None}
+    return Settings(**_plain(given))
 
 
 def _read_file(chosen: Path | None, folder: Path) -> tuple[Path | None, Mapping[str, Any]]:

@@ -18,6 +18,7 @@ from typing import Any, Final
 
 from pytest_bias.config import Settings
 from pytest_bias.datasources import DataFolder
+from pytest_bias.devices import in_words
 from pytest_bias.errors import BiasError, DataMissing, LicenceNotAccepted
 from pytest_bias.events import (
     Listener,
@@ -31,11 +32,11 @@ from pytest_bias.events import (
 from pytest_bias.interface import Model
 from pytest_bias.models import load
 from pytest_bias.models.energy import GpuEnergy
-from pytest_bias.models.transformer import device_name
-from pytest_bias.planning import Plan, Planned, sample, shard
+from pytest_bias.planning import Plan, Planned, part_of, sample, shard
 from pytest_bias.records import (
     Item,
     ModelIdentity,
+    Part,
     Record,
     Report,
     SuiteResult,
@@ -53,7 +54,8 @@ class Session:
 
     plan: Plan
     listener: Listener = ignore
-    results: dict[str, SuiteResult] = field(default_factory=dict)
+    results: dict[tuple[str, Part | None], SuiteResult] = field(default_factory=dict)
+    """By entry, and by which part of it was measured; null for the whole."""
     prepared: dict[str, LoadedData | SuiteResult] = field(default_factory=dict)
     sampled: dict[str, int | None] = field(default_factory=dict)
     costs: dict[str, dict[str, float]] = field(default_factory=dict)
@@ -62,6 +64,16 @@ class Session:
     energy: GpuEnergy = field(default_factory=GpuEnergy)
     unfinished: Path | None = None
     """Where what is measured is kept until the run has ended."""
+    part: Part | None = None
+    """Which part of every entry is measured; by default what the settings say."""
+
+    def __post_init__(self) -> None:
+        self.part = self.part or part_of(self.settings)
+
+    @property
+    def elapsed(self) -> float:
+        """Seconds since the session began."""
+        return round(time.perf_counter() - self.started, 3)
 
     @property
     def settings(self) -> Settings:
@@ -92,16 +104,20 @@ class Session:
         identity = self.plan.model.identity
         self.listener(Loading(str(self.plan.model.snapshot.ref), identity.parameters))
         try:
-            model = load(
+            s = self.settings
+            found = load(
                 self.plan.model,
-                device=self.settings.device,
-                dtype=self.settings.dtype,
-                chat=self.settings.chat,
+                device=s.device,
+                dtype=s.dtype,
+                device_map=s.device_map,
+                chat=s.chat,
             )
         except BiasError as error:
             return error
-        self.energy = GpuEnergy(model.devices)
-        return model
+        self.energy = GpuEnergy(found.devices)
+        for text in found.notices:
+            self.notify(text)
+        return found
 
     @property
     def loaded(self) -> Model | None:
@@ -172,19 +188,23 @@ class Session:
             if isinstance(loaded, LoadedData)
         }
 
-    def measure(self, planned: Planned) -> SuiteResult:
-        """Measure one entry, once; a failure is a result, not an exception."""
-        key = planned.entry.id
+    def measure(self, planned: Planned, part: Part | None = None) -> SuiteResult:
+        """Measure one entry or a part of it, once; a failure is a result, not an exception."""
+        prepared = self.prepare(planned)
+        # What is checked of the model itself, every process checks for itself.
+        whole = planned.entry.suite.name == STRUCTURE or not isinstance(prepared, LoadedData)
+        part = None if whole else part or self.part
+        key = planned.entry.id, part
         if key not in self.results:
-            prepared = self.prepare(planned)
-            if isinstance(prepared, LoadedData):
-                self.results[key] = self._measure(planned, prepared)
-            else:
-                self.results[key] = prepared
+            self.results[key] = (
+                self._measure(planned, prepared, part)
+                if isinstance(prepared, LoadedData)
+                else prepared
+            )
             self.listener(SuiteFinished(self.results[key]))
         return self.results[key]
 
-    def _measure(self, planned: Planned, data: LoadedData) -> SuiteResult:
+    def _measure(self, planned: Planned, data: LoadedData, part: Part | None) -> SuiteResult:
         entry, measure = planned.entry, planned.measure
         assert measure is not None, "an entry without a measure has no data"
         try:
@@ -194,10 +214,9 @@ class Session:
         if entry.suite.name != STRUCTURE and self.unsound:
             return _result(entry, "inconclusive", f"not measured: {self.unsound}")
         items, sampled = sample(data.items, self.settings)
-        is_part = self.settings.shard is not None and entry.suite.name != STRUCTURE
-        if is_part:
+        if part:
             self.sampled[entry.id] = sampled
-            items = shard(items, self.settings)
+            items = shard(items, part)
             sampled = len(items)
             if not items:
                 return _result(entry, "skipped", NOT_IN_SHARD)
@@ -223,7 +242,7 @@ class Session:
         )
         found = scored(result, entry.suite, self.settings.seed)
         # Whether too much is unscored is a question to the whole.
-        return replace(found, status="scored", reason=None) if is_part else found
+        return replace(found, status="scored", reason=None) if part else found
 
     @contextmanager
     def _watched(self, entry: Entry, model: Model) -> Iterator[None]:
@@ -239,30 +258,40 @@ class Session:
         finally:
             model.keep(None)
             meter.on_progress = meter.on_notice = None
-            self.costs[entry.id] = {
+            cost = {
                 "wall_s": round(time.perf_counter() - started, 3),
                 "model_s": round(meter.seconds - before[0], 3),
                 "tokens": meter.tokens - before[1],
                 "forwards": meter.forwards - before[2],
             }
+            spent = self.costs.get(entry.id, {})
+            self.costs[entry.id] = {k: v + spent.get(k, 0) for k, v in cost.items()}
+
+    def measured(self) -> list[tuple[Part | None, SuiteResult]]:
+        """Return every result so far with its part, in the order of the plan."""
+        return [
+            (part, result)
+            for planned in self.plan.entries
+            for (entry, part), result in self.results.items()
+            if entry == planned.entry.id
+        ]
 
     def report(self, *, only_measured: bool = False, interrupted: bool = False) -> Report:
         """Return the report of what was measured so far, entries in the order of the plan."""
         model = self.loaded
-        suites = []
-        for planned in self.plan.entries:
-            missing = _result(planned.entry, "inconclusive", "interrupted before it was measured")
-            if planned.entry.id in self.results or not only_measured:
-                suites.append(self.results.get(planned.entry.id, missing))
+        suites = [result for _, result in self.measured()]
+        if not only_measured:
+            there = {s.entry: s for s in suites}
+            suites = [there.get(p.entry.id, _interrupted(p.entry)) for p in self.plan.entries]
         return build_report(
             self.plan,
             model.identity if model else self.plan.model.identity,
             suites,
             {
                 "created": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
-                "environment": environment(model),
+                "environment": environment(model, self.settings.device_map),
                 "cost": {
-                    "wall_s": round(time.perf_counter() - self.started, 3),
+                    "wall_s": self.elapsed,
                     "model_s": round(model.meter.seconds, 3) if model else 0.0,
                     "tokens": model.meter.tokens if model else 0,
                     "forwards": model.meter.forwards if model else 0,
@@ -346,16 +375,26 @@ def tool_version() -> str:
         return "unknown"
 
 
-def environment(model: Model | None) -> dict[str, str]:
-    """Versions and device, for the part of the report that the digest does not cover."""
-    found = {"python": platform.python_version(), "platform": platform.platform()}
+def environment(model: Model | None, device_map: str | None = None) -> dict[str, Any]:
+    """Versions and devices, for the part of the report that the digest does not cover."""
+    found: dict[str, Any] = {
+        "python": platform.python_version(),
+        "platform": platform.platform(),
+    }
     merges = ("peft",) if model and model.identity.adapter else ()
     for name in ("torch", "transformers", "numpy", "scipy", *merges):
         found[name] = version(name)
     body = getattr(model, "body", None)
     if body is not None:
-        found["device"] = device_name(body.device)
+        found["device"] = in_words(body.devices)
+        found["devices"] = dict(body.devices)
+    if device_map:
+        found["device_map"] = device_map
     return found
+
+
+def _interrupted(entry: Entry) -> SuiteResult:
+    return _result(entry, "inconclusive", "interrupted before it was measured")
 
 
 def _result(entry: Entry, status: Any, reason: str | None = None, **more: Any) -> SuiteResult:

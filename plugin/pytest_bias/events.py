@@ -46,7 +46,25 @@ class SuiteFinished:
     result: SuiteResult
 
 
-Event: TypeAlias = Notice | Loading | SuiteStarted | Progress | SuiteFinished
+@dataclass(frozen=True, slots=True)
+class PartFinished:
+    """A process has measured its part of a suite."""
+
+    entry: str
+    status: str
+
+
+@dataclass(frozen=True, slots=True)
+class OnDevice:
+    """What one of several processes tells."""
+
+    device: str
+    event: "Event"
+
+
+Event: TypeAlias = (
+    Notice | Loading | SuiteStarted | Progress | SuiteFinished | PartFinished | OnDevice
+)
 Listener: TypeAlias = Callable[[Event], None]
 
 

@@ -241,12 +241,15 @@ class Model(ABC):
         Running account of the forwards.
     chat : bool
         Whether `generate` puts prompts into the model's chat template.
+    notices : tuple of str
+        What a user should know about how the model was loaded.
     """
 
     identity: ModelIdentity
     capabilities: frozenset[Capability]
     meter: Meter = field(default_factory=Meter, init=False)
     chat: bool = field(default=False, init=False)
+    notices: tuple[str, ...] = field(default=(), init=False)
 
     @property
     def devices(self) -> tuple[str, ...]:

@@ -1,10 +1,12 @@
 """Reports of parts of one run, put together."""
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, dataclass, replace
 
+from pytest_bias.devices import in_words
 from pytest_bias.errors import ReportError
-from pytest_bias.records import ModelIdentity, Report, SuiteResult, records_digest
+from pytest_bias.records import ModelIdentity, Part, Record, Report, SuiteResult, records_digest
 from pytest_bias.scoring import scored
 from pytest_bias.suites import STRUCTURE, find
 
@@ -36,12 +38,22 @@ def merged(reports: Sequence[Report], order: Sequence[str]) -> Report:
         parts = [c.get(name) for c in costs]
         cost[name] = None if None in parts else sum(parts)
     cost["suites"] = _sums(c.get("suites", {}) for c in costs)
+    environment = dict(first.run.get("environment") or {})
+    parts = [r.run.get("environment") or {} for r in reports]
+    if devices := {name: of for e in parts for name, of in e.get("devices", {}).items()}:
+        environment |= {"device": in_words(devices), "devices": devices}
     notices = list(dict.fromkeys(n for r in reports for n in r.notices))
     return replace(
         first,
         model=identity,
         suites=tuple(results[name] for name in names if name in results),
-        run={**first.run, "cost": cost, "interrupted": interrupted, "notices": notices},
+        run={
+            **first.run,
+            "environment": environment,
+            "cost": cost,
+            "interrupted": interrupted,
+            "notices": notices,
+        },
         sealed=None,
     )
 
@@ -51,7 +63,7 @@ def _sums(costs: Iterable[Mapping[str, Mapping[str, float]]]) -> dict[str, dict[
     for entry, cost in (pair for part in costs for pair in part.items()):
         own = found.setdefault(entry, dict.fromkeys(cost, 0))
         for name, amount in cost.items():
-            own[name] = own.get(name, 0) + amount
+            own[name] = round(own.get(name, 0) + amount, 3)
     return found
 
 
@@ -78,6 +90,88 @@ def joined(reports: Sequence[Report]) -> Report:
         sampled = parts[0].run["shard"]["sampled"].get(suite.entry)
         suites.append(_whole(suite, found, sampled, seed))
     return replace(whole, suites=tuple(suites), run={**whole.run, "shard": None})
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What one process measured, as it is sent to the one that puts it together.
+
+    Parameters
+    ----------
+    report : Report
+        Its suites may be parts of an entry, several of one entry too.
+    parts : tuple of Part or None
+        For every suite of the report which part it is; null for a whole.
+    sampled : mapping
+        Entry to the number of items of the whole, where it is a sample.
+    """
+
+    report: Report
+    parts: tuple[Part | None, ...]
+    sampled: Mapping[str, int | None]
+
+    def to_json(self) -> str:
+        """Return it with its records as one line of JSON."""
+        return json.dumps(
+            {
+                "report": self.report.to_json(),
+                "records": [[asdict(r) for r in s.records] for s in self.report.suites],
+                "parts": self.parts,
+                "sampled": dict(self.sampled),
+            }
+        )
+
+    @classmethod
+    def from_json(cls, text: str) -> "Measured":
+        """Read what `to_json` wrote."""
+        plain = json.loads(text)
+        report = Report.from_json(plain["report"])
+        suites = tuple(
+            replace(suite, records=tuple(Record(**r) for r in records))
+            for suite, records in zip(report.suites, plain["records"], strict=True)
+        )
+        parts = tuple((p[0], p[1]) if p else None for p in plain["parts"])
+        return cls(replace(report, suites=suites), parts, plain["sampled"])
+
+
+def gathered(workers: Sequence[Measured], order: Sequence[str]) -> Report:
+    """Return one report of what several processes measured, whole entries or parts of them.
+
+    Parts are joined as `joined` does; an entry that lacks a part is inconclusive.
+
+    Raises
+    ------
+    ReportError
+        If they did not measure the same model under the same settings.
+    """
+    wholes: list[Report] = []
+    shards: dict[str, dict[Part, SuiteResult]] = {}
+    sampled: dict[str, int | None] = {}
+    for worker in workers:
+        suites = list(zip(worker.parts, worker.report.suites, strict=True))
+        wholes.append(replace(worker.report, suites=tuple(s for p, s in suites if p is None)))
+        for part, suite in suites:
+            if part:
+                shards.setdefault(suite.entry, {})[part] = suite
+        sampled |= worker.sampled
+    report = merged(wholes, order)
+    found = {s.entry: s for s in report.suites}
+    for entry, by_part in shards.items():
+        if entry not in found:
+            found[entry] = _of_parts(by_part, sampled.get(entry), int(report.settings["seed"]))
+    names = [*order, *sorted(found.keys() - set(order))]
+    return replace(report, suites=tuple(found[name] for name in names if name in found))
+
+
+def _of_parts(by_part: Mapping[Part, SuiteResult], sampled: int | None, seed: int) -> SuiteResult:
+    (_, of), suite = next(iter(by_part.items()))
+    wanted = [(number, of) for number in range(1, of + 1)]
+    if missing := [f"{n}/{of}" for n, _ in wanted if (n, of) not in by_part]:
+        reason = f"not every part of it was measured: {', '.join(missing)} missing"
+        return replace(
+            suite, status="inconclusive", reason=reason, scores=(), records=(), records_sha256=None
+        )
+    return _whole(suite, [by_part[part] for part in wanted], sampled, seed)
 
 
 def _parts(reports: Sequence[Report]) -> dict[int, Report]:
@@ -109,13 +203,15 @@ def _parts(reports: Sequence[Report]) -> dict[int, Report]:
 def _whole(
     suite: SuiteResult, shards: Sequence[SuiteResult], sampled: int | None, seed: int
 ) -> SuiteResult:
-    measured = [s for s in shards if s.records]
-    if suite.kind == STRUCTURE or not measured:
+    if suite.kind == STRUCTURE:
         return suite
-    first = measured[0]
     failed = next((s for s in shards if s.status in ("error", "inconclusive")), None)
     if failed:
         return failed
+    measured = [s for s in shards if s.records]
+    if not measured:
+        return suite
+    first = measured[0]
     same = ("version", "measure", "adapted")
     if any(getattr(s, name) != getattr(first, name) for s in measured for name in same) or any(
         (s.data and s.data.sha256) != (first.data and first.data.sha256) for s in measured

@@ -59,6 +59,8 @@ OPTIONS: Final = (
     Option("languages", "language", "texts", "Language of the texts, such as en.", "TAG"),
     Option("profile", "profile", "text", "How much of each suite to run.", choices=PROFILES),
     Option("device", "device", "text", "auto, cpu, or cuda:0.", "DEVICE"),
+    Option("devices", "devices", "text", "Share the run: all GPUs, or cuda:0,cuda:1.", "DEVICES"),
+    Option("device_map", "device-map", "text", "Spread the model over GPUs.", choices=("auto",)),
     Option("dtype", "dtype", "text", "Precision of the weights.", choices=DTYPES),
     Option("chat", "chat", "text", "Prompts as turns of the model's chat.", choices=CHAT),
     Option("data_dir", "data-dir", "path", "Folder with your own copies of the data.", "DIR"),

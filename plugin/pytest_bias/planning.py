@@ -4,13 +4,14 @@ import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from heapq import heappop, heappush
 from typing import Any, Final
 
 from pytest_bias.config import NO_LANGUAGE, Settings, languages_of
 from pytest_bias.errors import UsageError
 from pytest_bias.interface import Capability, ModelKind
 from pytest_bias.models import Description, ModelRef, Trust, describe
-from pytest_bias.records import Item, sha256
+from pytest_bias.records import Item, Part, sha256
 from pytest_bias.suites import STRUCTURE, Entry, Measure, find, installed, select
 
 SOCIAL: Final = "social"
@@ -44,11 +45,11 @@ class Plan:
 
 def describe_for(settings: Settings, model: str) -> Description:
     """Describe a model as the settings allow, and check that device and precision are there."""
-    from pytest_bias.models import placed
+    from pytest_bias.models.placing import placed
 
     trust = Trust(settings.allow_pickle, settings.trust_remote_code)
     described = describe(ModelRef.parse(model), offline=settings.offline, trust=trust)
-    placed(described, settings.device, settings.dtype)
+    placed(described.config, settings.device, settings.dtype, settings.device_map)
     return described
 
 
@@ -105,7 +106,7 @@ def _on_languages(
 
 
 def _on_shard(settings: Settings) -> tuple[str, ...]:
-    if part(settings) is None:
+    if part_of(settings) is None:
         return ()
     return (f"Shard {settings.shard}: pytest-bias merge joins the shards, scores and decides.",)
 
@@ -140,7 +141,7 @@ def _words(capabilities: frozenset[Capability]) -> str:
     return " and ".join(sorted(c.words for c in capabilities))
 
 
-def part(settings: Settings) -> tuple[int, int] | None:
+def part_of(settings: Settings) -> Part | None:
     """Return which shard of how many is asked for, or null for the whole.
 
     Raises
@@ -160,13 +161,25 @@ def part(settings: Settings) -> tuple[int, int] | None:
     return number, of
 
 
-def shard(items: tuple[Item, ...], settings: Settings) -> tuple[Item, ...]:
-    """Return the items of a shard: whole clusters, by a hash of their names."""
-    asked = part(settings)
-    if asked is None:
-        return items
-    number, of = asked
-    return tuple(i for i in items if int(sha256(i.cluster)[:16], 16) % of == number - 1)
+def shard(items: tuple[Item, ...], part: Part) -> tuple[Item, ...]:
+    """Return the items of a shard: whole clusters, spread so that shards cost about the same.
+
+    The heaviest cluster goes first, each to the shard that has least so far (Graham 1969); equal
+    ones in the order of a hash of their names. So a shard is a function of the items alone. The
+    cost of a cluster is the length of its texts, in characters.
+    """
+    number, of = part
+    costs: dict[str, int] = defaultdict(int)
+    for item in items:
+        costs[item.cluster] += 0 if item.status else sum(map(len, item.texts.values()))
+    shards = [(0, n) for n in range(1, of + 1)]
+    mine = set()
+    for cluster in sorted(costs, key=lambda c: (-costs[c], sha256(c))):
+        cost, lightest = heappop(shards)
+        heappush(shards, (cost + costs[cluster], lightest))
+        if lightest == number:
+            mine.add(cluster)
+    return tuple(i for i in items if i.cluster in mine)
 
 
 def sample(items: tuple[Item, ...], settings: Settings) -> tuple[tuple[Item, ...], int | None]:

@@ -75,7 +75,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         marks = pytest.mark.skip(NO_MODEL)
         metafunc.parametrize("bias_entry", [pytest.param("", marks=marks)])
     else:
-        metafunc.parametrize("bias_entry", found.entry_ids)
+        metafunc.parametrize("bias_entry", found.test_ids)
 
 
 @pytest.fixture(scope="session")

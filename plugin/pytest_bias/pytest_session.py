@@ -1,10 +1,9 @@
 """What the pytest plugin does once a model is named: measure, gather from workers, write, print."""
 
 import io
-import json
 import re
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property, wraps
 from typing import TYPE_CHECKING, Final, Literal, ParamSpec, TypeVar
 
@@ -13,12 +12,13 @@ import pytest
 from pytest_bias.compare import compare
 from pytest_bias.config import Settings, read_settings
 from pytest_bias.emit.wording import clean
-from pytest_bias.errors import BiasError, UnknownName
+from pytest_bias.errors import BiasError, UnknownName, UsageError
 from pytest_bias.folder import release
 from pytest_bias.limits import decide
-from pytest_bias.merging import merged
+from pytest_bias.merging import Measured, gathered
 from pytest_bias.options import OPTIONS
-from pytest_bias.records import Record, Report, SuiteResult
+from pytest_bias.records import Part, SuiteResult
+from pytest_bias.suites import STRUCTURE, LoadedData
 from pytest_bias.testing import BiasModel, assert_within, difference, group_values
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ class BiasSession:
     """State of one pytest session, on a worker or on the controller."""
 
     config: pytest.Config
-    received: list[Report] = field(default_factory=list)
+    received: list[Measured] = field(default_factory=list)
     asked: set[str] = field(default_factory=set)
     finished: "Finished | None" = None
     problem: str | None = None
@@ -74,7 +74,55 @@ class BiasSession:
         return hasattr(self.config, "workerinput")
 
     @cached_property
+    def n_workers(self) -> int:
+        """How many processes share the tests; 1 without workers, 0 if only they know."""
+        if self.on_worker:
+            return int(self.config.workerinput["workercount"])  # type: ignore[attr-defined]
+        if not self.config.pluginmanager.hasplugin("dsession"):
+            return 1
+        return int(self.config.getoption("numprocesses") or 0)
+
+    @cached_property
     def settings(self) -> Settings:
+        """What was asked for; on a worker, with the device that it is to use."""
+        if not self.devices:
+            return self._stated
+        device = self.devices[0]
+        if self.on_worker:
+            name = str(self.config.workerinput["workerid"])  # type: ignore[attr-defined]
+            number = re.search(r"\d*$", name)
+            device = self.devices[int(number[0] or 0 if number else 0) % len(self.devices)]
+        return replace(self._stated, device=device, devices=None)
+
+    @cached_property
+    def devices(self) -> tuple[str, ...]:
+        """The devices that workers share, in turn; none where all take the same."""
+        return _as_usage_error(self._devices)()
+
+    def _devices(self) -> tuple[str, ...]:
+        stated = self._stated
+        if stated.model is None:
+            return ()
+        if stated.devices:
+            from pytest_bias.models.placing import shared
+
+            found = shared(stated.devices)
+            if 0 < self.n_workers < len(found):
+                raise UsageError(
+                    f"--devices {stated.devices}: {len(found)} devices need as many processes of "
+                    f"pytest-xdist, there {'is' if self.n_workers == 1 else 'are'} "
+                    f"{self.n_workers}.",
+                    f"-n {len(found)}",
+                )
+            return found
+        if self.n_workers > 1 and stated.device == "auto" and stated.device_map is None:
+            from pytest_bias.models.placing import gpus
+
+            return gpus()
+        return ()
+
+    @cached_property
+    def _stated(self) -> Settings:
         """Options of the command line, the environment and the settings file."""
         given = {o.name: self.config.getoption(f"bias_{o.name}") for o in OPTIONS}
         given = {k: tuple(v) if isinstance(v, list) else v for k, v in given.items()}
@@ -86,6 +134,10 @@ class BiasSession:
         """The run, ready to start; the controller has claimed the output folder."""
         from pytest_bias.run import prepare
 
+        if self.on_worker and self.devices:
+            from pytest_bias.models.placing import share_threads
+
+            share_threads(self.n_workers)
         claims = not (self.on_worker or self.config.option.collectonly)
         return _as_usage_error(prepare)(self.settings, claims=claims)
 
@@ -99,6 +151,25 @@ class BiasSession:
         """Names of the planned entries, in order; every worker finds the same."""
         return [p.entry.id for p in self.session.plan.entries]
 
+    @property
+    def test_ids(self) -> list[str]:
+        """Names of the tests that measure the plan, the same on every worker.
+
+        Where workers have devices of their own, an entry is as many tests as there are workers,
+        such as ``crows_pairs[en] 1/2``; those of one entry apart, since neighbours often go to one
+        worker.
+        """
+        n, session = self.n_workers, self.session
+        if n < 2 or len(self.devices) < 2 or self.settings.shard:
+            return self.entry_ids
+        split = [
+            p.entry.id
+            for p in session.plan.entries
+            if p.entry.suite.name != STRUCTURE and isinstance(session.prepare(p), LoadedData)
+        ]
+        whole = [entry for entry in self.entry_ids if entry not in split]
+        return whole + [f"{entry} {k}/{n}" for k in range(1, n + 1) for entry in split]
+
     @cached_property
     def bias_model(self) -> BiasModel:
         """The loaded model, found sound by the structural checks."""
@@ -110,11 +181,13 @@ class BiasSession:
             pytest.fail(self.session.unsound, pytrace=False)
         return BiasModel(model)
 
-    def planned(self, name: str) -> "Planned":
-        """Return a planned entry by its name, with or without configuration."""
+    def planned(self, name: str) -> "tuple[Planned, Part | None]":
+        """Return a planned entry by its name, with or without configuration, and which part."""
+        name, _, words = name.partition(" ")
         for planned in self.session.plan.entries:
             if name in (planned.entry.id, planned.entry.suite.name):
-                return planned
+                number, _, of = words.partition("/")
+                return planned, (int(number), int(of)) if words else None
         raise UnknownName.among("entry", name, self.entry_ids, "Name it with --bias-suite.")
 
     def finish(self, session: pytest.Session) -> None:
@@ -133,7 +206,7 @@ class BiasSession:
             return
         try:
             report = (
-                merged(self.received, self.entry_ids)
+                gathered(self.received, self.entry_ids)
                 if self.received
                 else self.session.report(only_measured=True)
             )
@@ -147,18 +220,12 @@ class BiasSession:
 
     def receive(self, payload: str) -> None:
         """Take what a worker measured."""
-        plain = json.loads(payload)
-        report = Report.from_json(plain["report"])
-        suites = (
-            replace(s, records=tuple(Record(**r) for r in plain["records"][s.entry]))
-            for s in report.suites
-        )
-        self.received.append(replace(report, suites=tuple(suites)))
+        self.received.append(Measured.from_json(payload))
 
     def _payload(self) -> str:
-        report = self.session.report(only_measured=True)
-        records = {s.entry: [asdict(r) for r in s.records] for s in report.suites}
-        return json.dumps({"report": report.to_json(), "records": records})
+        session = self.session
+        parts = tuple(part for part, _ in session.measured())
+        return Measured(session.report(only_measured=True), parts, session.sampled).to_json()
 
     def print_summary(self, terminal: pytest.TerminalReporter) -> None:
         """Print the report as a section of pytest's own."""
@@ -194,7 +261,11 @@ class BiasRun:
             A suite's name, or a name with a configuration in brackets.
         """
         self.owner.asked.add(name)
-        result = self.owner.session.measure(_as_usage_error(self.owner.planned)(name))
+        planned, part = _as_usage_error(self.owner.planned)(name)
+        result = self.owner.session.measure(planned, part)
+        if part:
+            # Its numbers are those of a part.
+            return result
         known = {key for key, _ in self.node.user_properties}
         for score in result.scores:
             key = f"{result.entry}.{score.metric}"
@@ -215,6 +286,9 @@ class BiasRun:
             pytest.skip(result.reason or result.status)
         if result.status != "scored":
             pytest.fail(f"{result.entry} could not be measured: {result.reason}", pytrace=False)
+        if _as_usage_error(self.owner.planned)(name)[1]:
+            # The whole decides, at the end of the session.
+            return result
         job = self.owner.job
         report = replace(self.owner.session.report(only_measured=True), suites=(result,))
         limits = [limit for limit in job.limits if limit.is_about(result)]

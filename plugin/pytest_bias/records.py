@@ -23,6 +23,8 @@ SuiteStatus: TypeAlias = Literal[
 ]
 Value: TypeAlias = float | int | str | bool | None
 Json: TypeAlias = Any
+Part: TypeAlias = tuple[int, int]
+"""Which shard of how many, counted from 1."""
 
 
 _NAME = re.compile(r"\w(?:[\w.+-]*\w)?")

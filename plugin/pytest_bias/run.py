@@ -113,10 +113,17 @@ def run_command(settings: Settings, console: Console) -> int:
     """Measure a model, write and print what came of it; returns the exit code."""
     printer = ProgressPrinter(console)
     with printer.status("Importing torch and transformers …"):
-        from pytest_bias import engine
+        from pytest_bias import children, engine
+        from pytest_bias.models.placing import shared
+    devices = shared(settings.devices) if settings.devices else ()
+    if len(devices) == 1:
+        settings = replace(settings, device=devices[0], devices=None)
     job = prepare(settings, printer)
     with printer:
-        report = engine.run(job.session)
+        if len(devices) > 1:
+            report = children.run_on(job.session, devices)
+        else:
+            report = engine.run(job.session)
     done = job.finish(report)
     done.show(console)
     return EXIT_INTERRUPTED if report.run.get("interrupted") else done.decision.exit_code

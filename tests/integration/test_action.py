@@ -22,8 +22,8 @@ ROOT = Path(__file__).parents[2]
 ACTION: dict[str, Any] = yaml.safe_load((ROOT / "action.yml").read_text(encoding="utf-8"))
 INSTALL, MEASURE = ACTION["runs"]["steps"]
 
-INPUTS = ["model", "revision", "suites", "profile", "config", "baseline", "device", "data-dir"]
-INPUTS += ["out", "extra-args"]
+INPUTS = ["model", "revision", "suites", "profile", "config", "baseline", "device", "devices"]
+INPUTS += ["data-dir", "out", "extra-args"]
 NOTHING = {"report": "", "badges": "", "status": "could-not-measure", "scores": "{}"}
 
 SHELL = ("$(touch pwned)", "`touch pwned`", "; touch pwned", "'\"; touch pwned; \"'")

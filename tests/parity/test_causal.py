@@ -3,6 +3,7 @@
 import math
 
 import pytest
+import torch
 
 import tiny_models
 from parity import ours, plain
@@ -93,3 +94,11 @@ def test_a_head_in_chunks_gives_the_same_numbers(
     texts = sentences(data_dir, 100)
     model = ours.model(checkpoint(name))
     same_in_chunks(model, positions, lambda: [s.total for s in model.log_likelihood(texts)])
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_keys_and_values_are_not_kept(name, checkpoint):
+    network = ours.model(checkpoint(name)).body.network
+    ids = torch.tensor([[1, 2, 3]])
+    assert network(input_ids=ids).past_key_values is None
+    assert network(input_ids=ids, use_cache=True).past_key_values is not None

@@ -10,7 +10,15 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.text import Text
 
 from pytest_bias.emit.wording import clean, parameters, suite_label, value
-from pytest_bias.events import Event, Loading, Notice, SuiteFinished, SuiteStarted
+from pytest_bias.events import (
+    Event,
+    Loading,
+    Notice,
+    OnDevice,
+    PartFinished,
+    SuiteFinished,
+    SuiteStarted,
+)
 from pytest_bias.events import Progress as Step
 from pytest_bias.records import SuiteResult
 
@@ -24,12 +32,14 @@ class ProgressPrinter:
     Used as a context manager around the run, and called with every event.
     """
 
-    def __init__(self, console: Console) -> None:
+    def __init__(self, console: Console, bar: Progress | None = None, prefix: str = "") -> None:
         self.console = console
+        self.prefix = prefix
+        self.devices: dict[str, ProgressPrinter] = {}
         self.live = console.is_terminal and not console.is_dumb_terminal
         self.started = time.perf_counter()
         self.began = self.last = self.started
-        self.bar = Progress(
+        self.bar = bar or Progress(
             TextColumn("{task.description}"),
             BarColumn(bar_width=30),
             MofNCompleteColumn(),
@@ -70,11 +80,22 @@ class ProgressPrinter:
                 self._step(entry, done, total)
             case SuiteFinished(result):
                 self._finished(result)
+            case PartFinished(entry, status):
+                self._removed()
+                took = time.perf_counter() - self.began
+                self._line(f"{entry}: {status.replace('_', ' ')} in {took:.1f} s")
+            case OnDevice(device, inner):
+                self._on(device)(inner)
+
+    def _on(self, device: str) -> "ProgressPrinter":
+        if device not in self.devices:
+            self.devices[device] = ProgressPrinter(self.console, self.bar, f"{device} · ")
+        return self.devices[device]
 
     def _started(self, entry: str, n_items: int) -> None:
         self.began = self.last = time.perf_counter()
         if self.live:
-            self.task = self.bar.add_task(entry, total=None)
+            self.task = self.bar.add_task(f"{self.prefix}{entry}", total=None)
         else:
             self._line(f"{entry}: {n_items} items …")
 
@@ -86,14 +107,17 @@ class ProgressPrinter:
             self._line(f"{entry}: {done} of {total} sequences")
 
     def _finished(self, result: SuiteResult) -> None:
-        if self.task is not None:
-            self.bar.remove_task(self.task)
-            self.task = None
+        self._removed()
         if result.status == "scored" and result.headline:
             took = time.perf_counter() - self.began
             self._line(f"{suite_label(result)}: {value(result.headline)} in {took:.1f} s")
         else:
             self._line(f"{result.entry}: {result.status.replace('_', ' ')}")
 
+    def _removed(self) -> None:
+        if self.task is not None:
+            self.bar.remove_task(self.task)
+            self.task = None
+
     def _line(self, text: str) -> None:
-        self.console.print(Text(text, style="dim"))
+        self.console.print(Text(f"{self.prefix}{text}", style="dim"))

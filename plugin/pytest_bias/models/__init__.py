@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING, Any
 from pytest_bias.models.reference import ModelRef
 
 if TYPE_CHECKING:
-    from pytest_bias.models.loading import Description, Trust, describe, load, placed
+    from pytest_bias.models.loading import Description, Trust, describe, load
 
-__all__ = ["Description", "ModelRef", "Trust", "describe", "load", "placed"]
+__all__ = ["Description", "ModelRef", "Trust", "describe", "load"]
 
 
 def __getattr__(name: str) -> Any:

@@ -5,10 +5,11 @@ from dataclasses import asdict, dataclass
 from importlib.metadata import version
 from pathlib import Path
 
+from pytest_bias.devices import in_words
 from pytest_bias.interface import Embeddings, Model
 from pytest_bias.models.journal import Journal
 from pytest_bias.models.pooling import Pooling
-from pytest_bias.models.transformer import Transformer, device_name
+from pytest_bias.models.transformer import Transformer
 
 
 @dataclass
@@ -24,7 +25,7 @@ class EncoderModel(Model):
     @property
     def devices(self) -> tuple[str, ...]:
         """Devices that the weights lie on."""
-        return (str(self.body.device),)
+        return tuple(self.body.devices)
 
     def keep(self, folder: Path | None) -> None:
         """Keep answers below a folder."""
@@ -34,7 +35,7 @@ class EncoderModel(Model):
         names = ["pytest-bias", "torch", "transformers"]
         names += ["peft"] if self.identity.adapter else []
         facts = asdict(self.identity) | {
-            "device": device_name(self.body.device),
+            "device": in_words(self.body.devices),
             "versions": [version(n) for n in names],
         }
         self.body.journal = Journal(folder, facts)

@@ -126,6 +126,7 @@ def _generated(body: Transformer, rows: Sequence[Row], how: Decoding) -> NDArray
         generation_config=GenerationConfig(
             max_new_tokens=how.max_new_tokens,
             do_sample=False,
+            use_cache=True,
             pad_token_id=body.tokens.pad_id,
             decoder_start_token_id=first.start[0] if first.start else None,
         ),

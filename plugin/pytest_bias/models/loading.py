@@ -6,14 +6,14 @@ What a suite can do with a model is known after `describe`, before any weight is
 import contextlib
 import io
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
 import torch
 
-from pytest_bias.errors import BiasError, ModelError, UnknownName, UsageError
+from pytest_bias.errors import BiasError, ModelError
 from pytest_bias.interface import Capability, Meter, Model, ModelKind
 from pytest_bias.models.adapters import Adapter, located, merged, provided
 from pytest_bias.models.causal import CausalModel
@@ -21,18 +21,12 @@ from pytest_bias.models.chat import in_force, template_of
 from pytest_bias.models.classifier import ClassifierModel
 from pytest_bias.models.kinds import KINDS, MASKING, kind_of
 from pytest_bias.models.packed import pack
+from pytest_bias.models.placing import DTYPES, moved, notices_of, placed
 from pytest_bias.models.pooling import Pooling
 from pytest_bias.models.reference import ModelRef
 from pytest_bias.models.snapshot import Snapshot, fetch_weights
 from pytest_bias.models.tokens import Tokens
 from pytest_bias.records import ModelIdentity, sha256
-
-DTYPES: Final = {
-    "float32": torch.float32,
-    "tf32": torch.float32,
-    "bfloat16": torch.bfloat16,
-    "float16": torch.float16,
-}
 
 POSITIONS_OF: Final = ("", "encoder_", "decoder_")
 
@@ -153,6 +147,8 @@ def load(
     dtype: str = "auto",
     chat: str = "auto",
     budget: int = 0,
+    device_map: str | None = None,
+    max_memory: Mapping[int | str, int | str] | None = None,
 ) -> Model:
     """Read a model's weights.
 
@@ -169,6 +165,10 @@ def load(
         ``auto`` (prompts are turns of a chat if the tokenizer has a template), ``on`` or ``off``.
     budget : int
         Tokens of one batch; 0 means what suits the device.
+    device_map : str, optional
+        ``auto`` spreads a model that is larger than one GPU over all of them.
+    max_memory : mapping, optional
+        What a device map may use of each device, such as ``{0: "20GB", 1: "40GB"}``.
 
     Raises
     ------
@@ -179,7 +179,7 @@ def load(
 
     about = model if isinstance(model, Description) else describe(model)
     support, snapshot, trust = KINDS[about.kind], about.snapshot, about.trust
-    place, precision = placed(about, device, dtype)
+    place, precision = placed(about.config, device, dtype, device_map)
     chats = about.chats(chat)
     ref = snapshot.ref
     fetch_weights(snapshot, allow_pickle=trust.allow_pickle)
@@ -193,6 +193,7 @@ def load(
             # Reported below, in our words.
             ignore_mismatched_sizes=True,
             use_safetensors=None if trust.allow_pickle else True,
+            **({"device_map": device_map, "max_memory": max_memory} if device_map else {}),
             **_source(snapshot, trust),
         )
     given = provided(about.adapter, allow_pickle=trust.allow_pickle)
@@ -216,7 +217,8 @@ def load(
     torch.backends.cuda.matmul.allow_tf32 = precision == "tf32"
     torch.backends.cudnn.allow_tf32 = precision == "tf32"
     about.tokens.max_length = min(about.tokens.max_length, _positions(network, about.config))
-    network = network.to(place)
+    if device_map is None:
+        network = moved(network, place)
     pack(network)
     body = support.body(network, about.kind, about.tokens, Meter(), budget=budget)
     loaded = support.model(
@@ -226,6 +228,7 @@ def load(
         _pooling(snapshot),
     )
     loaded.chat = chats
+    loaded.notices = notices_of(network, device_map)
     if isinstance(loaded, CausalModel):
         loaded.check_direction()
     if isinstance(loaded, ClassifierModel):
@@ -321,39 +324,6 @@ def _languages(snapshot: Snapshot) -> tuple[str, ...]:
 
 def _shape(shape: Sequence[int]) -> str:
     return "×".join(map(str, shape))
-
-
-def placed(about: Description, device: str, dtype: str) -> tuple[torch.device, str]:
-    """Return device and precision, or raise `UsageError`; needs no weights."""
-    place = _device(device)
-    return place, _dtype(dtype, place, about.config)
-
-
-def _device(name: str) -> torch.device:
-    if name == "auto":
-        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    try:
-        place = torch.device(name)
-    except RuntimeError:
-        raise UnknownName.among("device", name, ["auto", "cpu", "cuda", "cuda:0"]) from None
-    if place.type == "cuda" and not torch.cuda.is_available():
-        raise UsageError(
-            f"--device {name}: this PyTorch sees no GPU.", "--device cpu, or --device auto"
-        )
-    if place.type == "cuda" and (place.index or 0) >= torch.cuda.device_count():
-        raise UsageError(f"--device {name}: there are {torch.cuda.device_count()} GPUs.")
-    return place
-
-
-def _dtype(name: str, place: torch.device, config: Any) -> str:
-    if name == "auto":
-        own = str(getattr(config, "dtype", None)).removeprefix("torch.")
-        return own if place.type == "cuda" and own in DTYPES else "float32"
-    if name not in DTYPES:
-        raise UnknownName.among("dtype", name, ["auto", *DTYPES])
-    if name == "tf32" and place.type != "cuda":
-        raise UsageError("--dtype tf32 is a mode of GPUs.", "--dtype float32")
-    return name
 
 
 @contextlib.contextmanager

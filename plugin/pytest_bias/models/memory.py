@@ -1,5 +1,6 @@
 """How large a batch may be: tokens and logits, from the memory that a device has free."""
 
+from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
 import torch
@@ -29,16 +30,16 @@ class Room(NamedTuple):
     logits: int
 
 
-def room_for(network: Any, device: torch.device) -> Room:
-    """Return what a batch of a network may have on its device.
+def room_for(network: Any, gpus: Sequence[str]) -> Room:
+    """Return what a batch of a network may have on its devices: the fullest GPU decides.
 
     On a CPU a small batch is as fast as a large one. On a GPU, half of the memory that is free goes
     to activations and a quarter to logits. Both are rounded down to a power of two, so that a few
     megabytes more or less do not move the last bits of a result.
     """
-    if device.type != "cuda":
+    if not gpus:
         return Room(CPU_TOKENS, MAX_LOGITS)
-    free, _ = torch.cuda.mem_get_info(device)
+    free = min(torch.cuda.mem_get_info(gpu)[0] for gpu in gpus)
     vocabulary = network.config.get_text_config().vocab_size
     sides = {side for p in network.parameters() if p.dim() > 1 for side in p.shape[-2:]}
     widest = max(sides - {vocabulary}, default=1)

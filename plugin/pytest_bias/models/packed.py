@@ -49,12 +49,14 @@ def pack(network: Any) -> None:
         return
     for module in network.modules():
         packed = PACKED.get(type(module))
-        if packed is not None and _is_plain(module.weight):
-            weight = module.weight.detach()
-            if packed is PackedConv1D:
-                weight = weight.T
-            module.__class__ = packed
-            module.packed = torch.ops.mkldnn._reorder_linear_weight(weight.contiguous(), None)
+        # What is fetched when it is needed is called in ways of its own.
+        if packed is None or hasattr(module, "_hf_hook") or not _is_plain(module.weight):
+            continue
+        weight = module.weight.detach()
+        if packed is PackedConv1D:
+            weight = weight.T
+        module.__class__ = packed
+        module.packed = torch.ops.mkldnn._reorder_linear_weight(weight.contiguous(), None)
 
 
 def _is_plain(weight: torch.Tensor) -> bool:

@@ -1,4 +1,4 @@
-"""One transformers model on one device: forwards, and nothing that a suite would recognise.
+"""One transformers model: forwards, and nothing that a suite would recognise.
 
 The head runs only at the positions that are needed, and it is the model's own head with all that
 belongs to it (soft-capping, logit scales): hidden states are exchanged on the way into it.
@@ -22,6 +22,7 @@ from pytest_bias.interface import Embeddings, Meter, ModelKind, SequenceScore
 from pytest_bias.models.batching import MIN_TOKENS, Batch, batches
 from pytest_bias.models.journal import Journal, Page
 from pytest_bias.models.memory import room_for
+from pytest_bias.models.placing import devices_of, input_device
 from pytest_bias.models.reads import ReadBatch, Reads
 from pytest_bias.models.rows import Row, distinct
 from pytest_bias.models.tokens import Encoded, Tokens, Unreadable
@@ -58,7 +59,7 @@ class Transformer:
     Parameters
     ----------
     network : torch.nn.Module
-        A transformers model in evaluation mode, on its device.
+        A transformers model in evaluation mode, on its device or spread over several.
     kind : ModelKind
         Decides where hidden states are exchanged.
     tokens : Tokens
@@ -80,11 +81,15 @@ class Transformer:
 
     def __post_init__(self) -> None:
         self.network.eval()
-        self.device = next(self.network.parameters()).device
-        room = room_for(self.network, self.device)
+        self.device = input_device(self.network)
+        self.devices = devices_of(self.network)
+        room = room_for(self.network, self._gpus)
         self.budget, self.max_logits = self.budget or room.tokens, room.logits
         config = self.network.config
-        self.vocabulary = int(config.get_text_config().vocab_size)
+        text = config.get_text_config()
+        self.vocabulary = int(text.vocab_size)
+        # Keys and values of every layer are for texts that go on; here they would only take room.
+        text.use_cache = False
         # Elsewhere token types are no such thing: GPT-2 takes them for words.
         self.takes_types = (getattr(config, "type_vocab_size", None) or 0) > 1 and (
             "token_type_ids" in signature(self.network.forward).parameters
@@ -114,7 +119,7 @@ class Transformer:
 
         def gather(batch: ReadBatch, logits: torch.Tensor, start: int) -> None:
             wanted = _in_chunk(batch, start, len(logits))
-            at, target = self._sent(batch.at[wanted] - start, batch.targets[wanted])
+            at, target = _sent(logits.device, batch.at[wanted] - start, batch.targets[wanted])
             # Not fetched yet: to wait for every answer would leave a GPU without work.
             answers.append((batch.reads[wanted], logits.float().log_softmax(-1)[at, target]))
 
@@ -180,8 +185,8 @@ class Transformer:
         self.tokens.forget()
 
         def ask(inputs: Inputs, which: Ints) -> torch.Tensor:
-            hidden = self.reader(**inputs).last_hidden_state
-            return pool(hidden.float(), inputs["attention_mask"])
+            hidden = self.reader(**inputs).last_hidden_state.float()
+            return pool(hidden, inputs["attention_mask"].to(hidden.device))
 
         width = int(self.reader.config.get_text_config().hidden_size)
         void = np.zeros((max(1, len(rows)), width), dtype=np.float32)
@@ -233,7 +238,7 @@ class Transformer:
                 filled[0, i, : lengths[row]] = rows[row].ids
                 filled[1, i, : lengths[row]] = 1
                 filled[2, i, : lengths[row]] = rows[row].types or 0
-            ids, mask, types = self._sent(*filled)
+            ids, mask, types = _sent(self.device, *filled)
             inputs = {"input_ids": ids, "attention_mask": mask}
             if self.takes_types and any(rows[row].types for row in batch.rows):
                 inputs["token_type_ids"] = types
@@ -339,8 +344,8 @@ class Transformer:
             while left.any():
                 if error := attempt():
                     self._halve(error)
-            if self.device.type == "cuda":
-                torch.cuda.synchronize(self.device)
+            for device in self._gpus:
+                torch.cuda.synchronize(device)
             keep()
         finally:
             self.meter.seconds += time.perf_counter() - start
@@ -348,33 +353,40 @@ class Transformer:
     def _halve(self, error: str) -> None:
         if self.budget <= MIN_TOKENS:
             raise MeasurementError(
-                f"{self.device} ran out of memory on the smallest batch: {error}",
-                "Use a smaller --dtype (bfloat16) or another --device.",
+                f"{self._where} ran out of memory on the smallest batch: {error}",
+                "Use a smaller --dtype (bfloat16), another --device, or --device-map auto to "
+                "spread the model over several.",
             )
         self.budget = max(MIN_TOKENS, self.budget // 2)
         self.max_logits = max(self.vocabulary, self.max_logits // 2)
         self.meter.notice(
-            f"{self.device} ran out of memory: batches of at most {self.budget} tokens from now on."
+            f"{self._where} ran out of memory: batches of at most {self.budget} tokens from now on."
         )
-        if self.device.type == "cuda":
+        if self._gpus:
+            # Of every GPU.
             torch.cuda.empty_cache()
 
-    def _sent(self, *arrays: NDArray[np.int64]) -> Iterator[torch.Tensor]:
-        """Send arrays to the device without waiting for them to arrive."""
-        for array in arrays:
-            tensor = torch.from_numpy(array)
-            if self.device.type == "cuda":
-                tensor = tensor.pin_memory()
-            yield tensor.to(self.device, non_blocking=True)
+    @property
+    def _where(self) -> str:
+        return ", ".join(self.devices)
+
+    @property
+    def _gpus(self) -> list[str]:
+        return [name for name in self.devices if name.startswith("cuda")]
 
     def _logits(self, batch: ReadBatch) -> Iterator[tuple[int, torch.Tensor]]:
-        ids, mask, (rows, columns) = self._sent(batch.ids, batch.attention, batch.positions)
-        chunks = -(-len(rows) * self.vocabulary // self.max_logits)
+        ids, mask = _sent(self.device, batch.ids, batch.attention)
+
+        def read(hidden: torch.Tensor) -> torch.Tensor:
+            ((rows, columns),) = _sent(hidden.device, batch.positions)
+            return hidden[rows, columns]
+
+        chunks = -(-batch.positions.shape[1] * self.vocabulary // self.max_logits)
         if chunks == 1:
-            with self._exchanged(lambda hidden: hidden[rows, columns][None]):
+            with self._exchanged(lambda hidden: read(hidden)[None]):
                 yield 0, self.network(**self.inputs(ids, mask)).logits[0]
             return
-        hidden = self._hidden(ids, mask)[rows, columns]
+        hidden = read(self._hidden(ids, mask))
         start = 0
         for chunk in hidden.tensor_split(chunks):
             # One token stands in for the text; only its way through the head is used.
@@ -419,9 +431,13 @@ class Transformer:
             handle.remove()
 
 
-def device_name(device: torch.device) -> str:
-    """Return the name of a GPU, else the kind of device."""
-    return torch.cuda.get_device_name(device) if device.type == "cuda" else str(device)
+def _sent(device: torch.device, *arrays: NDArray[np.int64]) -> Iterator[torch.Tensor]:
+    """Send arrays to a device without waiting for them to arrive."""
+    for array in arrays:
+        tensor = torch.from_numpy(array)
+        if device.type == "cuda":
+            tensor = tensor.pin_memory()
+        yield tensor.to(device, non_blocking=True)
 
 
 def _instead(chunk: torch.Tensor, hidden: torch.Tensor) -> torch.Tensor:
