@@ -18,9 +18,10 @@ SOURCES = {"pytest_bias": "plugin", "bias_suites": "bias_tests", "bias_templates
 LAYERS = (
     {"errors", "options", "statistics", "checked"},
     {"records", "config", "permutation"},
-    {"interface", "events", "datasources"},
+    {"interface", "events", "datasources", "sampling"},
     {"models", "suites", "sentences"},
-    {"scoring", "testing", "planning"},
+    {"scoring", "testing", "planning", "forecast"},
+    {"schedule"},
     {"engine", "compare", "folder", "merging"},
     {"limits"},
     {"emit"},

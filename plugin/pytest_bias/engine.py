@@ -5,13 +5,14 @@ the entries of a plan, so that a command, a pytest worker and a notebook do the 
 """
 
 import datetime
+import math
 import os
 import platform
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, Final
@@ -28,10 +29,11 @@ from pytest_bias.events import (
     SuiteStarted,
     ignore,
 )
+from pytest_bias.forecast import Forecaster
 from pytest_bias.interface import Model
 from pytest_bias.models import load
 from pytest_bias.models.transformer import device_name
-from pytest_bias.planning import Plan, Planned, sample, shard
+from pytest_bias.planning import Plan, Planned
 from pytest_bias.records import (
     Item,
     ModelIdentity,
@@ -40,6 +42,8 @@ from pytest_bias.records import (
     SuiteResult,
     records_digest,
 )
+from pytest_bias.sampling import extent
+from pytest_bias.schedule import Schedule
 from pytest_bias.scoring import LEVEL, scored
 from pytest_bias.suites import STRUCTURE, Entry, LoadedData, Measure
 
@@ -54,7 +58,6 @@ class Session:
     listener: Listener = ignore
     results: dict[str, SuiteResult] = field(default_factory=dict)
     prepared: dict[str, LoadedData | SuiteResult] = field(default_factory=dict)
-    sampled: dict[str, int | None] = field(default_factory=dict)
     costs: dict[str, dict[str, float]] = field(default_factory=dict)
     notices: list[str] = field(default_factory=list)
     started: float = field(default_factory=time.perf_counter)
@@ -70,6 +73,12 @@ class Session:
         """Tell what a user should know, now and in the report."""
         self.notices.append(text)
         self.listener(Notice(text))
+
+    @cached_property
+    def schedule(self) -> Schedule:
+        """Which items are measured, in which order and until when."""
+        measurable = [p for p in self.plan.entries if p.measure and not p.is_structure]
+        return Schedule(self.settings, self.started, len(measurable))
 
     @cached_property
     def data(self) -> DataFolder:
@@ -93,6 +102,11 @@ class Session:
             return load(self.plan.model, device=self.settings.device, dtype=self.settings.dtype)
         except BiasError as error:
             return error
+
+    @cached_property
+    def forecaster(self) -> Forecaster:
+        """What tells how long an entry will take on the loaded model."""
+        return Forecaster(self.model)
 
     @property
     def loaded(self) -> Model | None:
@@ -149,7 +163,7 @@ class Session:
             "profile": settings.profile,
             "seed": settings.seed,
             "dtype": settings.dtype,
-            **({"shard": settings.shard} if settings.shard else {}),
+            **{n: v for n in ("shard", "budget") if (v := getattr(settings, n))},
         }
 
     def items(self) -> dict[str, dict[str, Item]]:
@@ -172,6 +186,28 @@ class Session:
             self.listener(SuiteFinished(self.results[key]))
         return self.results[key]
 
+    def foreseen(self, entries: Sequence[Planned]) -> list[Planned]:
+        """Tell how long entries will take; returns them in the order that suits a budget."""
+        waiting = [p for p in entries if p.entry.id not in self.results and not p.is_structure]
+        has_budget = self.settings.budget is not None
+        if not waiting or self.unsound or (self.listener is ignore and not has_budget):
+            return list(entries)
+        seconds: dict[str, float] = {}
+        for planned in waiting:
+            data = self.prepare(planned)
+            if isinstance(data, LoadedData):
+                expected = self.schedule.expect(planned, data.items, self.forecaster)
+                seconds[planned.entry.id] = (
+                    math.inf if expected.seconds is None else expected.seconds
+                )
+        self.schedule.n_entries = len(seconds)
+        self.listener(self.schedule.forecast(environment(self.model).get("device", "")))
+        return (
+            sorted(entries, key=lambda p: seconds.get(p.entry.id, 0.0))
+            if has_budget
+            else list(entries)
+        )
+
     def _measure(self, planned: Planned, data: LoadedData) -> SuiteResult:
         entry, measure = planned.entry, planned.measure
         assert measure is not None, "an entry without a measure has no data"
@@ -179,25 +215,24 @@ class Session:
             model = self.model
         except BiasError as error:
             return _result(entry, "error", str(error))
-        if entry.suite.name != STRUCTURE and self.unsound:
+        if not planned.is_structure and self.unsound:
             return _result(entry, "inconclusive", f"not measured: {self.unsound}")
-        items, sampled = sample(data.items, self.settings)
-        is_part = self.settings.shard is not None and entry.suite.name != STRUCTURE
-        if is_part:
-            self.sampled[entry.id] = sampled
-            items = shard(items, self.settings)
-            sampled = len(items)
-            if not items:
-                return _result(entry, "skipped", NOT_IN_SHARD)
-        self.listener(SuiteStarted(entry.id, len(items)))
+        is_part = self.settings.shard is not None and not planned.is_structure
+        clusters = self.schedule.clusters(entry, data.items)
+        if is_part and not clusters:
+            return _result(entry, "skipped", NOT_IN_SHARD)
+        self.listener(SuiteStarted(entry.id, sum(map(len, clusters))))
+        ask = partial(take, measure, model)
         try:
             with self._watched(entry, model):
-                records = take(measure, model, items)
+                found = self.schedule.take(planned, data.items, self.forecaster, ask)
         except Exception as error:
             if os.environ.get("PYTEST_BIAS_DEBUG"):
                 raise
             first = str(error).splitlines()[:1]
             return _result(entry, "error", f"{type(error).__name__}: {''.join(first)}")
+        records = tuple(sorted(found, key=lambda r: r.item))
+        sampled, n_available = extent(data.items, {r.item for r in records})
         n_items = sum(r.status != "excluded" for r in records)
         result = _result(
             entry,
@@ -205,13 +240,14 @@ class Session:
             measure=measure.name,
             adapted=measure.adapted,
             sampled=sampled,
+            n_available=n_available,
             data=replace(data.info, n_items=n_items),
             records=records,
             records_sha256=records_digest(records),
         )
-        found = scored(result, entry.suite, self.settings.seed)
+        result = scored(result, entry.suite, self.settings.seed)
         # Whether too much is unscored is a question to the whole.
-        return replace(found, status="scored", reason=None) if is_part else found
+        return replace(result, status="scored", reason=None) if is_part else result
 
     @contextmanager
     def _watched(self, entry: Entry, model: Model) -> Iterator[None]:
@@ -260,7 +296,7 @@ class Session:
                 },
                 "notices": list(dict.fromkeys([*self.plan.notices, *self.notices])),
                 "interrupted": interrupted,
-                "shard": {"part": self.settings.shard, "sampled": self.sampled}
+                "shard": {"part": self.settings.shard, "sampled": self.schedule.sampled}
                 if self.settings.shard
                 else None,
             },
@@ -288,7 +324,7 @@ def run(session: Session) -> Report:
                 session.measure(planned)
         if ready:
             _ = session.model
-        for planned in ready:
+        for planned in session.foreseen(ready):
             session.measure(planned)
     except KeyboardInterrupt:
         return session.report(interrupted=True)

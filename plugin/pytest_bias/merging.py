@@ -125,6 +125,7 @@ def _whole(
         status="scored",
         reason=None,
         sampled=sampled,
+        n_available=None if sampled is None else first.n_available,
         data=replace(first.data, n_items=n_items) if first.data else None,
         records=records,
         records_sha256=records_digest(records),

@@ -3,7 +3,8 @@
 import io
 import json
 import re
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property, wraps
 from typing import TYPE_CHECKING, Final, Literal, ParamSpec, TypeVar
@@ -67,6 +68,7 @@ class BiasSession:
     asked: set[str] = field(default_factory=set)
     finished: "Finished | None" = None
     problem: str | None = None
+    started: float = field(default_factory=time.perf_counter)
 
     @property
     def on_worker(self) -> bool:
@@ -87,7 +89,9 @@ class BiasSession:
         from pytest_bias.run import prepare
 
         claims = not (self.on_worker or self.config.option.collectonly)
-        return _as_usage_error(prepare)(self.settings, claims=claims)
+        job = _as_usage_error(prepare)(self.settings, claims=claims)
+        job.session.started = self.started
+        return job
 
     @property
     def session(self) -> "Session":
@@ -116,6 +120,16 @@ class BiasSession:
             if name in (planned.entry.id, planned.entry.suite.name):
                 return planned
         raise UnknownName.among("entry", name, self.entry_ids, "Name it with --bias-suite.")
+
+    def expect(self, items: Sequence[pytest.Item]) -> None:
+        """Learn how many suites share a budget here, from the tests that were collected."""
+        if self.settings.model is None or self.settings.budget is None:
+            return
+        structure = {p.entry.id for p in self.session.plan.entries if p.is_structure}
+        asked = {i.callspec.params.get("bias_entry") for i in items if hasattr(i, "callspec")}
+        if n := len(asked - structure - {None}):
+            workers = getattr(self.config, "workerinput", {}).get("workercount", 1)
+            self.session.schedule.n_entries = -(-n // workers)
 
     def finish(self, session: pytest.Session) -> None:
         """Hand results to the controller on a worker; write the report elsewhere."""

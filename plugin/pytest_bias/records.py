@@ -176,7 +176,11 @@ class DataInfo:
 
 @dataclass(frozen=True, slots=True)
 class SuiteResult:
-    """One suite in one configuration, on one model."""
+    """One suite in one configuration, on one model.
+
+    Of a sample, `sampled` says how many items were taken and `n_available` of how many; both are
+    null for the whole.
+    """
 
     name: str
     config: str
@@ -191,6 +195,7 @@ class SuiteResult:
     draft: bool = False
     validity: str = "contested"
     sampled: int | None = None
+    n_available: int | None = None
     data: DataInfo | None = None
     scores: tuple[Score, ...] = ()
     records_sha256: str | None = None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -111,10 +112,13 @@ def finish(
 
 def run_command(settings: Settings, console: Console) -> int:
     """Measure a model, write and print what came of it; returns the exit code."""
+    started = time.perf_counter()
     printer = ProgressPrinter(console)
     with printer.status("Importing torch and transformers …"):
         from pytest_bias import engine
     job = prepare(settings, printer)
+    # What came before counts: imports, digests, data.
+    job.session.started = started
     with printer:
         report = engine.run(job.session)
     done = job.finish(report)

@@ -60,6 +60,9 @@ class CausalModel(EncoderModel):
         longest = max((len(ids) for ids in encoded), default=0) + max_new_tokens
         if longest > tokens.max_length:
             raise ValueError(f"{longest} tokens, the model takes {tokens.max_length}")
+        if self.body.work is not None:
+            self.body.work.tokens += sum(len(ids) + max_new_tokens for ids in encoded)
+            return [""] * len(prompts)
         torch.manual_seed(seed)
         found: list[str] = []
         for start in range(0, len(encoded), GENERATION_ROWS):

@@ -16,7 +16,7 @@ import torch
 from numpy.typing import NDArray
 
 from pytest_bias.errors import MeasurementError
-from pytest_bias.interface import Embeddings, Meter, ModelKind, SequenceScore
+from pytest_bias.interface import Embeddings, Meter, ModelKind, SequenceScore, Work
 from pytest_bias.models.batching import MAX_LOGITS, MIN_TOKENS, TOKEN_BUDGET, Batch, batches
 from pytest_bias.models.journal import Journal, Page
 from pytest_bias.models.reads import ReadBatch, Reads
@@ -51,6 +51,8 @@ class Transformer:
         Tokens of one batch; by default what suits the device.
     journal : Journal, optional
         Where answers are kept, for a run that is killed.
+    work : Work, optional
+        While it is set, forwards are added up there instead of made, and answers are zeros.
     """
 
     network: Any
@@ -59,6 +61,7 @@ class Transformer:
     meter: Meter
     budget: int = 0
     journal: Journal | None = None
+    work: Work | None = None
     vocabulary: int = field(init=False)
 
     def __post_init__(self) -> None:
@@ -92,7 +95,7 @@ class Transformer:
             page.flush()
 
         self._run(reads, gather, reads.rows_of(np.isnan(found)), page, fetch)
-        return found
+        return found if self.work is None else np.zeros_like(found)
 
     def top(self, reads: Reads, k: int) -> list[list[tuple[int, float]]]:
         """Return the `k` likeliest tokens at the position of every read, with log-probabilities."""
@@ -106,7 +109,7 @@ class Transformer:
 
         left = np.ones(reads.n_rows, dtype=np.bool_)
         self._run(reads, pick, left, Page(), lambda: None)
-        return found
+        return found if self.work is None else [[(0, 0.0)] * k for _ in found]
 
     def sentence_scores(
         self, texts: list[str], plan: Callable[[Encoded, Reads], list[int]]
@@ -220,7 +223,13 @@ class Transformer:
 
         `keep` is called at the end, and whenever the page is due.
         """
+        if self.work is not None:
+            for batch in plan(self.budget, left):
+                self.work.tokens += batch.n_tokens
+                self.work.positions += batch.n_positions
+            return
         if known := int((~left).sum()):
+            self.meter.resumed += known
             self.meter.notice(f"{known} of {len(left)} sequences were done by a run before")
 
         def attempt() -> str | None:
