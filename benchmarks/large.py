@@ -26,13 +26,14 @@ from bias_suites.social.crows_pairs import SUITE
 from pytest_bias.datasources import DataFolder
 from pytest_bias.devices import in_words
 from pytest_bias.engine import take
+from pytest_bias.identity import ModelIdentity
 from pytest_bias.interface import Capability, Meter, ModelKind
 from pytest_bias.models.causal import CausalModel
 from pytest_bias.models.placing import DTYPES, shared
 from pytest_bias.models.pooling import Pooling
 from pytest_bias.models.tokens import Tokens
 from pytest_bias.models.transformer import Transformer
-from pytest_bias.records import ModelIdentity, records_digest
+from pytest_bias.records import records_digest
 from pytest_bias.scoring import Context, score_records
 
 GIB = 2**30

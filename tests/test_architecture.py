@@ -16,11 +16,12 @@ ROOT = Path(__file__).parent.parent
 SOURCES = {"pytest_bias": "plugin", "bias_suites": "bias_tests", "bias_templates": "templates"}
 
 LAYERS = (
-    {"errors", "options", "statistics", "checked", "devices"},
+    {"errors", "options", "statistics", "checked", "devices", "identity"},
     {"records", "config", "permutation"},
-    {"interface", "events", "datasources"},
+    {"interface", "events", "datasources", "sampling"},
     {"models", "suites", "sentences"},
-    {"scoring", "testing", "planning", "refusals"},
+    {"scoring", "testing", "planning", "refusals", "forecast"},
+    {"schedule", "reporting"},
     {"engine", "compare", "folder", "merging"},
     {"limits", "child"},
     {"emit", "children"},
@@ -31,7 +32,7 @@ LAYERS = (
 )
 """Modules and packages of `pytest_bias`: each imports from the layers above its own line only."""
 
-MODELS_MAY = {"errors", "devices", "interface", "options", "records"}
+MODELS_MAY = {"errors", "devices", "identity", "interface", "options", "records"}
 SUITES_MAY = {
     *("suites", "records", "interface", "sentences", "statistics", "scoring", "datasources"),
     *("errors", "permutation", "refusals"),

@@ -76,7 +76,7 @@ def measured(asked: Asked, listener: Callable[[Event], None]) -> str:
     session.part, session.unfinished = asked.part, Path(asked.unfinished)
     report = run(session)
     parts = tuple(part for part, _ in session.measured())
-    return Measured(report, parts, session.sampled).to_json()
+    return Measured(report, parts, session.schedule.sampled).to_json()
 
 
 def main() -> None:

@@ -33,6 +33,7 @@ _TYPES: Final[dict[str, Any]] = {
     "path": Path | None,
     "flag": bool,
     "number": int | None,
+    "duration": str | None,
 }
 
 

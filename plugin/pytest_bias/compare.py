@@ -131,7 +131,7 @@ def _reason(
         if only := len(ours_items.keys() ^ theirs_items.keys()):
             return (
                 f"another set of items ({only} are in one report only); measure both with the same "
-                "--profile and --seed"
+                "--profile and --seed, without --budget"
             )
         other_texts = sum(theirs_items[item] != text for item, text in ours_items.items())
         return f"{other_texts} items have another text; measure the baseline again"

@@ -29,6 +29,8 @@ class Settings:
     suites: tuple[str, ...] = ()
     languages: tuple[str, ...] = ()
     profile: str = "standard"
+    budget: float | None = None
+    """Seconds that the whole may take; what cannot be measured in them is left out."""
     device: str = "auto"
     devices: str | None = None
     device_map: str | None = None
@@ -77,6 +79,8 @@ def read_settings(
     """
     environment = os.environ if environment is None else environment
     typed = {k: v for k, v in given.items() if not (v is None or v is False or v in ((), []))}
+    durations = {o.name: f"--{o.flag}" for o in OPTIONS if o.type == "duration"}
+    typed |= {k: seconds(v, durations[k]) for k, v in typed.items() if k in durations}
     from_environment = {
         o.name: _from_text(o, environment[o.variable])
         for o in OPTIONS
@@ -102,6 +106,7 @@ def read_settings(
 EXCLUSIVE: Final = (
     ("devices", "device", "--devices names them all."),
     ("devices", "shard", "--device chooses the one that measures a shard."),
+    ("devices", "budget", "--profile quick takes one sample on all devices."),
     ("device_map", "device", "--device-map chooses; CUDA_VISIBLE_DEVICES limits its choice."),
     ("device_map", "devices", "One spreads the model, the other the items."),
 )
@@ -193,6 +198,7 @@ _TYPES: Final[Mapping[str, tuple[type, ...]]] = {
     "path": (str, Path),
     "flag": (bool,),
     "number": (int,),
+    "duration": (int, float, str),
     "table": (dict,),
     "texts": (str, list, tuple),
 }
@@ -203,13 +209,14 @@ _TYPE_WORDS: Final[Mapping[str, str]] = {
     "path": "a path",
     "flag": "true or false",
     "number": "a whole number",
+    "duration": "a time such as 10m",
     "table": "a table",
     "texts": "a list of texts",
 }
 
 
 def _of_type(value: Any, wanted: str, where: str) -> Any:
-    fits = isinstance(value, _TYPES[wanted]) and not (wanted == "number" and value is True)
+    fits = isinstance(value, _TYPES[wanted]) and (wanted == "flag" or not isinstance(value, bool))
     if not fits:
         raise UsageError(f"{where} is {value!r}; it must be {_TYPE_WORDS[wanted]}.")
     if wanted == "texts":
@@ -217,7 +224,7 @@ def _of_type(value: Any, wanted: str, where: str) -> Any:
         if not all(isinstance(v, str) for v in values):
             raise UsageError(f"{where} is {value!r}; it must be a list of texts.")
         return tuple(values)
-    return value
+    return seconds(value, where) if wanted == "duration" else value
 
 
 def _from_text(option: Option, text: str) -> Any:
@@ -232,7 +239,36 @@ def _from_text(option: Option, text: str) -> Any:
             return int(text)
         except ValueError:
             raise UsageError(f"{where}: must be a whole number.") from None
+    if option.type == "duration":
+        return seconds(text, option.variable)
     return tuple(text.replace(",", " ").split()) if option.type == "texts" else text
+
+
+def seconds(value: str | float, where: str) -> float:
+    """Read a time: a number of seconds, or numbers with ``h``, ``m`` and ``s``, such as ``1h30m``.
+
+    Raises
+    ------
+    UsageError
+        If it is none, or not above zero; `where` says where it was set.
+    """
+    text = str(value).replace(" ", "").lower()
+    number = r"(\d+(?:\.\d+)?)"
+    plain = re.fullmatch(number, text)
+    parts = re.fullmatch(rf"(?:{number}h)?(?:{number}m)?(?:{number}s)?", text)
+    found = 0.0
+    if plain:
+        found = float(text)
+    elif parts:
+        found = sum(
+            float(n or 0) * size for n, size in zip(parts.groups(), (3600, 60, 1), strict=True)
+        )
+    if found <= 0:
+        raise UsageError(
+            f"{where} {value!r} is no time above zero.",
+            "For instance 10m; also 90s, 1h30m, or 600 for as many seconds.",
+        )
+    return found
 
 
 def _plain(merged: Mapping[str, Any]) -> dict[str, Any]:

@@ -5,20 +5,18 @@ the entries of a plan, so that a command, a pytest worker and a notebook do the 
 """
 
 import datetime
+import math
 import os
-import platform
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
-from functools import cached_property
-from importlib.metadata import PackageNotFoundError, version
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, Final
 
 from pytest_bias.config import Settings
 from pytest_bias.datasources import DataFolder
-from pytest_bias.devices import in_words
 from pytest_bias.errors import BiasError, DataMissing, LicenceNotAccepted
 from pytest_bias.events import (
     Listener,
@@ -29,20 +27,16 @@ from pytest_bias.events import (
     SuiteStarted,
     ignore,
 )
+from pytest_bias.forecast import Forecaster
 from pytest_bias.interface import Model
 from pytest_bias.models import load
 from pytest_bias.models.energy import GpuEnergy
-from pytest_bias.planning import Plan, Planned, part_of, sample, shard
-from pytest_bias.records import (
-    Item,
-    ModelIdentity,
-    Part,
-    Record,
-    Report,
-    SuiteResult,
-    records_digest,
-)
-from pytest_bias.scoring import LEVEL, scored
+from pytest_bias.planning import Plan, Planned, part_of
+from pytest_bias.records import Item, Part, Record, Report, SuiteResult, records_digest
+from pytest_bias.reporting import build_report, environment, tool_version
+from pytest_bias.sampling import extent
+from pytest_bias.schedule import Schedule
+from pytest_bias.scoring import scored
 from pytest_bias.suites import STRUCTURE, Entry, LoadedData, Measure
 
 NOT_IN_SHARD: Final = "none of its items falls into this shard"
@@ -57,7 +51,6 @@ class Session:
     results: dict[tuple[str, Part | None], SuiteResult] = field(default_factory=dict)
     """By entry, and by which part of it was measured; null for the whole."""
     prepared: dict[str, LoadedData | SuiteResult] = field(default_factory=dict)
-    sampled: dict[str, int | None] = field(default_factory=dict)
     costs: dict[str, dict[str, float]] = field(default_factory=dict)
     notices: list[str] = field(default_factory=list)
     started: float = field(default_factory=time.perf_counter)
@@ -84,6 +77,12 @@ class Session:
         """Tell what a user should know, now and in the report."""
         self.notices.append(text)
         self.listener(Notice(text))
+
+    @cached_property
+    def schedule(self) -> Schedule:
+        """Which items are measured, in which order and until when."""
+        measurable = [p for p in self.plan.entries if p.measure and not p.is_structure]
+        return Schedule(self.settings, self.started, len(measurable))
 
     @cached_property
     def data(self) -> DataFolder:
@@ -118,6 +117,11 @@ class Session:
         for text in found.notices:
             self.notify(text)
         return found
+
+    @cached_property
+    def forecaster(self) -> Forecaster:
+        """What tells how long an entry will take on the loaded model."""
+        return Forecaster(self.model)
 
     @property
     def loaded(self) -> Model | None:
@@ -177,7 +181,7 @@ class Session:
             "profile": settings.profile,
             "seed": settings.seed,
             "dtype": settings.dtype,
-            **({"shard": settings.shard} if settings.shard else {}),
+            **{n: v for n in ("shard", "budget") if (v := getattr(settings, n))},
         }
 
     def items(self) -> dict[str, dict[str, Item]]:
@@ -204,6 +208,28 @@ class Session:
             self.listener(SuiteFinished(self.results[key]))
         return self.results[key]
 
+    def foreseen(self, entries: Sequence[Planned]) -> list[Planned]:
+        """Tell how long entries will take; returns them in the order that suits a budget."""
+        waiting = [p for p in entries if not p.is_structure]
+        has_budget = self.settings.budget is not None
+        if not waiting or self.unsound or (self.listener is ignore and not has_budget):
+            return list(entries)
+        seconds: dict[str, float] = {}
+        for planned in waiting:
+            data = self.prepare(planned)
+            if isinstance(data, LoadedData):
+                expected = self.schedule.expect(planned, data.items, self.forecaster, self.part)
+                seconds[planned.entry.id] = (
+                    math.inf if expected.seconds is None else expected.seconds
+                )
+        self.schedule.n_entries = len(seconds)
+        self.listener(self.schedule.forecast(environment(self.model).get("device", "")))
+        return (
+            sorted(entries, key=lambda p: seconds.get(p.entry.id, 0.0))
+            if has_budget
+            else list(entries)
+        )
+
     def _measure(self, planned: Planned, data: LoadedData, part: Part | None) -> SuiteResult:
         entry, measure = planned.entry, planned.measure
         assert measure is not None, "an entry without a measure has no data"
@@ -211,24 +237,23 @@ class Session:
             model = self.model
         except BiasError as error:
             return _result(entry, "error", str(error))
-        if entry.suite.name != STRUCTURE and self.unsound:
+        if not planned.is_structure and self.unsound:
             return _result(entry, "inconclusive", f"not measured: {self.unsound}")
-        items, sampled = sample(data.items, self.settings)
-        if part:
-            self.sampled[entry.id] = sampled
-            items = shard(items, part)
-            sampled = len(items)
-            if not items:
-                return _result(entry, "skipped", NOT_IN_SHARD)
-        self.listener(SuiteStarted(entry.id, len(items)))
+        clusters = self.schedule.clusters(entry, data.items, part)
+        if part and not clusters:
+            return _result(entry, "skipped", NOT_IN_SHARD)
+        self.listener(SuiteStarted(entry.id, sum(map(len, clusters))))
+        ask = partial(take, measure, model)
         try:
             with self._watched(entry, model):
-                records = take(measure, model, items)
+                found = self.schedule.take(planned, data.items, self.forecaster, ask, part)
         except Exception as error:
             if os.environ.get("PYTEST_BIAS_DEBUG"):
                 raise
             first = str(error).splitlines()[:1]
             return _result(entry, "error", f"{type(error).__name__}: {''.join(first)}")
+        records = tuple(sorted(found, key=lambda r: r.item))
+        sampled, n_available = extent(data.items, {r.item for r in records})
         n_items = sum(r.status != "excluded" for r in records)
         result = _result(
             entry,
@@ -236,13 +261,14 @@ class Session:
             measure=measure.name,
             adapted=measure.adapted,
             sampled=sampled,
+            n_available=n_available,
             data=replace(data.info, n_items=n_items),
             records=records,
             records_sha256=records_digest(records),
         )
-        found = scored(result, entry.suite, self.settings.seed)
+        result = scored(result, entry.suite, self.settings.seed)
         # Whether too much is unscored is a question to the whole.
-        return replace(found, status="scored", reason=None) if part else found
+        return replace(result, status="scored", reason=None) if part else result
 
     @contextmanager
     def _watched(self, entry: Entry, model: Model) -> Iterator[None]:
@@ -300,7 +326,7 @@ class Session:
                 },
                 "notices": list(dict.fromkeys([*self.plan.notices, *self.notices])),
                 "interrupted": interrupted,
-                "shard": {"part": self.settings.shard, "sampled": self.sampled}
+                "shard": {"part": self.settings.shard, "sampled": self.schedule.sampled}
                 if self.settings.shard
                 else None,
             },
@@ -328,7 +354,7 @@ def run(session: Session) -> Report:
                 session.measure(planned)
         if ready:
             _ = session.model
-        for planned in ready:
+        for planned in session.foreseen(ready):
             session.measure(planned)
     except KeyboardInterrupt:
         return session.report(interrupted=True)
@@ -341,56 +367,6 @@ def take(measure: Measure, model: Model, items: Sequence[Item]) -> tuple[Record,
     settled = [i.record(i.status, reason=i.reason) for i in items if i.status is not None]
     records = [*settled, *(measure.take(model, ready) if ready else ())]
     return tuple(sorted(records, key=lambda r: r.item))
-
-
-def build_report(
-    plan: Plan,
-    identity: ModelIdentity,
-    suites: Sequence[SuiteResult],
-    about_run: Mapping[str, Any],
-) -> Report:
-    """Put results together; what does not change scores goes into `run`."""
-    settings = plan.settings
-    return Report(
-        tool={"name": "pytest-bias", "version": tool_version()},
-        model=identity,
-        settings={
-            "requested": list(settings.suites),
-            "profile": settings.profile,
-            "seed": settings.seed,
-            "level": LEVEL,
-            "chat": "on" if plan.chat else "off",
-        },
-        suites=tuple(suites),
-        coverage=plan.coverage,
-        run=about_run,
-    )
-
-
-def tool_version() -> str:
-    """Version of the installed distribution."""
-    try:
-        return version("pytest-bias")
-    except PackageNotFoundError:
-        return "unknown"
-
-
-def environment(model: Model | None, device_map: str | None = None) -> dict[str, Any]:
-    """Versions and devices, for the part of the report that the digest does not cover."""
-    found: dict[str, Any] = {
-        "python": platform.python_version(),
-        "platform": platform.platform(),
-    }
-    merges = ("peft",) if model and model.identity.adapter else ()
-    for name in ("torch", "transformers", "numpy", "scipy", *merges):
-        found[name] = version(name)
-    body = getattr(model, "body", None)
-    if body is not None:
-        found["device"] = in_words(body.devices)
-        found["devices"] = dict(body.devices)
-    if device_map:
-        found["device_map"] = device_map
-    return found
 
 
 def _interrupted(entry: Entry) -> SuiteResult:

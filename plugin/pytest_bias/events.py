@@ -23,6 +23,29 @@ class Loading:
 
 
 @dataclass(frozen=True, slots=True)
+class Forecast:
+    """About how long the suites will take.
+
+    Parameters
+    ----------
+    seconds, quick : float
+        Seconds of all that was asked for, and of its quick sample.
+    device : str
+        Where the model is.
+    reached : float or None
+        Share of the items, from 0 to 1, that the budget is enough for; null without one.
+    unknown : tuple of str
+        Entries that nothing could be told about.
+    """
+
+    seconds: float
+    quick: float
+    device: str
+    reached: float | None = None
+    unknown: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class SuiteStarted:
     """A suite is about to be measured."""
 
@@ -63,7 +86,7 @@ class OnDevice:
 
 
 Event: TypeAlias = (
-    Notice | Loading | SuiteStarted | Progress | SuiteFinished | PartFinished | OnDevice
+    Notice | Loading | Forecast | SuiteStarted | Progress | SuiteFinished | PartFinished | OnDevice
 )
 Listener: TypeAlias = Callable[[Event], None]
 

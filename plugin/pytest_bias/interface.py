@@ -6,6 +6,7 @@ No tokenizer object crosses this line, in either direction. The implementations 
 
 from abc import ABC
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
@@ -14,7 +15,7 @@ from typing import Final, Literal, NamedTuple, NoReturn, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from pytest_bias.records import ModelIdentity
+from pytest_bias.identity import ModelIdentity
 
 GAP: Final = "[MASK]"
 """Marks the open place in a sentence, whatever the model's own mask token is."""
@@ -207,12 +208,13 @@ class Meter:
     """What the forwards of a model took so far, and who is told about it.
 
     `on_progress` is called as ``on_progress(done, total)`` after every batch, `on_notice` with a
-    sentence that a user should read.
+    sentence that a user should read. `resumed` counts the sequences that a run before had done.
     """
 
     seconds: float = 0.0
     tokens: int = 0
     forwards: int = 0
+    resumed: int = 0
     on_progress: Callable[[int, int], None] | None = None
     on_notice: Callable[[str], None] | None = None
 
@@ -225,6 +227,28 @@ class Meter:
         """Tell whoever listens what a user should know."""
         if self.on_notice:
             self.on_notice(text)
+
+
+@dataclass(slots=True)
+class Work:
+    """What forwards would have to do: tokens with their padding, and positions for the head."""
+
+    tokens: int = 0
+    positions: int = 0
+
+
+class Pace(NamedTuple):
+    """How long forwards take: seconds a token through the layers, and a position through the head.
+
+    A model without a head has no seconds for positions.
+    """
+
+    token_s: float
+    position_s: float
+
+    def seconds(self, work: Work) -> float:
+        """Return how long this takes."""
+        return work.tokens * self.token_s + work.positions * self.position_s
 
 
 @dataclass
@@ -261,6 +285,14 @@ class Model(ABC):
 
     def keep(self, folder: Path | None) -> None:
         """Keep answers below a folder, so that a run that is killed goes on; null: do not."""
+        raise NotImplementedError
+
+    def counting(self) -> AbstractContextManager[Work]:
+        """Let all that is asked be counted instead of done; answers are void meanwhile."""
+        raise NotImplementedError
+
+    def pace(self) -> Pace:
+        """Find out how fast the model is by a few small batches; the meter takes no notice."""
         raise NotImplementedError
 
     def score(self, texts: Sequence[str]) -> list[SequenceScore]:

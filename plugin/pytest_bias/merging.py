@@ -6,7 +6,8 @@ from dataclasses import asdict, dataclass, replace
 
 from pytest_bias.devices import in_words
 from pytest_bias.errors import ReportError
-from pytest_bias.records import ModelIdentity, Part, Record, Report, SuiteResult, records_digest
+from pytest_bias.identity import ModelIdentity
+from pytest_bias.records import Part, Record, Report, SuiteResult, records_digest
 from pytest_bias.scoring import scored
 from pytest_bias.suites import STRUCTURE, find
 
@@ -224,6 +225,7 @@ def _whole(
         status="scored",
         reason=None,
         sampled=sampled,
+        n_available=None if sampled is None else first.n_available,
         data=replace(first.data, n_items=n_items) if first.data else None,
         records=records,
         records_sha256=records_digest(records),

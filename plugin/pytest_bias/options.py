@@ -11,11 +11,16 @@ from typing import Final, Literal, TypeAlias
 OFF: Final = ("", "0", "false", "no", "off")
 
 FILE_NAME: Final = "pytest-bias.yaml"
-PROFILES: Final = ("quick", "standard", "full")
+PROFILES: Final = {
+    "quick": "a sample of every suite",
+    "standard": "whole suites, but for long generation",
+    "full": "everything",
+}
+"""How much of each suite a profile runs; the quick sample's size is in `sampling`."""
 DTYPES: Final = ("auto", "float32", "tf32", "bfloat16", "float16")
 CHAT: Final = ("auto", "on", "off")
 
-OptionType: TypeAlias = Literal["text", "texts", "path", "flag", "number"]
+OptionType: TypeAlias = Literal["text", "texts", "path", "flag", "number", "duration"]
 
 
 def is_offline(asked: bool) -> bool:
@@ -57,7 +62,14 @@ class Option:
 OPTIONS: Final = (
     Option("suites", "suite", "texts", "Suite to run: NAME, NAME[CONFIG] or @TAG.", "NAME"),
     Option("languages", "language", "texts", "Language of the texts, such as en.", "TAG"),
-    Option("profile", "profile", "text", "How much of each suite to run.", choices=PROFILES),
+    Option(
+        "profile",
+        "profile",
+        "text",
+        f"How much to run: {'; '.join(f'{name}, {what}' for name, what in PROFILES.items())}.",
+        choices=tuple(PROFILES),
+    ),
+    Option("budget", "budget", "duration", "Time that all may take, such as 10m.", "TIME"),
     Option("device", "device", "text", "auto, cpu, or cuda:0.", "DEVICE"),
     Option("devices", "devices", "text", "Share the run: all GPUs, or cuda:0,cuda:1.", "DEVICES"),
     Option("device_map", "device-map", "text", "Spread the model over GPUs.", choices=("auto",)),

@@ -17,9 +17,6 @@ from pytest_bias.suites import STRUCTURE, Entry, Measure, find, installed, selec
 SOCIAL: Final = "social"
 """Tag of the suites that the badge Social Bias Evaluated counts."""
 
-QUICK_ITEMS: Final = 200
-"""Items of a suite under ``--profile quick``; whole clusters, so a few more may come."""
-
 
 @dataclass(frozen=True)
 class Planned:
@@ -28,6 +25,11 @@ class Planned:
     entry: Entry
     measure: Measure | None
     reason: str | None = None
+
+    @property
+    def is_structure(self) -> bool:
+        """Whether these are the structural checks, which are always made, whole."""
+        return self.entry.suite.name == STRUCTURE
 
 
 @dataclass(frozen=True)
@@ -57,7 +59,12 @@ def plan(model: Description, settings: Settings) -> Plan:
     """Decide which suites run, in which order, and why the others do not."""
     languages = languages_of(settings, model.languages)
     entries = [Entry(s, c, named=True) for s in [find(STRUCTURE)] for c in s.configurations]
-    entries += [e for e in select(settings.suites, languages) if e.suite.name != STRUCTURE]
+    asks_long = bool(settings.suites) or settings.profile == "full"
+    entries += [
+        e
+        for e in select(settings.suites, languages)
+        if e.suite.name != STRUCTURE and (asks_long or not e.configuration.only_full)
+    ]
     asked = {word.partition("[")[0] for word in settings.suites}
     if len(entries) == 1 and STRUCTURE not in asked:
         spoken = sorted({c.language for s in installed() for c in s.configurations if not c.draft})
@@ -108,6 +115,11 @@ def _on_languages(
 def _on_shard(settings: Settings) -> tuple[str, ...]:
     if part_of(settings) is None:
         return ()
+    if settings.budget is not None:
+        raise UsageError(
+            "--budget with --shard: every shard would stop at a place of its own.",
+            "--profile quick takes one sample in all shards.",
+        )
     return (f"Shard {settings.shard}: pytest-bias merge joins the shards, scores and decides.",)
 
 
@@ -161,7 +173,7 @@ def part_of(settings: Settings) -> Part | None:
     return number, of
 
 
-def shard(items: tuple[Item, ...], part: Part) -> tuple[Item, ...]:
+def shard(items: Sequence[Item], part: Part) -> tuple[Item, ...]:
     """Return the items of a shard: whole clusters, spread so that shards cost about the same.
 
     The heaviest cluster goes first, each to the shard that has least so far (Graham 1969); equal
@@ -180,25 +192,3 @@ def shard(items: tuple[Item, ...], part: Part) -> tuple[Item, ...]:
         if lightest == number:
             mine.add(cluster)
     return tuple(i for i in items if i.cluster in mine)
-
-
-def sample(items: tuple[Item, ...], settings: Settings) -> tuple[tuple[Item, ...], int | None]:
-    """Under the quick profile, take whole clusters in a seeded order, group by group in turn."""
-    if settings.profile != "quick" or len(items) <= QUICK_ITEMS:
-        return items, None
-    clusters: dict[str, list[Item]] = defaultdict(list)
-    for item in items:
-        clusters[item.cluster].append(item)
-    strata: dict[str, list[str]] = defaultdict(list)
-    for name in sorted(clusters, key=lambda c: sha256(f"{settings.seed}/{c}")):
-        strata[repr(sorted(clusters[name][0].by.items()))].append(name)
-    chosen: list[Item] = []
-    queues = [iter(strata[key]) for key in sorted(strata)]
-    while queues and len(chosen) < QUICK_ITEMS:
-        for queue in list(queues):
-            cluster = next(queue, None)
-            if cluster is None:
-                queues.remove(queue)
-            elif len(chosen) < QUICK_ITEMS:
-                chosen += clusters[cluster]
-    return tuple(sorted(chosen, key=lambda i: i.id)), len(chosen)

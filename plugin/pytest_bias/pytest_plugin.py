@@ -17,7 +17,13 @@ if TYPE_CHECKING:
 
 NO_MODEL = "no model was named: --bias-model MODEL"
 
-_PARSERS: dict[str, Callable[[str], Any]] = {"text": str, "texts": str, "path": str, "number": int}
+_PARSERS: dict[str, Callable[[str], Any]] = {
+    "text": str,
+    "texts": str,
+    "path": str,
+    "number": int,
+    "duration": str,
+}
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -76,6 +82,12 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         metafunc.parametrize("bias_entry", [pytest.param("", marks=marks)])
     else:
         metafunc.parametrize("bias_entry", found.test_ids)
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Share the time of ``--bias-budget`` among the suites that were collected."""
+    if found := _existing(session.config):
+        found.expect(session.items)
 
 
 @pytest.fixture(scope="session")

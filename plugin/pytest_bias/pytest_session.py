@@ -2,7 +2,8 @@
 
 import io
 import re
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, wraps
 from typing import TYPE_CHECKING, Final, Literal, ParamSpec, TypeVar
@@ -67,6 +68,7 @@ class BiasSession:
     asked: set[str] = field(default_factory=set)
     finished: "Finished | None" = None
     problem: str | None = None
+    started: float = field(default_factory=time.perf_counter)
 
     @property
     def on_worker(self) -> bool:
@@ -139,7 +141,9 @@ class BiasSession:
 
             share_threads(self.n_workers)
         claims = not (self.on_worker or self.config.option.collectonly)
-        return _as_usage_error(prepare)(self.settings, claims=claims)
+        job = _as_usage_error(prepare)(self.settings, claims=claims)
+        job.session.started = self.started
+        return job
 
     @property
     def session(self) -> "Session":
@@ -160,7 +164,9 @@ class BiasSession:
         worker.
         """
         n, session = self.n_workers, self.session
-        if n < 2 or len(self.devices) < 2 or self.settings.shard:
+        s = self.settings
+        # A part would stop at a place of its own.
+        if n < 2 or len(self.devices) < 2 or s.shard or s.budget is not None:
             return self.entry_ids
         split = [
             p.entry.id
@@ -189,6 +195,16 @@ class BiasSession:
                 number, _, of = words.partition("/")
                 return planned, (int(number), int(of)) if words else None
         raise UnknownName.among("entry", name, self.entry_ids, "Name it with --bias-suite.")
+
+    def expect(self, items: Sequence[pytest.Item]) -> None:
+        """Learn how many suites share a budget here, from the tests that were collected."""
+        if self.settings.model is None or self.settings.budget is None:
+            return
+        structure = {p.entry.id for p in self.session.plan.entries if p.is_structure}
+        asked = {i.callspec.params.get("bias_entry") for i in items if hasattr(i, "callspec")}
+        if n := len(asked - structure - {None}):
+            workers = getattr(self.config, "workerinput", {}).get("workercount", 1)
+            self.session.schedule.n_entries = -(-n // workers)
 
     def finish(self, session: pytest.Session) -> None:
         """Hand results to the controller on a worker; write the report elsewhere."""
@@ -225,7 +241,9 @@ class BiasSession:
     def _payload(self) -> str:
         session = self.session
         parts = tuple(part for part, _ in session.measured())
-        return Measured(session.report(only_measured=True), parts, session.sampled).to_json()
+        return Measured(
+            session.report(only_measured=True), parts, session.schedule.sampled
+        ).to_json()
 
     def print_summary(self, terminal: pytest.TerminalReporter) -> None:
         """Print the report as a section of pytest's own."""

@@ -14,6 +14,7 @@ from typing import Any, Final, Literal, TypeAlias
 
 from pytest_bias.checked import checked
 from pytest_bias.errors import ReportError
+from pytest_bias.identity import AdapterIdentity, ModelIdentity
 
 SCHEMA: Final = "pytest-bias/report/1"
 
@@ -178,7 +179,11 @@ class DataInfo:
 
 @dataclass(frozen=True, slots=True)
 class SuiteResult:
-    """One suite in one configuration, on one model."""
+    """One suite in one configuration, on one model.
+
+    Of a sample, `sampled` says how many items were taken and `n_available` of how many; both are
+    null for the whole.
+    """
 
     name: str
     config: str
@@ -193,6 +198,7 @@ class SuiteResult:
     draft: bool = False
     validity: str = "contested"
     sampled: int | None = None
+    n_available: int | None = None
     data: DataInfo | None = None
     scores: tuple[Score, ...] = ()
     records_sha256: str | None = None
@@ -258,37 +264,6 @@ class SuiteResult:
             }
         )
         return checked(result)
-
-
-@dataclass(frozen=True, slots=True)
-class AdapterIdentity:
-    """What exactly was merged into a model."""
-
-    reference: str
-    revision: str | None = None
-    weights_sha256: str | None = None
-    config_sha256: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class ModelIdentity:
-    """What exactly was measured. Digests are SHA-256 in hexadecimal."""
-
-    reference: str
-    kind: str
-    architecture: str
-    parameters: int | None = None
-    revision: str | None = None
-    weights_sha256: str | None = None
-    config_sha256: str | None = None
-    tokenizer_sha256: str | None = None
-    dtype: str = "float32"
-    base_model: str | None = None
-    lowercases: bool | None = None
-    prefix_token: str | None = None
-    pooling: str | None = None
-    chat_template_sha256: str | None = None
-    adapter: AdapterIdentity | None = None
 
 
 @dataclass(frozen=True, slots=True)

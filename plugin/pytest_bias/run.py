@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -111,6 +112,7 @@ def finish(
 
 def run_command(settings: Settings, console: Console) -> int:
     """Measure a model, write and print what came of it; returns the exit code."""
+    started = time.perf_counter()
     printer = ProgressPrinter(console)
     with printer.status("Importing torch and transformers …"):
         from pytest_bias import children, engine
@@ -119,6 +121,8 @@ def run_command(settings: Settings, console: Console) -> int:
     if len(devices) == 1:
         settings = replace(settings, device=devices[0], devices=None)
     job = prepare(settings, printer)
+    # What came before counts: imports, digests, data.
+    job.session.started = started
     with printer:
         if len(devices) > 1:
             report = children.run_on(job.session, devices)

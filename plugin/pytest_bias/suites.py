@@ -122,6 +122,9 @@ class Configuration:
         Whether the texts await review: run only when named, no badge.
     only_named : bool
         Whether it runs only when it is named, in brackets, though it is no draft.
+    only_full : bool
+        Whether it takes so long, as long generation does, that without its name or tag it runs
+        under ``--profile full`` only.
     note : str
         What sets the configuration apart, in a few words.
     """
@@ -133,6 +136,7 @@ class Configuration:
     needs: frozenset[Capability] = frozenset()
     draft: bool = False
     only_named: bool = False
+    only_full: bool = False
     note: str = ""
 
 

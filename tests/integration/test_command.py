@@ -68,7 +68,7 @@ def test_report_has_the_binding_keys(demo: Ran) -> None:
     entry = report["suites"][0]
     assert set(entry) >= {
         *("name", "config", "version", "kind", "status", "reason", "adapted", "validity"),
-        *("sampled", "data", "scores", "records"),
+        *("sampled", "n_available", "data", "scores", "records"),
     }
     scored = [s for s in report["suites"] if s["status"] == "scored"]
     for one in scored:
@@ -258,11 +258,11 @@ def test_quick_marks_a_sample(bias: Command) -> None:
     assert 200 <= sampled < 256
     assert headline(ran.report, "template_association")["n"] == sampled
     badge = read(ran.at / "badges" / "template_association-en.json")
-    assert badge["message"].endswith(f"sample of {sampled}")
+    assert badge["message"].endswith(f"sample: {sampled} of 256 items")
     assert badge["color"] == "#666"
     evaluated = read(ran.at / "badges" / "social-bias-evaluated.json")
     assert evaluated["message"].endswith("· sample")
-    assert f"sample of {sampled}" in ran.out
+    assert f"sample: {sampled} of 256 items" in ran.out
 
 
 def test_summary_marks_a_sample(bias: Command) -> None:

@@ -10,7 +10,7 @@ import pytest
 from commands import finish, read, start
 
 from parity import ours
-from pytest_bias.models.transformer import Transformer
+from pytest_bias.models.forwards import Forwards
 from pytest_bias.records import records_digest
 
 SUITES = ("--suite", "crows_pairs", "--suite", "seat[en]")
@@ -81,7 +81,7 @@ def test_only_what_is_missing_is_forwarded(
 
     stopped = ours.model(folder, budget=512)
     stopped.keep(tmp_path)
-    before, forward, calls = stopped.meter.forwards, Transformer._forward, iter(range(10**6))
+    before, forward, calls = stopped.meter.forwards, Forwards.forward, iter(range(10**6))
 
     def dies(self, left, plan, work, page, keep):  # type: ignore[no-untyped-def]
         def last(batch):  # type: ignore[no-untyped-def]
@@ -92,7 +92,7 @@ def test_only_what_is_missing_is_forwarded(
         forward(self, left, plan, last, page, keep)
 
     with monkeypatch.context() as patched:
-        patched.setattr(Transformer, "_forward", dies)
+        patched.setattr(Forwards, "forward", dies)
         with pytest.raises(KeyboardInterrupt):
             ours.records(suite, stopped, items)
     n_first = stopped.meter.forwards - before

@@ -436,3 +436,30 @@ def test_what_was_answered_before_is_not_asked_again(kind, tmp_path):
     assert np.array_equal(ask(second), expected)
     assert first.meter.forwards > 0
     assert second.meter.forwards == 0
+
+
+# What a run will take
+
+
+ASK = {
+    "t5": lambda model: model.log_likelihood(TEXTS),
+    "bert": lambda model: model.classify(TEXTS),
+    "roberta": lambda model: model.answer(QUESTIONS),
+}
+
+
+@pytest.mark.parametrize(
+    ("table", "name"), [(SEQ2SEQ, "t5"), (CLASSIFIER, "bert"), (QA, "roberta")]
+)
+def test_forwards_can_be_counted_and_timed(table, name, tmp_path):
+    model = ours.model(head(table, name, tmp_path / name))
+    before = model.meter.forwards
+    with model.counting() as work:
+        ASK[name](model)
+    assert work.tokens >= sum(len(text.split()) for text in TEXTS)
+    assert (work.positions > 0) == (name == "t5")
+    pace = model.pace()
+    assert 0 < pace.seconds(work) < 10
+    assert model.meter.forwards == before
+    ASK[name](model)
+    assert model.meter.forwards > before

@@ -10,6 +10,7 @@ import pytest
 
 from bias_suites.structure.structure import CHECKS, SUITE
 from pytest_bias.datasources import DataFolder
+from pytest_bias.identity import ModelIdentity
 from pytest_bias.interface import (
     Capability,
     Cloze,
@@ -19,7 +20,7 @@ from pytest_bias.interface import (
     ModelKind,
     SequenceScore,
 )
-from pytest_bias.records import ModelIdentity, Record, SuiteResult
+from pytest_bias.records import Record, SuiteResult
 from suites.stand_ins import records_of, result_of
 
 ITEMS = SUITE.configurations[0].load(DataFolder()).items

@@ -163,9 +163,9 @@ def test_a_draft_does_not_count_among_the_measured():
 
 
 def test_a_sample_is_grey_and_says_so():
-    found = of(replace(CROWS, sampled=200), SEAT)
+    found = of(replace(CROWS, sampled=200, n_available=1508), SEAT)
     assert found["crows_pairs-en"].color == GREY
-    assert found["crows_pairs-en"].message.endswith("even 50 · sample of 200")
+    assert found["crows_pairs-en"].message.endswith("even 50 · sample: 200 of 1508 items")
     assert found["social-bias-evaluated"].color == GREY
     assert found["social-bias-evaluated"].message.endswith("2026-11 · sample")
     assert found["seat-en"].color == VALUE_COLOR

@@ -92,7 +92,7 @@ def against(baseline: Report) -> SuiteComparison:
         (
             report(association(STEPS[:-2])),
             "another set of items (2 are in one report only); "
-            "measure both with the same --profile and --seed",
+            "measure both with the same --profile and --seed, without --budget",
         ),
     ],
     ids=lambda value: value if isinstance(value, str) else "",

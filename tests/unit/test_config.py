@@ -86,6 +86,7 @@ def test_an_empty_variable_is_not_set(project):
         ("OUT", "some/where", Path("some/where")),
         ("DATA_DIR", "/data", Path("/data")),
         ("DEVICE", "cuda:0", "cuda:0"),
+        ("BUDGET", "90s", 90),
     ],
 )
 def test_the_environment_holds_texts_of_every_type(project, name, text, value):
@@ -255,3 +256,43 @@ def test_without_a_model_the_user_is_told_how_to_name_one():
         require_model(Settings())
     assert "pytest-bias run org/name" in caught.value.hint
     assert FILE_NAME in caught.value.hint
+
+
+@pytest.mark.parametrize(
+    ("given", "seconds"),
+    [
+        ("10m", 600),
+        ("90s", 90),
+        ("1h30m", 5400),
+        ("600", 600),
+        ("1.5h", 5400),
+        ("1h 2m 3s", 3723),
+        ("2M", 120),
+        (0.5, 0.5),
+    ],
+)
+def test_a_budget_is_a_time(tmp_path, given, seconds):
+    assert settings(tmp_path, budget=given).budget == seconds
+
+
+@pytest.mark.parametrize(
+    "given", ["", "0", "0s", "-5", "10 min", "1m1h", "1:30", "ten", "1h30", "inf"]
+)
+def test_what_is_no_time_is_answered_with_examples(tmp_path, given):
+    with pytest.raises(UsageError) as caught:
+        settings(tmp_path, budget=given)
+    assert caught.value.message == f"--budget {given!r} is no time above zero."
+    assert "10m; also 90s, 1h30m, or 600" in caught.value.hint
+
+
+@pytest.mark.parametrize(("line", "seconds"), [("budget: 600", 600), ("budget: 1h30m", 5400)])
+def test_a_budget_in_a_file(tmp_path, line, seconds):
+    (tmp_path / FILE_NAME).write_text(line, encoding="utf-8")
+    assert settings(tmp_path).budget == seconds
+
+
+@pytest.mark.parametrize("line", ["budget: true", "budget: [1]", "budget: soon"])
+def test_a_wrong_budget_in_a_file_is_named_with_the_file(tmp_path, line):
+    (tmp_path / FILE_NAME).write_text(line, encoding="utf-8")
+    with pytest.raises(UsageError, match=f"{FILE_NAME}: budget"):
+        settings(tmp_path)

@@ -3,6 +3,7 @@
 import subprocess
 import sys
 import textwrap
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -135,6 +136,32 @@ def test_a_language_that_no_suite_speaks_is_an_error(words):
     settings = Settings(suites=words, languages=("xx",))
     with pytest.raises(UsageError, match="xx"):
         plan(describe_for(settings, "demo"), settings)
+
+
+@pytest.mark.parametrize(
+    ("profile", "words", "runs"),
+    [
+        ("quick", (), False),
+        ("standard", (), False),
+        ("full", (), True),
+        ("standard", ("long",), True),
+        ("standard", ("@slow",), True),
+    ],
+)
+def test_what_takes_long_runs_in_full_or_by_name(monkeypatch, profile, words, runs):
+    from pytest_bias import suites
+    from pytest_bias.config import Settings
+    from pytest_bias.planning import describe_for, plan
+
+    seat = find("seat")
+    configuration = replace(seat.configurations[0], only_full=True)
+    long = replace(seat, name="long", configurations=(configuration,), tags=("slow", "social"))
+    monkeypatch.setattr(suites, "installed", lambda: (*SUITES, long))
+    settings = Settings(suites=words, profile=profile)
+    found = plan(describe_for(settings, "demo"), settings)
+    assert ("long[en]" in [p.entry.id for p in found.entries]) == runs
+    # It counts among the social suites that apply, run or not.
+    assert "long" in found.coverage["social_suites"]
 
 
 def test_built_in_suites_come_through_the_entry_point():

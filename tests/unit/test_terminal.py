@@ -1,5 +1,6 @@
 """The terminal: what matters at any width, item ids only."""
 
+import re
 from dataclasses import replace
 from io import StringIO
 
@@ -8,7 +9,7 @@ from rich.console import Console
 
 from pytest_bias.emit import terminal
 from pytest_bias.emit.progress import ProgressPrinter
-from pytest_bias.events import Loading, Notice, Progress, SuiteFinished, SuiteStarted
+from pytest_bias.events import Forecast, Loading, Notice, Progress, SuiteFinished, SuiteStarted
 from pytest_bias.limits import decide, read_limits
 from pytest_bias.records import Item, Report
 from unit.made import HOSTILE, record, report, result, score
@@ -18,6 +19,7 @@ CROWS = result(
     records=RECORDS,
     adapted=True,
     sampled=200,
+    n_available=1508,
     scores=[
         score(n_unscored=2, n_excluded=7),
         score(value=71.0, interval=(62, 79), by={"bias_type": "religion"}, headline=False, n=105),
@@ -86,7 +88,7 @@ def test_a_suite_says_what_its_number_rests_on(width):
     assert "stereotype preference, 2 unscored" in words
     assert "7 excluded" in words
     assert "adapted" in words
-    assert "sample of 200" in words
+    assert "sample: 200 of 1508 items" in words
     assert "mean absolute effect, 0 unscored" in words
 
 
@@ -214,4 +216,33 @@ def test_on_a_terminal_progress_is_a_bar_that_goes_away(monkeypatch):
     monkeypatch.setenv("TERM", "xterm")
     text = told(*EVENTS, terminal_=True)
     assert "CrowS-Pairs en: 60.5 % in " in text
-    assert "1508 items" not in text
+    assert "1508 items …" not in text
+
+
+@pytest.mark.parametrize(
+    ("forecast", "line"),
+    [
+        (Forecast(840, 170, "cpu"), "About 14 min on cpu; --profile quick: about 3 min."),
+        (Forecast(45, 44, "cpu"), "About 45 s on cpu."),
+        (
+            Forecast(7800, 170, "cpu", reached=0.114),
+            "About 2 h 10 min on cpu; --budget is enough for about 11 % of the items.",
+        ),
+        (
+            Forecast(3, 3, "cpu", reached=1.0),
+            "About 3 s on cpu; --budget is enough for about 100 %",
+        ),
+        (
+            Forecast(3600, 3590, "\x1b[2JH100", unknown=("honest[en]",)),
+            "About 1 h on [2JH100; and honest[en], which cannot be told.",
+        ),
+    ],
+)
+@pytest.mark.parametrize("terminal_", [True, False])
+def test_a_forecast_is_one_line(forecast, line, terminal_, monkeypatch):
+    monkeypatch.setenv("TERM", "xterm")
+    assert line in re.sub(r"\x1b\[[\d;?]*[a-zA-Z]", "", told(forecast, terminal_=terminal_))
+
+
+def test_a_short_run_needs_no_forecast():
+    assert told(Forecast(19.9, 5, "cpu")) == ""

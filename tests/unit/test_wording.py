@@ -29,7 +29,7 @@ from pytest_bias.emit.wording import (
     suite_label,
     value,
 )
-from pytest_bias.records import ModelIdentity
+from pytest_bias.identity import ModelIdentity
 from unit.made import HOSTILE, report, result, score
 
 FLOATS = st.floats(-1e6, 1e6)

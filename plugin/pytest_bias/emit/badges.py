@@ -25,6 +25,7 @@ from pytest_bias.emit.wording import (
     model_name,
     month,
     number,
+    sample,
     short_interval,
     suite_label,
     value,
@@ -110,13 +111,13 @@ def badges(report: Report) -> Iterator[Badge]:
     applicable = list(report.coverage.get("social_suites", ()))
     social = {s.name for s in measured} & set(applicable)
     if social:
-        sample = any(s.sampled for s in measured)
+        is_sample = any(s.sampled is not None for s in measured)
         languages = ", ".join(clean(tag) for tag in report.coverage.get("languages", ()))
         scope = " · ".join(
             [f"{len(social)} of {len(applicable)} suites", languages, month(report)]
-            + (["sample"] if sample else [])
+            + (["sample"] if is_sample else [])
         )
-        color = GREY if sample else VALUE_COLOR
+        color = GREY if is_sample else VALUE_COLOR
         yield Badge(
             "social-bias-evaluated",
             EVALUATED,
@@ -141,8 +142,8 @@ def _suite_badge(suite: SuiteResult, about: str) -> Badge:
     assert headline is not None
     parts = [f"{value(headline)} {short_interval(headline)}".strip(), f"ideal {ideal(headline)}"]
     message = _phrase(suite) or " · ".join(parts)
-    if suite.sampled:
-        message += f" · sample of {suite.sampled}"
+    if suite.sampled is not None:
+        message += f" · {sample(suite)}"
     title = [
         f"{headline.metric} {value(headline)}, {headline.level:.0%} interval "
         f"{interval(headline)}, n = {headline.n}."
@@ -158,7 +159,7 @@ def _suite_badge(suite: SuiteResult, about: str) -> Badge:
         f"{prefix}{suite_label(suite)}",
         message,
         " ".join([*title, about]),
-        GREY if suite.sampled or headline.value is None else VALUE_COLOR,
+        GREY if suite.sampled is not None or headline.value is None else VALUE_COLOR,
     )
 
 

@@ -9,9 +9,17 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.text import Text
 
-from pytest_bias.emit.wording import clean, parameters, suite_label, value
+from pytest_bias.emit.wording import (
+    about_time,
+    clean,
+    parameters,
+    sample,
+    suite_label,
+    value,
+)
 from pytest_bias.events import (
     Event,
+    Forecast,
     Loading,
     Notice,
     OnDevice,
@@ -21,6 +29,9 @@ from pytest_bias.events import (
 )
 from pytest_bias.events import Progress as Step
 from pytest_bias.records import SuiteResult
+
+WORTH_TELLING_S: Final = 20.0
+"""A shorter run needs no forecast."""
 
 LINE_EVERY_S: Final = 30.0
 """Without a terminal, how often a long suite says how far it is."""
@@ -74,6 +85,8 @@ class ProgressPrinter:
                 self._line(clean(text, 1000))
             case Loading(model, n):
                 self._line(f"Loading {clean(model)} ({parameters(n)}) …")
+            case Forecast():
+                self._forecast(event)
             case SuiteStarted(entry, n_items):
                 self._started(entry, n_items)
             case Step(entry, done, total):
@@ -91,6 +104,18 @@ class ProgressPrinter:
         if device not in self.devices:
             self.devices[device] = ProgressPrinter(self.console, self.bar, f"{device} · ")
         return self.devices[device]
+
+    def _forecast(self, found: Forecast) -> None:
+        if found.seconds < WORTH_TELLING_S and found.reached is None:
+            return
+        line = f"About {about_time(found.seconds)} on {clean(found.device)}"
+        if found.reached is not None:
+            line += f"; --budget is enough for about {100 * found.reached:.0f} % of the items"
+        elif found.quick < 0.8 * found.seconds:
+            line += f"; --profile quick: about {about_time(found.quick)}"
+        if found.unknown:
+            line += f"; and {clean(', '.join(found.unknown))}, which cannot be told"
+        self._line(f"{line}.")
 
     def _started(self, entry: str, n_items: int) -> None:
         self.began = self.last = time.perf_counter()
@@ -110,7 +135,8 @@ class ProgressPrinter:
         self._removed()
         if result.status == "scored" and result.headline:
             took = time.perf_counter() - self.began
-            self._line(f"{suite_label(result)}: {value(result.headline)} in {took:.1f} s")
+            line = f"{suite_label(result)}: {value(result.headline)} in {took:.1f} s"
+            self._line(line + (f", {sample(result)}" if result.sampled is not None else ""))
         else:
             self._line(f"{result.entry}: {result.status.replace('_', ' ')}")
 

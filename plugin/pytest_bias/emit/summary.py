@@ -19,6 +19,7 @@ from pytest_bias.emit.wording import (
     metric_words,
     model_name,
     parameters,
+    sample,
     scope_limits,
     suite_label,
     value,
@@ -96,7 +97,7 @@ def _row(label: str, words: str, suite: SuiteResult, score: Score) -> list[str]:
     remarks = [
         suite.validity,
         *(["adapted"] if suite.adapted else []),
-        *([f"sample of {suite.sampled}"] if suite.sampled else []),
+        *([sample(suite)] if suite.sampled is not None else []),
     ]
     return [
         label,

@@ -20,6 +20,7 @@ from pytest_bias.emit.wording import (
     metric_words,
     model_name,
     parameters,
+    sample,
     scope_limits,
     suite_label,
     value,
@@ -140,7 +141,7 @@ def _about(suite: SuiteResult, score: Score) -> Iterator[str]:
         f"{score.n_excluded} excluded": score.n_excluded,
         "adapted": suite.adapted,
         "draft": suite.draft,
-        f"sample of {suite.sampled}": suite.sampled,
+        sample(suite): suite.sampled is not None,
     }
     for part in (text for text, is_so in parts.items() if is_so):
         if len(f"{line}, {part}") > NAME_WIDTH:

@@ -91,6 +91,26 @@ def suite_label(suite: SuiteResult) -> str:
     return clean(title if suite.config in ("all", "") else f"{title} {suite.config}")
 
 
+def sample(suite: SuiteResult) -> str:
+    """Return of how many items a sample is, or nothing for a whole suite."""
+    if suite.sampled is None:
+        return ""
+    if suite.n_available is None:
+        return f"sample of {suite.sampled}"
+    return f"sample: {suite.sampled} of {suite.n_available} items"
+
+
+def about_time(seconds: float) -> str:
+    """Return a time as people say it, such as ``45 s``, ``14 min`` or ``2 h 10 min``."""
+    if seconds < 59.5:
+        return f"{max(1, round(seconds))} s"
+    minutes = round(seconds / 60)
+    if minutes < 60:
+        return f"{minutes} min"
+    hours, minutes = divmod(round(minutes, -1), 60)
+    return f"{hours} h {minutes} min" if minutes else f"{hours} h"
+
+
 def furthest_group(suite: SuiteResult) -> Score | None:
     """Return the group, of those that the headline reports first, that is furthest from the ideal.
 

@@ -30,6 +30,16 @@ class Batch(NamedTuple):
     n: int
     length: int
 
+    @property
+    def n_tokens(self) -> int:
+        """Tokens of the rows that count, padding included."""
+        return self.n * self.length
+
+    @property
+    def n_positions(self) -> int:
+        """Positions that go through a head."""
+        return 0
+
 
 def padded_length(length: ArrayLike, limit: int) -> NDArray[np.int64]:
     """Return the padded lengths of rows of `length` tokens in a model that takes `limit`."""

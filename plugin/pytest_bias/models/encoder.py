@@ -1,13 +1,15 @@
 """Encoders: a text to a vector. Models with a head are encoders that can also predict."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from importlib.metadata import version
 from pathlib import Path
 
 from pytest_bias.devices import in_words
-from pytest_bias.interface import Embeddings, Model
+from pytest_bias.interface import Embeddings, Model, Pace, Work
 from pytest_bias.models.journal import Journal
+from pytest_bias.models.pace import pace_of
 from pytest_bias.models.pooling import Pooling
 from pytest_bias.models.transformer import Transformer
 
@@ -39,6 +41,19 @@ class EncoderModel(Model):
             "versions": [version(n) for n in names],
         }
         self.body.journal = Journal(folder, facts)
+
+    @contextmanager
+    def counting(self) -> Iterator[Work]:
+        """Count forwards instead of making them."""
+        self.body.work = work = Work()
+        try:
+            yield work
+        finally:
+            self.body.work = None
+
+    def pace(self) -> Pace:
+        """Time a few small batches."""
+        return pace_of(self.body)
 
     def embed(self, texts: Sequence[str]) -> Embeddings:
         """Pool the last hidden states of every text."""

@@ -23,7 +23,7 @@ from transformers import (
 
 from pytest_bias.interface import Continuation
 from pytest_bias.models.batching import MIN_ROWS, Batch, batches_without_padding
-from pytest_bias.models.sampling import gumbel, key
+from pytest_bias.models.noise import gumbel, key
 from pytest_bias.models.tokens import Tokens
 from pytest_bias.models.transformer import Transformer
 from pytest_bias.records import canonical_json, sha256
@@ -101,6 +101,8 @@ def continued(body: Transformer, rows: Sequence[Row], how: Decoding) -> list[Con
         # On a GPU the number of rows decides the last bits anyway, and memory is short.
         floor=MIN_ROWS if body.device.type == "cpu" else 1,
     )
+    if body.work is not None:
+        body.work.tokens += len(rows) * how.max_new_tokens
     body.gather(found, question, lambda budget, left: plan(budget=budget, left=left), answer)
     return [
         _continuation(body.tokens, row.before, [int(i) for i in new if i != UNUSED], how)

@@ -14,6 +14,7 @@ from typing import Any, Final
 import torch
 
 from pytest_bias.errors import BiasError, ModelError
+from pytest_bias.identity import ModelIdentity
 from pytest_bias.interface import Capability, Meter, Model, ModelKind
 from pytest_bias.models.adapters import Adapter, located, merged, provided
 from pytest_bias.models.causal import CausalModel
@@ -26,7 +27,7 @@ from pytest_bias.models.pooling import Pooling
 from pytest_bias.models.reference import ModelRef
 from pytest_bias.models.snapshot import Snapshot, fetch_weights
 from pytest_bias.models.tokens import Tokens
-from pytest_bias.records import ModelIdentity, sha256
+from pytest_bias.records import sha256
 
 POSITIONS_OF: Final = ("", "encoder_", "decoder_")
 

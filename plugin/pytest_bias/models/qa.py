@@ -21,6 +21,8 @@ from pytest_bias.models.transformer import Inputs, Ints
 OVERLAP: Final = 128
 """Tokens of the context that two windows share; half of a window's, where that is less."""
 
+_VOID: Final = Answer("", 0, 0, 0.0, None)
+
 
 class Window(NamedTuple):
     """A question with a part of its context, as one row.
@@ -130,6 +132,8 @@ class QuestionAnsweringModel(EncoderModel):
             ask,
             np.zeros((max(1, len(read)), len(Found._fields))),
         )
+        if self.body.work is not None:
+            return [_VOID for _ in questions]
         found = [Found(*map(float, row)) for row in numbers]
         return [_answer(question, of[question], read, found) for question in questions]
 
@@ -164,12 +168,11 @@ def _spans(
 def _answer(
     question: Question, at: range | str, read: Sequence[Window], found: Sequence[Found]
 ) -> Answer:
-    void = Answer("", 0, 0, 0.0, None)
     if isinstance(at, str):
-        return void._replace(reason=at)
+        return _VOID._replace(reason=at)
     best = max(at, key=lambda window: found[window].best)
     if found[best].best == -np.inf:
-        return void._replace(reason="no token of the context can be an answer")
+        return _VOID._replace(reason="no token of the context can be an answer")
     parts = [found[window] for window in at]
     whole = np.logaddexp.reduce([p.all_first for p in parts])
     whole += np.logaddexp.reduce([p.all_last for p in parts])

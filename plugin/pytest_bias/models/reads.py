@@ -38,6 +38,16 @@ class ReadBatch(NamedTuple):
     at: Ints
     targets: Ints
 
+    @property
+    def n_tokens(self) -> int:
+        """Tokens of the rows that count, padding included."""
+        return len(self.rows) * int(self.ids.shape[1])
+
+    @property
+    def n_positions(self) -> int:
+        """Positions that go through the head."""
+        return int(self.positions.shape[1])
+
 
 @dataclass
 class Reads:

@@ -4,48 +4,31 @@ The head runs only at the positions that are needed, and it is the model's own h
 belongs to it (soft-capping, logit scales): hidden states are exchanged on the way into it.
 """
 
-import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from inspect import signature
-from typing import Any, Final, TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch.nn.attention import SDPBackend, sdpa_kernel
 
-from pytest_bias.errors import MeasurementError
-from pytest_bias.interface import Embeddings, Meter, ModelKind, SequenceScore
-from pytest_bias.models.batching import MIN_TOKENS, Batch, batches
-from pytest_bias.models.journal import Journal, Page
-from pytest_bias.models.memory import room_for
-from pytest_bias.models.placing import devices_of, input_device
+from pytest_bias.interface import Embeddings, ModelKind, SequenceScore
+from pytest_bias.models.batching import Batch, batches
+from pytest_bias.models.forwards import Done, Forwards, Left, sent
+from pytest_bias.models.journal import Page
 from pytest_bias.models.reads import ReadBatch, Reads
 from pytest_bias.models.rows import Row, distinct
 from pytest_bias.models.tokens import Encoded, Tokens, Unreadable
 from pytest_bias.records import canonical_json, sha256
 
 Exchange = Callable[[torch.Tensor], torch.Tensor]
-Left: TypeAlias = NDArray[np.bool_]
-"""Which rows are still to be done."""
 Inputs: TypeAlias = dict[str, torch.Tensor]
 """What a network is called with."""
 Ints: TypeAlias = NDArray[np.int64]
-Done: TypeAlias = tuple[NDArray[np.int64], int]
-"""The rows that a batch did, and how many tokens they have."""
-AnyBatch = TypeVar("AnyBatch", Batch, ReadBatch)
 Numbers = TypeVar("Numbers", np.float32, np.float64)
-
-ATTENTION: Final = [
-    SDPBackend.FLASH_ATTENTION,
-    SDPBackend.EFFICIENT_ATTENTION,
-    SDPBackend.MATH,
-]
-"""All kernels but cuDNN's, which compiles anew for every shape of a batch: seconds in half
-precision, where the forwards of a suite take less than one."""
 
 
 class _Captured(Exception):
@@ -53,43 +36,14 @@ class _Captured(Exception):
 
 
 @dataclass
-class Transformer:
-    """Runs a network on batches of token ids.
+class Transformer(Forwards):
+    """Answers questions about token ids; see `Forwards` for its parameters."""
 
-    Parameters
-    ----------
-    network : torch.nn.Module
-        A transformers model in evaluation mode, on its device or spread over several.
-    kind : ModelKind
-        Decides where hidden states are exchanged.
-    tokens : Tokens
-        The model's tokenizer.
-    budget : int, optional
-        Tokens of one batch; by default what the device has room for.
-    journal : Journal, optional
-        Where answers are kept, for a run that is killed.
-    """
-
-    network: Any
-    kind: ModelKind
-    tokens: Tokens
-    meter: Meter
-    budget: int = 0
-    journal: Journal | None = None
-    vocabulary: int = field(init=False)
     takes_types: bool = field(init=False)
 
     def __post_init__(self) -> None:
-        self.network.eval()
-        self.device = input_device(self.network)
-        self.devices = devices_of(self.network)
-        room = room_for(self.network, self._gpus)
-        self.budget, self.max_logits = self.budget or room.tokens, room.logits
+        super().__post_init__()
         config = self.network.config
-        text = config.get_text_config()
-        self.vocabulary = int(text.vocab_size)
-        # Keys and values of every layer are for texts that go on; here they would only take room.
-        text.use_cache = False
         # Elsewhere token types are no such thing: GPT-2 takes them for words.
         self.takes_types = (getattr(config, "type_vocab_size", None) or 0) > 1 and (
             "token_type_ids" in signature(self.network.forward).parameters
@@ -112,14 +66,14 @@ class Transformer:
         Logits are cast to float32 before the log-softmax, whatever the dtype of the weights.
         """
         found = np.full(len(reads), np.nan)
-        page = self._page("log_probabilities", reads.digest)
+        page = self.page("log_probabilities", reads.digest)
         for which, logp in page.kept():
             found[which] = logp
         answers: list[tuple[NDArray[np.int64], torch.Tensor]] = []
 
         def gather(batch: ReadBatch, logits: torch.Tensor, start: int) -> None:
             wanted = _in_chunk(batch, start, len(logits))
-            at, target = _sent(logits.device, batch.at[wanted] - start, batch.targets[wanted])
+            at, target = sent(logits.device, batch.at[wanted] - start, batch.targets[wanted])
             # Not fetched yet: to wait for every answer would leave a GPU without work.
             answers.append((batch.reads[wanted], logits.float().log_softmax(-1)[at, target]))
 
@@ -131,7 +85,7 @@ class Transformer:
             page.flush()
 
         self._run(reads, gather, reads.rows_of(np.isnan(found)), page, fetch)
-        return found
+        return found if self.work is None else np.zeros_like(found)
 
     def top(self, reads: Reads, k: int) -> list[list[tuple[int, float]]]:
         """Return the `k` likeliest tokens at the position of every read, with log-probabilities."""
@@ -145,7 +99,7 @@ class Transformer:
 
         left = np.ones(reads.n_rows, dtype=np.bool_)
         self._run(reads, pick, left, Page(), lambda: None)
-        return found
+        return found if self.work is None else [[(0, 0.0)] * k for _ in found]
 
     def sentence_scores(
         self,
@@ -238,7 +192,7 @@ class Transformer:
                 filled[0, i, : lengths[row]] = rows[row].ids
                 filled[1, i, : lengths[row]] = 1
                 filled[2, i, : lengths[row]] = rows[row].types or 0
-            ids, mask, types = _sent(self.device, *filled)
+            ids, mask, types = sent(self.device, *filled)
             inputs = {"input_ids": ids, "attention_mask": mask}
             if self.takes_types and any(rows[row].types for row in batch.rows):
                 inputs["token_type_ids"] = types
@@ -247,34 +201,6 @@ class Transformer:
 
         self.gather(found[: len(rows)], lambda: sha256(canonical_json([what, rows])), plan, answer)
         return found
-
-    def gather(
-        self,
-        found: NDArray[Any],
-        question: Callable[[], str],
-        plan: Callable[[int, Left], Iterator[Batch]],
-        answer: Callable[[Batch], tuple[NDArray[Any], int]],
-    ) -> None:
-        """Fill the rows of an array, batch by batch; what the journal holds is not asked again.
-
-        `answer` returns the answers to the first `n` rows of a batch and how many tokens they took;
-        `question` names all that decides them besides the model.
-        """
-        page = self._page("rows", question)
-        left = np.ones(len(found), dtype=np.bool_)
-        for which, kept in page.kept():
-            found[which], left[which] = kept, False
-
-        def work(batch: Batch) -> Done:
-            done = batch.rows[: batch.n]
-            found[done], tokens = answer(batch)
-            page.add(done, found[done])
-            return done, tokens
-
-        self._forward(left, plan, work, page, page.flush)
-
-    def _page(self, what: str, digest: Callable[[], str]) -> Page:
-        return self.journal.page(f"{what}: {digest()}") if self.journal else Page()
 
     def _run(
         self,
@@ -303,82 +229,13 @@ class Transformer:
                 consume(batch, logits, start)
             return batch.rows, int(batch.attention[: len(batch.rows)].sum())
 
-        self._forward(left, plan, answer, page, keep)
-
-    def _forward(
-        self,
-        left: Left,
-        plan: Callable[[int, Left], Iterator[AnyBatch]],
-        work: Callable[[AnyBatch], Done],
-        page: Page,
-        keep: Callable[[], None],
-    ) -> None:
-        """Work through batches; with less memory than thought, through smaller ones.
-
-        `keep` is called at the end, and whenever the page is due.
-        """
-        if known := int((~left).sum()):
-            self.meter.notice(f"{known} of {len(left)} sequences were done by a run before")
-
-        def attempt() -> str | None:
-            """Work until memory runs out; returns what the library said of it.
-
-            Its return lets go of the exception, and so of the tensors of the forward that failed.
-            """
-            try:
-                with torch.inference_mode(), sdpa_kernel(ATTENTION):
-                    for batch in plan(self.budget, left):
-                        rows, tokens = work(batch)
-                        left[rows] = False
-                        self.meter.tokens += tokens
-                        self.meter.forwards += len(rows)
-                        self.meter.progress(len(left) - int(left.sum()), len(left))
-                        if page.is_due:
-                            keep()
-            except torch.OutOfMemoryError as error:
-                return str(error)
-            return None
-
-        start = time.perf_counter()
-        try:
-            while left.any():
-                if error := attempt():
-                    self._halve(error)
-            for device in self._gpus:
-                torch.cuda.synchronize(device)
-            keep()
-        finally:
-            self.meter.seconds += time.perf_counter() - start
-
-    def _halve(self, error: str) -> None:
-        if self.budget <= MIN_TOKENS:
-            raise MeasurementError(
-                f"{self._where} ran out of memory on the smallest batch: {error}",
-                "Use a smaller --dtype (bfloat16), another --device, or --device-map auto to "
-                "spread the model over several.",
-            )
-        self.budget = max(MIN_TOKENS, self.budget // 2)
-        self.max_logits = max(self.vocabulary, self.max_logits // 2)
-        self.meter.notice(
-            f"{self._where} ran out of memory: batches of at most {self.budget} tokens from now on."
-        )
-        if self._gpus:
-            # Of every GPU.
-            torch.cuda.empty_cache()
-
-    @property
-    def _where(self) -> str:
-        return ", ".join(self.devices)
-
-    @property
-    def _gpus(self) -> list[str]:
-        return [name for name in self.devices if name.startswith("cuda")]
+        self.forward(left, plan, answer, page, keep)
 
     def _logits(self, batch: ReadBatch) -> Iterator[tuple[int, torch.Tensor]]:
-        ids, mask = _sent(self.device, batch.ids, batch.attention)
+        ids, mask = sent(self.device, batch.ids, batch.attention)
 
         def read(hidden: torch.Tensor) -> torch.Tensor:
-            ((rows, columns),) = _sent(hidden.device, batch.positions)
+            ((rows, columns),) = sent(hidden.device, batch.positions)
             return hidden[rows, columns]
 
         chunks = -(-batch.positions.shape[1] * self.vocabulary // self.max_logits)
@@ -429,15 +286,6 @@ class Transformer:
             yield
         finally:
             handle.remove()
-
-
-def _sent(device: torch.device, *arrays: NDArray[np.int64]) -> Iterator[torch.Tensor]:
-    """Send arrays to a device without waiting for them to arrive."""
-    for array in arrays:
-        tensor = torch.from_numpy(array)
-        if device.type == "cuda":
-            tensor = tensor.pin_memory()
-        yield tensor.to(device, non_blocking=True)
 
 
 def _instead(chunk: torch.Tensor, hidden: torch.Tensor) -> torch.Tensor:

@@ -1,0 +1,34 @@
+"""What exactly was measured: a model, and what was merged into it."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class AdapterIdentity:
+    """What exactly was merged into a model."""
+
+    reference: str
+    revision: str | None = None
+    weights_sha256: str | None = None
+    config_sha256: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ModelIdentity:
+    """What exactly was measured. Digests are SHA-256 in hexadecimal."""
+
+    reference: str
+    kind: str
+    architecture: str
+    parameters: int | None = None
+    revision: str | None = None
+    weights_sha256: str | None = None
+    config_sha256: str | None = None
+    tokenizer_sha256: str | None = None
+    dtype: str = "float32"
+    base_model: str | None = None
+    lowercases: bool | None = None
+    prefix_token: str | None = None
+    pooling: str | None = None
+    chat_template_sha256: str | None = None
+    adapter: AdapterIdentity | None = None

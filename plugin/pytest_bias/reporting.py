@@ -1,0 +1,63 @@
+"""What stands in a report besides scores: model, settings, versions and devices."""
+
+import platform
+from collections.abc import Mapping, Sequence
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+from pytest_bias.devices import in_words
+from pytest_bias.identity import ModelIdentity
+from pytest_bias.interface import Model
+from pytest_bias.planning import Plan
+from pytest_bias.records import Report, SuiteResult
+from pytest_bias.scoring import LEVEL
+
+
+def build_report(
+    plan: Plan,
+    identity: ModelIdentity,
+    suites: Sequence[SuiteResult],
+    about_run: Mapping[str, Any],
+) -> Report:
+    """Put results together; what does not change scores goes into `run`."""
+    settings = plan.settings
+    return Report(
+        tool={"name": "pytest-bias", "version": tool_version()},
+        model=identity,
+        settings={
+            "requested": list(settings.suites),
+            "profile": settings.profile,
+            "seed": settings.seed,
+            "level": LEVEL,
+            "chat": "on" if plan.chat else "off",
+        },
+        suites=tuple(suites),
+        coverage=plan.coverage,
+        run=about_run,
+    )
+
+
+def tool_version() -> str:
+    """Version of the installed distribution."""
+    try:
+        return version("pytest-bias")
+    except PackageNotFoundError:
+        return "unknown"
+
+
+def environment(model: Model | None, device_map: str | None = None) -> dict[str, Any]:
+    """Versions and devices, for the part of the report that the digest does not cover."""
+    found: dict[str, Any] = {
+        "python": platform.python_version(),
+        "platform": platform.platform(),
+    }
+    merges = ("peft",) if model and model.identity.adapter else ()
+    for name in ("torch", "transformers", "numpy", "scipy", *merges):
+        found[name] = version(name)
+    body = getattr(model, "body", None)
+    if body is not None:
+        found["device"] = in_words(body.devices)
+        found["devices"] = dict(body.devices)
+    if device_map:
+        found["device_map"] = device_map
+    return found
