@@ -28,6 +28,7 @@ class Process(NamedTuple):
     """What a process took from its start to its end."""
 
     seconds: float
+    cpu_seconds: float
     peak_bytes: int
     output: str
 
@@ -51,7 +52,8 @@ def run(command: Sequence[str | Path], threads: int = 0, **variables: str) -> Pr
     if child.returncode:
         sys.exit(f"{text}\n{' '.join(map(str, command))} ended with {child.returncode}")
     unit = 1 if sys.platform == "darwin" else 1024
-    return Process(seconds, usage.ru_maxrss * unit, text)
+    cpu_seconds = usage.ru_utime + usage.ru_stime
+    return Process(seconds, cpu_seconds, usage.ru_maxrss * unit, text)
 
 
 def with_options(
