@@ -76,13 +76,16 @@ def wordpiece(*, mask: bool = True, types: bool = False) -> PreTrainedTokenizerF
 
 def _pieces(size: int) -> list[str]:
     """Return every letter and the pieces that save most tokens: the library's trainer is random."""
+    words = Counter(re.findall(r"\w+", " ".join(corpus()).lower()))
     saved: Counter[str] = Counter()
-    for word in re.findall(r"\w+", " ".join(corpus()).lower()):
+    for word, n in words.items():
         for start, end in combinations(range(len(word) + 1), 2):
-            saved["##" * (start > 0) + word[start:end]] += end - start - 1
-    letters = [prefix + letter for letter in _letters() for prefix in ("", "##")]
-    ranked = sorted(saved.keys() - set(letters), key=lambda piece: (-saved[piece], piece))
-    return [*letters, *ranked[: size - len(letters)]]
+            saved["##" * (start > 0) + word[start:end]] += n * (end - start - 1)
+    first = [prefix + letter for letter in _letters() for prefix in ("", "##")]
+    # Pairs of gendered words have to be one token each.
+    first += [word for word, n in words.items() if n > 1 and word not in first]
+    ranked = sorted(saved.keys() - set(first), key=lambda piece: (-saved[piece], piece))
+    return [*first, *ranked[: size - len(first)]]
 
 
 def byte_level(*, frame: bool, **special: str) -> PreTrainedTokenizerFast:

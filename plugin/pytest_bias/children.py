@@ -179,7 +179,7 @@ def _broken(child: Child) -> MeasurementError:
 
 def _account(session: Session, children: Sequence[Child], report: Report) -> dict[str, Any]:
     """Return what the run took as a whole, and on each device."""
-    names = ("wall_s", "model_s", "tokens", "forwards")
+    names = ("wall_s", "model_s", "tokens", "forwards", "suites")
     costs = [child.measured.report.run["cost"] for child in children if child.measured]
     by_device = [
         {"device": child.device} | {name: cost[name] for name in names}

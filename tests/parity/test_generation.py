@@ -303,8 +303,8 @@ def test_what_a_killed_run_has_written_is_not_written_again(checkpoint, tmp_path
             raise KeyboardInterrupt
 
     pages = []
-    page_of = type(model.body)._page
-    model.body._page = lambda *a: pages.append(page_of(model.body, *a)) or pages[-1]
+    page_of = type(model.body).page
+    model.body.page = lambda *a: pages.append(page_of(model.body, *a)) or pages[-1]
     model.meter.on_progress = killed
     with pytest.raises(KeyboardInterrupt):
         texts(model, sample=True, n=3)

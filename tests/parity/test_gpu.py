@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from parity import ours
-from pytest_bias.models import load, sampling
+from pytest_bias.models import load, noise
 from pytest_bias.records import records_digest
 
 pytestmark = [
@@ -39,7 +39,7 @@ def test_the_numbers_of_a_gpu(name, suite, checkpoint, data_dir, measured):
     )
     assert records_digest(first) == records_digest(again)
     on_cpu = ours.records(suite, ours.model(checkpoint(name)), items)
-    for what, records, noise in (
+    for what, records, most in (
         ("budget 64", others[0], SPLIT_NOISE),
         ("budget 2048", others[1], SPLIT_NOISE),
         ("CPU", on_cpu, NOISE),
@@ -52,9 +52,9 @@ def test_the_numbers_of_a_gpu(name, suite, checkpoint, data_dir, measured):
                 largest = max(largest, abs(ours_ - theirs))
                 if key == "value" and suite == "crows_pairs":
                     margins = [abs(gap(r)) for r in (record, there[record.item])]
-                    assert ours_ == theirs or max(margins) <= noise
+                    assert ours_ == theirs or max(margins) <= most
                     continue
-                assert abs(ours_ - theirs) < noise, (what, record.item, key)
+                assert abs(ours_ - theirs) < most, (what, record.item, key)
         measured(f"{suite}, {what} against the default", largest, "")
 
 
@@ -97,10 +97,10 @@ def test_samples_of_a_gpu_are_those_of_the_cpu(name, checkpoint, measured):
 
 
 def test_the_noise_of_a_gpu_is_that_of_the_cpu():
-    keys = [sampling.key(0, k, "a prompt") for k in range(32)]
-    there = sampling.gumbel(keys, 50_000, "cuda").cpu()
-    assert torch.equal(sampling.uniform(keys, 50_000, "cuda").cpu(), sampling.uniform(keys, 50_000))
-    assert torch.allclose(there, sampling.gumbel(keys, 50_000), atol=1e-5)
+    keys = [noise.key(0, k, "a prompt") for k in range(32)]
+    there = noise.gumbel(keys, 50_000, "cuda").cpu()
+    assert torch.equal(noise.uniform(keys, 50_000, "cuda").cpu(), noise.uniform(keys, 50_000))
+    assert torch.allclose(there, noise.gumbel(keys, 50_000), atol=1e-5)
 
 
 def numbers(record, other):

@@ -21,6 +21,9 @@ pytestmark = [
     pytest.mark.skipif(torch.cuda.device_count() < 2, reason="needs two GPUs"),
 ]
 
+ALONE = ("-p", "no:benchmark")
+"""pytest-benchmark, where it is installed, warns of xdist, and this run's warnings are errors."""
+
 SUITES = ("crows_pairs[en]", "template_association[en]", "seat[en]")
 
 
@@ -105,7 +108,7 @@ def test_workers_take_a_gpu_each(
     n = torch.cuda.device_count()
     words = asked("bias-", data_dir, "--bias-out", tmp_path / "two", "-p", "no:cacheprovider")
     suites = ("--pyargs", "bias_suites", "--bias-model", bert_tiny)
-    command(tmp_path, "pytest", *suites, *words, "-n", n)
+    command(tmp_path, "pytest", *ALONE, *suites, *words, "-n", n)
     same(read_report(tmp_path / "two"), one, measured)
 
 
@@ -121,7 +124,7 @@ def test_device(n, bias_model, worker_id):
 
 def test_the_model_of_a_worker_lies_on_its_gpu(bert_tiny: Path, tmp_path: Path) -> None:
     (tmp_path / "test_device.py").write_text(FIXTURE)
-    command(tmp_path, "pytest", "test_device.py", "--bias-model", bert_tiny, "-n", 2)
+    command(tmp_path, "pytest", *ALONE, "test_device.py", "--bias-model", bert_tiny, "-n", 2)
 
 
 @pytest.fixture
@@ -155,17 +158,15 @@ def test_a_model_spread_over_two_gpus(
     deep: Callable[[str], Path],
     data_dir: Path,
     measured: Callable[..., None],
-    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     items = ours.items(suite, "en", data_dir)[:200]
     folder = str(deep(name))
     plain = load(folder, device="cuda:0", dtype="float32")
-    if chunked_head:
-        limit = 64 * plain.body.vocabulary
-        monkeypatch.setattr("pytest_bias.models.transformer.MAX_LOGITS", limit)
     size = 4 * sum(p.numel() for p in plain.body.network.parameters())
     memory = {0: int(0.6 * size), 1: 2 * size}
     spread = load(folder, dtype="float32", device_map="auto", max_memory=memory)
+    if chunked_head:
+        spread.body.max_logits = 64 * spread.body.vocabulary
     assert set(spread.body.network.hf_device_map.values()) == {0, 1}
     assert list(spread.body.devices) == ["cuda:0", "cuda:1"]
     assert spread.notices == ()

@@ -34,7 +34,7 @@ def test_longest_rows_come_first() -> None:
 def test_budget_and_rows_limit_a_batch() -> None:
     lengths = [100] * 50
     assert [b.n for b in batches(lengths, limit=512, budget=2000)] == [20, 20, 10]
-    assert [b.n for b in batches(lengths, limit=512, budget=2000, max_rows=8)] == [8] * 6 + [2]
+    assert [b.n for b in batches(lengths, limit=512, budget=2000, max_positions=8)] == [8] * 6 + [2]
     assert [b.n for b in batches(lengths, limit=512, budget=0)] == [3] * 16 + [2]
 
 

@@ -53,7 +53,8 @@ def batches(
     *,
     limit: int,
     budget: int,
-    max_rows: int | None = None,
+    positions: ArrayLike = 1,
+    max_positions: int | None = None,
     left: NDArray[np.bool_] | None = None,
 ) -> Iterator[Batch]:
     """Group rows by padded length, longest first, within a budget of tokens.
@@ -66,19 +67,24 @@ def batches(
         Largest number of tokens that the model takes.
     budget : int
         Tokens of one batch, padding included; a batch has at least 256 in any case.
-    max_rows : int, optional
-        Largest number of rows of one batch, for instance for the sake of a large vocabulary.
+    positions : array_like of int, optional
+        Number of positions of each row that go through the head; by default one.
+    max_positions : int, optional
+        Largest number of positions of one batch, for the sake of a large vocabulary.
     left : array of bool, optional
         Which rows are still to be done; by default all.
     """
     lengths = np.asarray(lengths, dtype=np.int64)
+    positions = np.broadcast_to(np.asarray(positions, dtype=np.int64), lengths.shape)
     padded = padded_length(lengths, limit)
     kinds = 2 * padded + (padded == lengths)
     rows = np.flatnonzero(np.ones_like(lengths) if left is None else left)
     for group in _alike(kinds, rows):
         length = int(padded[group[0]])
         floor = -(-MIN_TOKENS // length)
-        size = max(floor, min(budget // length, max_rows or len(group)))
+        most = max(1, int(positions[group].max()))
+        fits = max_positions // most if max_positions else len(group)
+        size = max(floor, min(budget // length, fits))
         yield from _cut(group, length, floor, size)
 
 

@@ -102,9 +102,15 @@ class Reads:
         first = np.searchsorted(row_of[order], np.arange(len(base_of) + 1))
         per_row = np.diff(first)
         lengths = base_lengths[base_of]
-        max_rows = max_positions // max(1, int(per_row.max(initial=1)))
         matrix, matrix_length = np.empty((0, 0), dtype=np.int64), 0
-        for batch in batches(lengths, limit=limit, budget=budget, max_rows=max_rows, left=left):
+        for batch in batches(
+            lengths,
+            limit=limit,
+            budget=budget,
+            positions=per_row,
+            max_positions=max_positions,
+            left=left,
+        ):
             if batch.length != matrix_length:
                 matrix_length = batch.length
                 members = np.flatnonzero(padded == matrix_length)
@@ -115,15 +121,16 @@ class Reads:
             if self.mask_id is not None:
                 ids[masked, mask_at[rows[masked]]] = self.mask_id
             attention = (np.arange(batch.length) < lengths[rows, None]).astype(np.int64)
+            # Repeats are forwarded and not read. Reads of one row lie side by side in `order`.
+            rows = rows[: batch.n]
             slot = np.repeat(np.arange(len(rows)), per_row[rows])
-            # Reads of one row lie side by side in `order`; those of this batch, row by row.
             behind = np.cumsum(per_row[rows])
             reads = order[np.arange(len(slot)) + np.repeat(first[rows + 1] - behind, per_row[rows])]
             keys = slot * batch.length + position[reads]
             unique, at = np.unique(keys, return_inverse=True)
             missing = max(0, MIN_POSITIONS - len(unique))
             positions = np.stack(np.divmod(np.pad(unique, (0, missing), "edge"), batch.length))
-            yield ReadBatch(rows[: batch.n], ids, attention, positions, reads, at, target[reads])
+            yield ReadBatch(rows, ids, attention, positions, reads, at, target[reads])
 
 
 def padded_matrix(sequences: Sequence[Sequence[int]], length: int, pad_id: int) -> Ints:

@@ -182,7 +182,7 @@ class Transformer(Forwards):
             for group in np.unique(groups):
                 these = left & (groups == group)
                 yield from batches(
-                    lengths, limit=limit, budget=budget, max_rows=max_rows, left=these
+                    lengths, limit=limit, budget=budget, max_positions=max_rows, left=these
                 )
 
         def answer(batch: Batch) -> tuple[NDArray[Any], int]:
