@@ -1,7 +1,8 @@
 """Batches whose results do not depend on the batch.
 
 The padded length of a row is a function of the row alone: the next multiple of 4, since the
-smallest products of attention depend on how rows are aligned in memory. A batch holds one padded
+smallest products of attention depend on how rows are aligned in memory; on a CPU the next multiple
+of 2 for a masked row, of which a sentence has as many as tokens. A batch holds one padded
 length, rows with padding apart from rows without, for which attention may choose another kernel. It
 has never fewer than 256 tokens (32 rows of 8 tokens, the last one repeated), a head never fewer
 than 32 positions, and the token budget only decides how many rows above that. Matrix products of
@@ -17,6 +18,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 MULTIPLE: Final = 4
+MASKED_MULTIPLE: Final = {"cpu": 2}
+"""What rows with a mask are padded to. On a GPU more and smaller batches would cost more."""
+
 MIN_TOKENS: Final = 256
 MIN_POSITIONS: Final = 32
 MIN_ROWS: Final = 16
@@ -41,10 +45,13 @@ class Batch(NamedTuple):
         return 0
 
 
-def padded_length(length: ArrayLike, limit: int) -> NDArray[np.int64]:
+def padded_length(
+    length: ArrayLike, limit: int, multiple: ArrayLike = MULTIPLE
+) -> NDArray[np.int64]:
     """Return the padded lengths of rows of `length` tokens in a model that takes `limit`."""
     length = np.asarray(length, dtype=np.int64)
-    padded: NDArray[np.int64] = -(-length // MULTIPLE) * MULTIPLE
+    multiple = np.asarray(multiple, dtype=np.int64)
+    padded: NDArray[np.int64] = -(-length // multiple) * multiple
     return padded.clip(max=np.maximum(limit, length))
 
 
@@ -53,6 +60,7 @@ def batches(
     *,
     limit: int,
     budget: int,
+    multiple: ArrayLike = MULTIPLE,
     positions: ArrayLike = 1,
     max_positions: int | None = None,
     left: NDArray[np.bool_] | None = None,
@@ -67,6 +75,8 @@ def batches(
         Largest number of tokens that the model takes.
     budget : int
         Tokens of one batch, padding included; a batch has at least 256 in any case.
+    multiple : array_like of int, optional
+        What each row is padded to a multiple of.
     positions : array_like of int, optional
         Number of positions of each row that go through the head; by default one.
     max_positions : int, optional
@@ -76,7 +86,7 @@ def batches(
     """
     lengths = np.asarray(lengths, dtype=np.int64)
     positions = np.broadcast_to(np.asarray(positions, dtype=np.int64), lengths.shape)
-    padded = padded_length(lengths, limit)
+    padded = padded_length(lengths, limit, multiple)
     kinds = 2 * padded + (padded == lengths)
     rows = np.flatnonzero(np.ones_like(lengths) if left is None else left)
     for group in _alike(kinds, rows):

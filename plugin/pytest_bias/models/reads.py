@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pytest_bias.models.batching import MIN_POSITIONS, batches, padded_length
+from pytest_bias.models.batching import MIN_POSITIONS, MULTIPLE, batches
 from pytest_bias.records import canonical_json, sha256
 
 UNMASKED: Final = -1
@@ -90,33 +90,33 @@ class Reads:
         limit: int,
         budget: int,
         max_positions: int,
+        masked_multiple: int = MULTIPLE,
         left: NDArray[np.bool_] | None = None,
     ) -> Iterator[ReadBatch]:
-        """Yield forwards that together answer every read once, of the rows that are `left`."""
+        """Yield forwards that together answer every read once, of the rows that are `left`.
+
+        Rows with a mask are padded to a multiple of `masked_multiple`.
+        """
         bases = list(self._bases)
         base_lengths = np.fromiter(map(len, bases), np.int64, len(bases))
-        padded = padded_length(base_lengths, limit)
         base_of, mask_at = _columns(self._rows, 2)
         row_of, position, target = _columns(self._reads, 3)
         order = np.argsort(row_of, kind="stable")
         first = np.searchsorted(row_of[order], np.arange(len(base_of) + 1))
         per_row = np.diff(first)
         lengths = base_lengths[base_of]
-        matrix, matrix_length = np.empty((0, 0), dtype=np.int64), 0
         for batch in batches(
             lengths,
             limit=limit,
             budget=budget,
+            multiple=np.where(mask_at == UNMASKED, MULTIPLE, masked_multiple),
             positions=per_row,
             max_positions=max_positions,
             left=left,
         ):
-            if batch.length != matrix_length:
-                matrix_length = batch.length
-                members = np.flatnonzero(padded == matrix_length)
-                matrix = padded_matrix([bases[b] for b in members], matrix_length, pad_id)
             rows = batch.rows
-            ids = matrix[np.searchsorted(members, base_of[rows])]
+            here, which = np.unique(base_of[rows], return_inverse=True)
+            ids = padded_matrix([bases[b] for b in here], batch.length, pad_id)[which]
             masked = np.flatnonzero(mask_at[rows] != UNMASKED)
             if self.mask_id is not None:
                 ids[masked, mask_at[rows[masked]]] = self.mask_id

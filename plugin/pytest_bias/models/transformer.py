@@ -16,7 +16,7 @@ import torch
 from numpy.typing import NDArray
 
 from pytest_bias.interface import Embeddings, ModelKind, SequenceScore
-from pytest_bias.models.batching import Batch, batches
+from pytest_bias.models.batching import MASKED_MULTIPLE, MULTIPLE, Batch, batches
 from pytest_bias.models.forwards import Done, Forwards, Left, sent
 from pytest_bias.models.journal import Page
 from pytest_bias.models.reads import ReadBatch, Reads
@@ -221,6 +221,7 @@ class Transformer(Forwards):
                 limit=self.tokens.max_length,
                 budget=budget,
                 max_positions=min(self.max_logits // self.vocabulary, max(1, budget)),
+                masked_multiple=MASKED_MULTIPLE.get(self.device.type, MULTIPLE),
                 left=left,
             )
 
