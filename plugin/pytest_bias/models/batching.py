@@ -8,7 +8,8 @@ has never fewer than 256 tokens (32 rows of 8 tokens, the last one repeated), a 
 than 32 positions, and the token budget only decides how many rows above that. Matrix products of
 that size give the same bits on a CPU whatever their number of rows, so every number is bit-equal
 there whatever the budget, the order or the number of threads. A GPU's library chooses its kernel by
-the number of rows: there the last bits depend on the batch (tests/parity/test_gpu.py bounds them).
+the number of rows: there the last bits depend on the batch (tests/parity/test_gpu.py bounds them),
+so fewer and larger ones are made, in which rows with padding stand beside rows without.
 """
 
 from collections.abc import Iterator
@@ -61,6 +62,7 @@ def batches(
     limit: int,
     budget: int,
     multiple: ArrayLike = MULTIPLE,
+    mixed: bool = False,
     positions: ArrayLike = 1,
     max_positions: int | None = None,
     left: NDArray[np.bool_] | None = None,
@@ -77,6 +79,8 @@ def batches(
         Tokens of one batch, padding included; a batch has at least 256 in any case.
     multiple : array_like of int, optional
         What each row is padded to a multiple of.
+    mixed : bool
+        Whether rows with padding may share a batch with rows without.
     positions : array_like of int, optional
         Number of positions of each row that go through the head; by default one.
     max_positions : int, optional
@@ -87,7 +91,7 @@ def batches(
     lengths = np.asarray(lengths, dtype=np.int64)
     positions = np.broadcast_to(np.asarray(positions, dtype=np.int64), lengths.shape)
     padded = padded_length(lengths, limit, multiple)
-    kinds = 2 * padded + (padded == lengths)
+    kinds = 2 * padded + (padded == lengths) * (not mixed)
     rows = np.flatnonzero(np.ones_like(lengths) if left is None else left)
     for group in _alike(kinds, rows):
         length = int(padded[group[0]])

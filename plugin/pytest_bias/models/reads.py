@@ -91,11 +91,12 @@ class Reads:
         budget: int,
         max_positions: int,
         masked_multiple: int = MULTIPLE,
+        mixed: bool = False,
         left: NDArray[np.bool_] | None = None,
     ) -> Iterator[ReadBatch]:
         """Yield forwards that together answer every read once, of the rows that are `left`.
 
-        Rows with a mask are padded to a multiple of `masked_multiple`.
+        Rows with a mask are padded to a multiple of `masked_multiple`; `mixed` as in `batches`.
         """
         bases = list(self._bases)
         base_lengths = np.fromiter(map(len, bases), np.int64, len(bases))
@@ -110,6 +111,7 @@ class Reads:
             limit=limit,
             budget=budget,
             multiple=np.where(mask_at == UNMASKED, MULTIPLE, masked_multiple),
+            mixed=mixed,
             positions=per_row,
             max_positions=max_positions,
             left=left,

@@ -222,6 +222,7 @@ class Transformer(Forwards):
                 budget=budget,
                 max_positions=min(self.max_logits // self.vocabulary, max(1, budget)),
                 masked_multiple=MASKED_MULTIPLE.get(self.device.type, MULTIPLE),
+                mixed=self.device.type != "cpu",
                 left=left,
             )
 
