@@ -108,6 +108,7 @@ def test_a_run_ends_in_time(bert_tiny: Path, data_dir: Path, tmp_path: Path) -> 
     assert 16 <= suite(ran.report, "crows_pairs")["sampled"] < 1508
 
 
+@pytest.mark.slow
 def test_a_killed_run_finds_its_parts_again(
     tiny: Callable[[str], Path], data_dir: Path, tmp_path: Path
 ) -> None:

@@ -163,6 +163,7 @@ def pairs(tmp_path: Path, data_dir: Path) -> Path:
     return own.parent.parent
 
 
+@pytest.mark.slow
 @linux
 def test_whatever_is_killed_the_run_goes_on_with_the_same_command(
     bert_tiny: Path, bias: Command, tmp_path: Path, pairs: Path

@@ -106,6 +106,7 @@ def test_a_change_is_a_question_to_the_whole(shards: Path, bias: Command) -> Non
     bias("run", "demo", "--shard", "1/2", "--baseline", shards / "whole").refused(2, "--baseline")
 
 
+@pytest.mark.slow
 def test_a_sample_stays_a_sample(
     tiny: Callable[[str], Path], tmp_path: Path, data_dir: Path
 ) -> None:

@@ -21,7 +21,7 @@ def by_test(of):
     [
         pytest.param("minilm", "en-published", marks=pytest.mark.slow),
         ("minilm", "en"),
-        ("bert-tiny", "en-published"),
+        pytest.param("bert-tiny", "en-published", marks=pytest.mark.slow),
         ("bert-tiny", "en"),
         ("encoder", "en-published"),
         ("encoder", "en"),
