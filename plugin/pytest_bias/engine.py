@@ -37,7 +37,7 @@ from pytest_bias.reporting import build_report, environment, tool_version
 from pytest_bias.sampling import extent
 from pytest_bias.schedule import Schedule
 from pytest_bias.scoring import scored
-from pytest_bias.suites import STRUCTURE, Entry, LoadedData, Measure
+from pytest_bias.suites import Entry, LoadedData, Measure
 
 NOT_IN_SHARD: Final = "none of its items falls into this shard"
 
@@ -133,7 +133,7 @@ class Session:
     def unsound(self) -> str | None:
         """Why nothing can be measured on this model, found by the structural checks."""
         for planned in self.plan.entries:
-            if planned.entry.suite.name == STRUCTURE:
+            if planned.is_structure:
                 result = self.measure(planned)
                 if result.status in ("inconclusive", "error"):
                     return result.reason
@@ -196,7 +196,7 @@ class Session:
         """Measure one entry or a part of it, once; a failure is a result, not an exception."""
         prepared = self.prepare(planned)
         # What is checked of the model itself, every process checks for itself.
-        whole = planned.entry.suite.name == STRUCTURE or not isinstance(prepared, LoadedData)
+        whole = planned.is_structure or not isinstance(prepared, LoadedData)
         part = None if whole else part or self.part
         key = planned.entry.id, part
         if key not in self.results:
@@ -245,7 +245,7 @@ class Session:
         self.listener(SuiteStarted(entry.id, sum(map(len, clusters))))
         ask = partial(take, measure, model)
         try:
-            with self._watched(entry, model):
+            with self._watched(planned, model):
                 found = self.schedule.take(planned, data.items, self.forecaster, ask, part)
         except Exception as error:
             if os.environ.get("PYTEST_BIAS_DEBUG"):
@@ -271,13 +271,13 @@ class Session:
         return replace(result, status="scored", reason=None) if part else result
 
     @contextmanager
-    def _watched(self, entry: Entry, model: Model) -> Iterator[None]:
+    def _watched(self, planned: Planned, model: Model) -> Iterator[None]:
         """Listen to a model, keep its answers, and take account of what it costs."""
-        meter = model.meter
+        entry, meter = planned.entry, model.meter
         meter.on_progress = lambda done, total: self.listener(Progress(entry.id, done, total))
         meter.on_notice = lambda text: self.notify(f"{entry.id}: {text}")
         # The structure is checked anew: that an answer is kept says nothing about its repeat.
-        model.keep(self.unfinished if entry.suite.name != STRUCTURE else None)
+        model.keep(None if planned.is_structure else self.unfinished)
         started, before = time.perf_counter(), (meter.seconds, meter.tokens, meter.forwards)
         try:
             yield

@@ -19,7 +19,7 @@ from pytest_bias.limits import decide
 from pytest_bias.merging import Measured, gathered
 from pytest_bias.options import OPTIONS
 from pytest_bias.records import Part, SuiteResult
-from pytest_bias.suites import STRUCTURE, LoadedData
+from pytest_bias.suites import LoadedData
 from pytest_bias.testing import BiasModel, assert_within, difference, group_values
 
 if TYPE_CHECKING:
@@ -171,7 +171,7 @@ class BiasSession:
         split = [
             p.entry.id
             for p in session.plan.entries
-            if p.entry.suite.name != STRUCTURE and isinstance(session.prepare(p), LoadedData)
+            if not p.is_structure and isinstance(session.prepare(p), LoadedData)
         ]
         whole = [entry for entry in self.entry_ids if entry not in split]
         return whole + [f"{entry} {k}/{n}" for k in range(1, n + 1) for entry in split]

@@ -16,7 +16,7 @@ from pytest_bias.forecast import Expected, Forecaster, forecast
 from pytest_bias.interface import Meter
 from pytest_bias.planning import Planned, shard
 from pytest_bias.records import Item, Part, Record
-from pytest_bias.sampling import Cluster, extent, in_order, n_open
+from pytest_bias.sampling import Cluster, Order, extent, in_order, n_open
 from pytest_bias.suites import Entry
 
 FIRST_PART: Final = 16
@@ -53,6 +53,7 @@ class Schedule:
     n_entries: int
     sampled: dict[str, int | None] = field(default_factory=dict)
     """Entry to the items that its profile takes, of all shards together; null for the whole."""
+    _orders: dict[str, Order] = field(default_factory=dict)
     _chosen: dict[tuple[str, Part | None], tuple[Cluster, ...]] = field(default_factory=dict)
     _expected: dict[str, Expected] = field(default_factory=dict)
     _n_begun: int = 0
@@ -63,7 +64,7 @@ class Schedule:
         """Return the clusters that an entry or a part of it has, in their fixed order."""
         key = entry.id, part
         if key not in self._chosen:
-            order = in_order(items, self.settings.seed)
+            order = self._order(entry, items)
             chosen = order.quick() if self.settings.profile == "quick" else order.clusters
             taken = {item.id for cluster in chosen for item in cluster}
             self.sampled[entry.id] = extent(items, taken)[0]
@@ -72,6 +73,11 @@ class Schedule:
                 chosen = tuple(c for c in chosen if c[0].cluster in mine)
             self._chosen[key] = chosen
         return self._chosen[key]
+
+    def _order(self, entry: Entry, items: Sequence[Item]) -> Order:
+        if entry.id not in self._orders:
+            self._orders[entry.id] = in_order(items, self.settings.seed)
+        return self._orders[entry.id]
 
     def expect(
         self,
@@ -85,7 +91,7 @@ class Schedule:
         assert measure is not None, "an entry without a measure is not measured"
         if entry.id not in self._expected:
             clusters = self.clusters(entry, items, part)
-            quick = in_order(items, self.settings.seed).quick()
+            quick = self._order(entry, items).quick()
             self._expected[entry.id] = Expected(
                 entry.id,
                 forecaster.an_item(measure, clusters),

@@ -19,7 +19,7 @@ AHEAD_NATS: Final = 0.01
 class CausalModel(WritingModel):
     """A model with a causal language modelling head."""
 
-    def check_direction(self) -> None:
+    def check(self) -> None:
         """Raise `ModelError` if a later token changes what is predicted before it."""
         ids = list(range(min(8, self.body.vocabulary)))
         reads = Reads()

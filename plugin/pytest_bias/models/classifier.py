@@ -83,7 +83,7 @@ class ClassifierModel(EncoderModel):
         # Old configurations write -1 for none.
         self.pad_id = stated if stated is not None and stated >= 0 else None
 
-    def check_padding(self) -> None:
+    def check(self) -> None:
         """Raise `ModelError` if padding changes what the head says of a text."""
         ids = self.body.tokens.tokenizer(PROBE)["input_ids"]
         alone = torch.tensor([ids], device=self.body.device)

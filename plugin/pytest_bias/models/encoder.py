@@ -29,6 +29,9 @@ class EncoderModel(Model):
         """Devices that the weights lie on."""
         return tuple(self.body.devices)
 
+    def check(self) -> None:
+        """Raise `ModelError` if the loaded network does not do what its kind is taken for."""
+
     def keep(self, folder: Path | None) -> None:
         """Keep answers below a folder."""
         if folder is None:

@@ -17,9 +17,7 @@ from pytest_bias.errors import BiasError, ModelError
 from pytest_bias.identity import ModelIdentity
 from pytest_bias.interface import Capability, Meter, Model, ModelKind
 from pytest_bias.models.adapters import Adapter, located, merged, provided
-from pytest_bias.models.causal import CausalModel
 from pytest_bias.models.chat import in_force, template_of
-from pytest_bias.models.classifier import ClassifierModel
 from pytest_bias.models.kinds import KINDS, MASKING, kind_of
 from pytest_bias.models.packed import pack
 from pytest_bias.models.placing import DTYPES, moved, notices_of, placed
@@ -230,10 +228,7 @@ def load(
     )
     loaded.chat = chats
     loaded.notices = notices_of(network, device_map)
-    if isinstance(loaded, CausalModel):
-        loaded.check_direction()
-    if isinstance(loaded, ClassifierModel):
-        loaded.check_padding()
+    loaded.check()
     return loaded
 
 

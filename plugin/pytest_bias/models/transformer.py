@@ -19,7 +19,7 @@ from pytest_bias.interface import Embeddings, ModelKind, SequenceScore
 from pytest_bias.models.batching import MASKED_MULTIPLE, MULTIPLE, Batch, batches
 from pytest_bias.models.forwards import Done, Forwards, Left, sent
 from pytest_bias.models.journal import Page
-from pytest_bias.models.reads import ReadBatch, Reads
+from pytest_bias.models.reads import ReadBatch, Reads, padded_matrix
 from pytest_bias.models.rows import Row, distinct
 from pytest_bias.models.tokens import Encoded, Tokens, Unreadable
 from pytest_bias.records import canonical_json, sha256
@@ -186,18 +186,20 @@ class Transformer(Forwards):
                 )
 
         def answer(batch: Batch) -> tuple[NDArray[Any], int]:
-            filled = np.full((3, len(batch.rows), batch.length), 0, dtype=np.int64)
-            filled[0] = self.tokens.pad_id
-            for i, row in enumerate(batch.rows):
-                filled[0, i, : lengths[row]] = rows[row].ids
-                filled[1, i, : lengths[row]] = 1
-                filled[2, i, : lengths[row]] = rows[row].types or 0
-            ids, mask, types = sent(self.device, *filled)
-            inputs = {"input_ids": ids, "attention_mask": mask}
-            if self.takes_types and any(rows[row].types for row in batch.rows):
-                inputs["token_type_ids"] = types
+            these = [rows[row] for row in batch.rows]
+            filled = {
+                "input_ids": padded_matrix(
+                    [r.ids for r in these], batch.length, self.tokens.pad_id
+                ),
+                "attention_mask": padded_matrix([[1] * len(r.ids) for r in these], batch.length, 0),
+            }
+            if self.takes_types and any(r.types for r in these):
+                filled["token_type_ids"] = padded_matrix(
+                    [r.types or [] for r in these], batch.length, 0
+                )
+            inputs = dict(zip(filled, sent(self.device, *filled.values()), strict=True))
             numbers = ask(inputs, batch.rows)[: batch.n].cpu().numpy()
-            return numbers, int(filled[1, : batch.n].sum())
+            return numbers, sum(len(r.ids) for r in these[: batch.n])
 
         self.gather(found[: len(rows)], lambda: sha256(canonical_json([what, rows])), plan, answer)
         return found

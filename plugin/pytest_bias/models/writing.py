@@ -55,11 +55,12 @@ class WritingModel(EncoderModel):
         if n < 1 or (n > 1 and not sample):
             raise ValueError(f"n is {n}; it must be 1, or above with sample=True")
         how = Decoding(max_new_tokens, sample, seed, tuple(stop), self.ends)
+        start = self.start()
         self.body.tokens.prepare(prompts)
-        read = {p: self._read(p, max_new_tokens, chat=chat) for p in dict.fromkeys(prompts)}
+        read = {p: self._read(p, start, max_new_tokens, chat=chat) for p in dict.fromkeys(prompts)}
         self.body.tokens.forget()
         rows = [
-            Row(prompt, k, ids, self.start())
+            Row(prompt, k, ids, start)
             for prompt, ids in read.items()
             if not isinstance(ids, Unreadable)
             for k in range(n)
@@ -74,7 +75,9 @@ class WritingModel(EncoderModel):
             for k in range(n)
         ]
 
-    def _read(self, prompt: str, room: int, *, chat: bool) -> list[int] | Unreadable:
+    def _read(
+        self, prompt: str, start: list[int] | None, room: int, *, chat: bool
+    ) -> list[int] | Unreadable:
         """Return the ids of a prompt that leaves room for new tokens, or why there are none."""
         tokens = self.body.tokens
         try:
@@ -84,7 +87,7 @@ class WritingModel(EncoderModel):
             tokens.check(ids)
         except Unreadable as reason:
             return reason
-        before = self.start() or ids
+        before = start or ids
         if len(before) + room > tokens.max_length:
             return Unreadable(
                 f"{len(before)} tokens and {room} new ones, the model takes {tokens.max_length}"
