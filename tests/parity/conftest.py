@@ -17,6 +17,13 @@ TINY = {name: builder.__name__ for name, builder in tiny_models.MASKED.items()}
 TINY |= {name: name for name in ("gpt2", "llama", "encoder")}
 
 
+@pytest.fixture(params=[False, True], ids=["whole", "chunks"])
+def _head(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the head run over all positions at once, or over a few at a time."""
+    if request.param:
+        monkeypatch.setattr("pytest_bias.models.memory.MAX_LOGITS", 10_000)
+
+
 @pytest.fixture
 def checkpoint(
     request: pytest.FixtureRequest, tiny: Callable[[str], Path]

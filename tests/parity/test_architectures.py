@@ -19,13 +19,6 @@ CLOZES = [
 ]
 
 
-@pytest.fixture(params=[False, True], ids=["whole", "chunks"])
-def _head(request, monkeypatch):
-    """Let the head run over all positions at once, or over a few at a time."""
-    if request.param:
-        monkeypatch.setattr("pytest_bias.models.memory.MAX_LOGITS", 10_000)
-
-
 @pytest.fixture
 def folder(model_type, tmp_path):
     return tiny_architectures.build(model_type, tmp_path / model_type)

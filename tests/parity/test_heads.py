@@ -39,13 +39,6 @@ QUESTIONS = [
 LABELS = {0: "sad", 1: "<b>glad</b>\n|", 2: "none"}
 
 
-@pytest.fixture(params=[False, True], ids=["whole", "chunks"])
-def _head(request, monkeypatch):
-    """Let the head run over all positions at once, or over a few at a time."""
-    if request.param:
-        monkeypatch.setattr("pytest_bias.models.memory.MAX_LOGITS", 10_000)
-
-
 # Sequence to sequence
 
 
