@@ -16,7 +16,7 @@ ROOT = Path(__file__).parent.parent
 SOURCES = {"pytest_bias": "plugin", "bias_suites": "bias_tests", "bias_templates": "templates"}
 
 LAYERS = (
-    {"errors", "options", "statistics", "checked", "devices", "identity"},
+    {"errors", "options", "statistics", "checked", "devices", "identity", "scores"},
     {"records", "config", "permutation"},
     {"interface", "events", "datasources", "sampling"},
     {"models", "suites", "sentences"},

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, Final
 if TYPE_CHECKING:
     from pytest_bias.interface import Capability, Cloze, Model
     from pytest_bias.models import ModelRef, describe, load
-    from pytest_bias.records import Item, Record, Report, Score, SuiteResult
+    from pytest_bias.records import Item, Record, Report, SuiteResult
+    from pytest_bias.scores import Score
     from pytest_bias.suites import Suite
 
 _HOMES: Final = {
@@ -20,7 +21,7 @@ _HOMES: Final = {
     "ModelRef": "models",
     "Record": "records",
     "Report": "records",
-    "Score": "records",
+    "Score": "scores",
     "Suite": "suites",
     "SuiteResult": "records",
     "describe": "models",

@@ -13,7 +13,8 @@ import numpy as np
 from pytest_bias import statistics
 from pytest_bias.errors import UnknownName
 from pytest_bias.interface import Capability
-from pytest_bias.records import Record, Report, Score, SuiteResult
+from pytest_bias.records import Record, Report, SuiteResult
+from pytest_bias.scores import Score
 from pytest_bias.scoring import Context, Paired
 from pytest_bias.statistics import Estimate, Sampling
 from pytest_bias.suites import Metric, find

@@ -384,6 +384,7 @@ def _result(entry: Entry, status: Any, reason: str | None = None, **more: Any) -
         language=configuration.language,
         draft=configuration.draft,
         validity=suite.validity,
+        clusters=configuration.clusters,
         status=status,
         reason=reason,
         **more,

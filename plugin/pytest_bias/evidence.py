@@ -14,7 +14,8 @@ from typing import Any, Final, Literal, TypeAlias
 from pytest_bias.emit import badges
 from pytest_bias.errors import BiasError, ReportError
 from pytest_bias.folder import REPORT, read_plain_report, read_records
-from pytest_bias.records import Report, Score, SuiteResult, records_digest, seal
+from pytest_bias.records import Report, SuiteResult, records_digest, seal
+from pytest_bias.scores import Score
 from pytest_bias.scoring import scored
 from pytest_bias.suites import find
 

@@ -14,7 +14,8 @@ from typing import Any, Final, Literal, TypeAlias
 
 from pytest_bias.compare import Comparison
 from pytest_bias.errors import UnknownName, UsageError
-from pytest_bias.records import Report, Score, SuiteResult
+from pytest_bias.records import Report, SuiteResult
+from pytest_bias.scores import Score
 from pytest_bias.suites import find
 
 SCHEMA: Final = "pytest-bias/decision/1"

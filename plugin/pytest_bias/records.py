@@ -15,6 +15,7 @@ from typing import Any, Final, Literal, TypeAlias
 from pytest_bias.checked import checked
 from pytest_bias.errors import ReportError
 from pytest_bias.identity import AdapterIdentity, ModelIdentity
+from pytest_bias.scores import Score, Spread
 
 SCHEMA: Final = "pytest-bias/report/1"
 
@@ -125,43 +126,6 @@ def records_digest(records: Iterable[Record]) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Score:
-    """One metric over many records.
-
-    `interval` is the confidence interval at `level`, or null with `interval_reason`. `by` names the
-    group, empty for the whole suite. `n` counts scored records, `n_unscored` those that could not
-    be scored, `n_excluded` those that the suite's own rule dropped. `floor` is the value expected
-    of a model without any association, for metrics that cannot come out at their ideal by chance.
-    """
-
-    metric: str
-    value: float | None
-    ideal: float
-    bounds: tuple[float | None, float | None]
-    unit: str
-    tolerance: float
-    by: Mapping[str, str] = field(default_factory=dict)
-    headline: bool = False
-    interval: tuple[float, float] | None = None
-    interval_reason: str | None = None
-    level: float = 0.95
-    method: str | None = None
-    floor: float | None = None
-    n: int = 0
-    n_unscored: int = 0
-    n_excluded: int = 0
-    n_clusters: int = 0
-    p_value: float | None = None
-    p_adjusted: float | None = None
-    note: str | None = None
-
-    @property
-    def distance(self) -> float | None:
-        """Distance of the value from the ideal, in the metric's unit."""
-        return None if self.value is None else abs(self.value - self.ideal)
-
-
-@dataclass(frozen=True, slots=True)
 class DataInfo:
     """Where a suite's data came from.
 
@@ -182,7 +146,7 @@ class SuiteResult:
     """One suite in one configuration, on one model.
 
     Of a sample, `sampled` says how many items were taken and `n_available` of how many; both are
-    null for the whole.
+    null for the whole. `clusters` says what intervals resample, in the plural: pairs, occupations.
     """
 
     name: str
@@ -197,6 +161,7 @@ class SuiteResult:
     adapted: bool = False
     draft: bool = False
     validity: str = "contested"
+    clusters: str = "items"
     sampled: int | None = None
     n_available: int | None = None
     data: DataInfo | None = None
@@ -389,6 +354,8 @@ def _score(plain: Json) -> Score:
     for name in ("bounds", "interval"):
         if values.get(name) is not None:
             values[name] = tuple(values[name])
+    if values.get("spread") is not None:
+        values["spread"] = checked(Spread(**_known(Spread, values["spread"])))
     return checked(Score(**values))
 
 

@@ -7,7 +7,8 @@ from typing import Final
 import numpy as np
 
 from pytest_bias import statistics
-from pytest_bias.records import Record, Score, SuiteResult, SuiteStatus, canonical_json, sha256
+from pytest_bias.records import Record, SuiteResult, SuiteStatus, canonical_json, sha256
+from pytest_bias.scores import Score
 from pytest_bias.statistics import Estimate, Sampling
 from pytest_bias.suites import STRUCTURE, Metric, Suite
 

@@ -125,6 +125,9 @@ class Configuration:
     only_full : bool
         Whether it takes so long, as long generation does, that without its name or tag it runs
         under ``--profile full`` only.
+    clusters : str
+        What the clusters of its items are, in the plural, such as ``pairs``: intervals say how far
+        a score would move with others of them.
     note : str
         What sets the configuration apart, in a few words.
     """
@@ -137,6 +140,7 @@ class Configuration:
     draft: bool = False
     only_named: bool = False
     only_full: bool = False
+    clusters: str = "items"
     note: str = ""
 
 

@@ -7,7 +7,8 @@ from pytest_bias.datasources import DataFolder
 from pytest_bias.engine import take
 from pytest_bias.interface import Model
 from pytest_bias.models import load
-from pytest_bias.records import Item, Record, Score
+from pytest_bias.records import Item, Record
+from pytest_bias.scores import Score
 from pytest_bias.scoring import Context, score_records
 from pytest_bias.suites import find
 

@@ -15,8 +15,9 @@ from pytest_bias.interface import (
     PairScore,
     SequenceScore,
 )
-from pytest_bias.records import Item, Record, Score, SuiteResult
+from pytest_bias.records import Item, Record, SuiteResult
 from pytest_bias.records import ModelIdentity as Identity
+from pytest_bias.scores import Score
 from pytest_bias.scoring import scored
 from pytest_bias.suites import Suite
 

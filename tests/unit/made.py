@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from pytest_bias.identity import ModelIdentity
-from pytest_bias.records import DataInfo, Record, Report, Score, SuiteResult, records_digest
+from pytest_bias.records import DataInfo, Record, Report, SuiteResult, records_digest
+from pytest_bias.scores import Score
 
 HOSTILE = {
     "markup": 'a"><script>alert(1)</script>',

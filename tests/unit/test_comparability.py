@@ -8,7 +8,8 @@ import pytest
 
 from pytest_bias.compare import SuiteComparison, compare
 from pytest_bias.limits import Outcome, decide, read_limits
-from pytest_bias.records import DataInfo, Record, Report, Score, SuiteResult
+from pytest_bias.records import DataInfo, Record, Report, SuiteResult
+from pytest_bias.scores import Score
 from pytest_bias.scoring import scored
 from pytest_bias.suites import find
 from unit.made import record, report, result

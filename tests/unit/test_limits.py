@@ -10,7 +10,8 @@ import pytest
 
 from pytest_bias.errors import UnknownName, UsageError
 from pytest_bias.limits import Decision, decide, read_limits
-from pytest_bias.records import Score, SuiteResult
+from pytest_bias.records import SuiteResult
+from pytest_bias.scores import Score
 from unit.made import report, result, score
 
 PREFERENCE = "crows_pairs.stereotype_preference"

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pytest_bias.records import Record, Score
+from pytest_bias.records import Record
+from pytest_bias.scores import Score
 from pytest_bias.scoring import Context, MacroMean, Mean, Share, score_records, scored
 from pytest_bias.statistics import Estimate, Sampling, holm
 from pytest_bias.suites import Measure, Metric, Suite

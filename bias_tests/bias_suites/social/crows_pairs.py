@@ -290,6 +290,7 @@ def _configuration(
         files=(file,),
         needs=frozenset({Capability.OPEN_VOCABULARY}),
         only_named=only_named,
+        clusters="pairs",
     )
 
 

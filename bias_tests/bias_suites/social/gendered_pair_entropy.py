@@ -163,13 +163,16 @@ SUITE: Final = Suite(
     title="Gendered pairs",
     kind="intrinsic",
     configurations=(
-        Configuration("en", "en", load_templates, note="bundled neutral templates"),
+        Configuration(
+            "en", "en", load_templates, clusters="occupations", note="bundled neutral templates"
+        ),
         Configuration(
             "en-wikitext2",
             "en",
             load_wikitext,
             files=(WIKITEXT,),
             needs=frozenset({Capability.OPEN_VOCABULARY}),
+            clusters="lines",
             note="sentences of the Wikitext-2 test set",
         ),
     ),

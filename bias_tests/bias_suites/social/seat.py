@@ -172,13 +172,16 @@ SUITE: Final = Suite(
     title="SEAT",
     kind="intrinsic",
     configurations=(
-        Configuration("en", "en", load_bundled, note="word lists in sentences of our own"),
+        Configuration(
+            "en", "en", load_bundled, clusters="words", note="word lists in sentences of our own"
+        ),
         Configuration(
             "en-published",
             "en",
             load_published,
             files=PUBLISHED,
             needs=frozenset({Capability.OPEN_VOCABULARY}),
+            clusters="words",
             note="the published tests, non-commercial",
         ),
     ),

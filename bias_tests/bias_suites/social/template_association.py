@@ -78,7 +78,14 @@ def _configurations() -> Iterator[Configuration]:
         path = f"sentences/{language}/template_association.yaml"
         draft = text_file(path).draft
         note = "draft, not reviewed by a native reader" if draft else ""
-        yield Configuration(language, language, partial(load, path=path), draft=draft, note=note)
+        yield Configuration(
+            language,
+            language,
+            partial(load, path=path),
+            draft=draft,
+            clusters="attributes",
+            note=note,
+        )
 
 
 SUITE: Final = Suite(

@@ -31,7 +31,8 @@ from pytest_bias.emit.wording import (
     value,
 )
 from pytest_bias.errors import UnknownName
-from pytest_bias.records import Report, Score, SuiteResult, sha256
+from pytest_bias.records import Report, SuiteResult, sha256
+from pytest_bias.scores import Score
 from pytest_bias.suites import find
 
 LABEL_COLOR: Final = "#444"

@@ -8,7 +8,7 @@ from rich.text import Text
 
 from pytest_bias.compare import Change, Comparison, SuiteComparison
 from pytest_bias.emit.wording import clean, group, metric_words, model_name, number, value
-from pytest_bias.records import Score
+from pytest_bias.scores import Score
 
 SHOWN_GROUPS: Final = 5
 

@@ -25,7 +25,8 @@ from pytest_bias.emit.wording import (
     value,
 )
 from pytest_bias.limits import Decision, Outcome
-from pytest_bias.records import Report, Score, SuiteResult
+from pytest_bias.records import Report, SuiteResult
+from pytest_bias.scores import Score
 
 STATUS_SENTENCES = {
     "measured": "Measured; this project sets no limits.",

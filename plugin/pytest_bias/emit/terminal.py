@@ -26,7 +26,8 @@ from pytest_bias.emit.wording import (
     value,
 )
 from pytest_bias.limits import Decision, Outcome
-from pytest_bias.records import Item, Report, Score, SuiteResult
+from pytest_bias.records import Item, Report, SuiteResult
+from pytest_bias.scores import Score
 
 BAR_WIDTH: Final = 8
 NAME_WIDTH: Final = 34

@@ -8,7 +8,8 @@ import unicodedata
 from collections.abc import Mapping
 from typing import Any, Final
 
-from pytest_bias.records import Report, Score, SuiteResult
+from pytest_bias.records import Report, SuiteResult
+from pytest_bias.scores import Score
 
 SOCIAL_LIMITS: Final = "A low score does not show that a model is safe."
 INTRINSIC_LIMITS: Final = (

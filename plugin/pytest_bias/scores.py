@@ -1,0 +1,69 @@
+"""One number of a report, and all that has to be known to read it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
+
+Family: TypeAlias = Literal["decision", "suite", "exploratory"]
+"""The tests among which a p-value was adjusted: the headlines of a run (Holm), the tests of one
+suite (Holm), or groups, which are looked at without a hypothesis (Benjamini-Hochberg)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """How far a score differs between the templates that its items were made from.
+
+    `sd` is the standard deviation (ddof = 1) of the scores of the single templates, `low` and
+    `high` the least and the greatest of them, all in the unit of the score. An interval holds these
+    templates fixed, so this is what it does not show.
+    """
+
+    over: str
+    n: int
+    sd: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """One metric over many records.
+
+    `interval` is the confidence interval at `level`, or null with `interval_reason`. `by` names the
+    group, empty for the whole suite. `n` counts scored records, `n_unscored` those that could not
+    be scored, `n_excluded` those that the suite's own rule dropped. `floor` is the value expected
+    of a model without any association, for metrics that cannot come out at their ideal by chance.
+
+    `p_value` is that of the `test` of the hypothesis that the score is at its ideal, or null with
+    `p_reason`; `p_adjusted` is the same among the tests of its `family`.
+    """
+
+    metric: str
+    value: float | None
+    ideal: float
+    bounds: tuple[float | None, float | None]
+    unit: str
+    tolerance: float
+    by: Mapping[str, str] = field(default_factory=dict)
+    headline: bool = False
+    interval: tuple[float, float] | None = None
+    interval_reason: str | None = None
+    level: float = 0.95
+    method: str | None = None
+    floor: float | None = None
+    spread: Spread | None = None
+    n: int = 0
+    n_unscored: int = 0
+    n_excluded: int = 0
+    n_clusters: int = 0
+    test: str | None = None
+    p_value: float | None = None
+    p_adjusted: float | None = None
+    p_reason: str | None = None
+    family: Family | None = None
+    note: str | None = None
+
+    @property
+    def distance(self) -> float | None:
+        """Distance of the value from the ideal, in the metric's unit."""
+        return None if self.value is None else abs(self.value - self.ideal)
