@@ -29,7 +29,7 @@ def moved(
     n_changed, n = counts
     difference = Estimate(now - before, interval)
     made = (score(value=v, **more) for v in (now, before))
-    return Change(*made, difference, difference, direction, n, n_changed)
+    return Change(*made, difference, difference, difference, direction, n, n_changed)
 
 
 def since(*suites: SuiteComparison, model: str = "org/v1.2", **more: Any) -> Comparison:
