@@ -76,6 +76,11 @@ def ideal(score: Score) -> str:
     return f"{score.ideal:g}"
 
 
+def p_value(p: float) -> str:
+    """Return a p-value in words, such as ``p = 0.03`` or ``p < 0.001``."""
+    return "p < 0.001" if p < 0.001 else f"p = {p:.2g}"
+
+
 def metric_words(name: str) -> str:
     """Return a metric's name as words."""
     return clean(name.replace("_", " "))
