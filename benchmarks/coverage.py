@@ -38,8 +38,10 @@ TRUTHS = (50, 53, 60, 95)
 PER_CLUSTER = 5
 CORRELATION = 0.2
 """Correlation of the items of one cluster."""
-CHANGES = ((50, 50), (60, 60), (50, 53), (45, 55), (53, 60), (60, 53), (95, 93))
+CHANGES = ((50, 50), (60, 60), (50, 53), (45, 55), (60, 53), (95, 93))
 """True values before and now, in percent."""
+LEANS = (0.0, 0.1, 0.25)
+"""Standard deviation of what one seed of training adds to every item alike, in noise of one item."""
 FLIPS = 0.1
 """Share of the items whose outcome is drawn anew, besides those that have to change."""
 
@@ -222,14 +224,14 @@ def rows(arguments: argparse.Namespace, pool: "multiprocessing.pool.Pool") -> It
     seeds = range(arguments.datasets)
     if arguments.what == "intervals":
         yield ["data", "n", "truth", "covers (%)", "exact (%)"]
-        for clustered, n, truth in product((False, True), SIZES, TRUTHS):
+        for clustered, n, truth in product((False, True), arguments.sizes, TRUTHS):
             held = pool.map(partial(one_interval, n=n, percent=truth, clustered=clustered), seeds)
             kind = f"{n} templates of {PER_CLUSTER} items" if clustered else f"{n} pairs"
             exact = "" if clustered else f"{100 * exact_coverage(n, truth):.1f}"
             yield [kind, str(n), f"{truth} %", coverage(held), exact]
     elif arguments.what == "changes":
         yield ["data", "before", "now", "change covers (%)", "worsening covers (%)"]
-        for clustered, n, (before, now) in product((False, True), SIZES, CHANGES):
+        for clustered, n, (before, now) in product((False, True), arguments.sizes, CHANGES):
             task = partial(one_change, n=n, before=before, now=now, clustered=clustered)
             change, worse = zip(*pool.map(task, seeds), strict=True)
             kind = f"{n} templates of {PER_CLUSTER} items" if clustered else f"{n} pairs"
@@ -237,7 +239,7 @@ def rows(arguments: argparse.Namespace, pool: "multiprocessing.pool.Pool") -> It
     else:
         yield ["seed to seed (sd)", "headline", "limit", "any group (exploratory)"]
         report = read_report(arguments.report)
-        for lean in (0.0, 0.1, 0.25, 0.5):
+        for lean in arguments.leans:
             noise = Noise(item=1.0, cluster=0.5, seed=lean)
             task = partial(one_run, report=report, noise=noise)
             alarms = zip(*pool.map(task, range(arguments.pairs), chunksize=1), strict=True)
@@ -249,6 +251,8 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("what", choices=("intervals", "changes", "runs"))
     parser.add_argument("report", type=Path, nargs="?", help="saved report, for runs")
+    parser.add_argument("--sizes", type=int, nargs="+", default=SIZES)
+    parser.add_argument("--leans", type=float, nargs="+", default=LEANS)
     parser.add_argument("--datasets", type=int, default=2_000)
     parser.add_argument("--pairs", type=int, default=500)
     parser.add_argument("--processes", type=int, default=2)
