@@ -41,7 +41,7 @@ CORRELATION = 0.2
 CHANGES = ((50, 50), (60, 60), (50, 53), (45, 55), (60, 53), (95, 93))
 """True values before and now, in percent."""
 LEANS = (0.0, 0.1, 0.25)
-"""Standard deviation of what one seed of training adds to every item alike, in noise of one item."""
+"""Standard deviation of what a seed of training adds to all items alike, in noise of an item."""
 FLIPS = 0.1
 """Share of the items whose outcome is drawn anew, besides those that have to change."""
 
@@ -84,7 +84,9 @@ def one_change(
     rng = np.random.default_rng([seed, n, before, now, clustered])
     values = two_versions(rng, n, before, now, clustered=clustered)
     clusters = names(n, clustered=clustered)
-    then_sums, now_sums = (resampling.mean_sums(v, clusters) for v in values)
+    then_sums, now_sums = (
+        replace(resampling.mean_sums(v, clusters), independent=not clustered) for v in values
+    )
     size = len(values[0])
     changed = resampling.change(now_sums, then_sums, Sampling(rng), size)
     worse = resampling.worsening(now_sums, then_sums, 50, (0, 100), Sampling(rng), size)

@@ -56,7 +56,7 @@ def mean_absolute_sums(tests: Sequence[Targets]) -> Sums:
         return found
 
     biased = "a mean of sizes, which resampling makes larger"
-    return Sums((rows.reshape(len(names), -1),), of_totals, 1.0, biased)
+    return Sums((rows.reshape(len(names), -1),), of_totals, biased=biased)
 
 
 def _moments(values: Floats, clusters: Sequence[Hashable], wanted: NDArray[np.bool_]) -> Floats:

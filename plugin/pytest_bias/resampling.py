@@ -15,6 +15,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from pytest_bias import statistics
 from pytest_bias.statistics import N_RESAMPLES, Estimate, Floats, Sampling, Test, wilson
 
 EXACT_PARTITIONS: Final = 100_000
@@ -37,6 +38,8 @@ class Sums:
         Totals, an array of shape (..., k) for each sample, to the statistic, of shape (...).
     scale : float
         Size of the numbers that the statistic is made of, for rounding.
+    independent : bool
+        Whether every unit is one trial, whose outcome in percent is its first number.
     biased : str, optional
         Why a bootstrap of the statistic is biased, so that it has no interval.
     """
@@ -44,6 +47,7 @@ class Sums:
     samples: tuple[Floats, ...]
     of_totals: Callable[..., Floats]
     scale: float = 1.0
+    independent: bool = False
     biased: str | None = None
 
     @property
@@ -134,7 +138,7 @@ def _joined(now: Sums, then: Sums, between: Callable[[Floats, Floats], Floats]) 
         second = [t[..., w:] for t, w in zip(totals, widths, strict=True)]
         return between(now.of_totals(*first), then.of_totals(*second))
 
-    return Sums(samples, of_totals, max(now.scale, then.scale), now.biased)
+    return Sums(samples, of_totals, max(now.scale, then.scale), biased=now.biased)
 
 
 def bca(
@@ -332,11 +336,10 @@ def change(now: Sums, then: Sums, sampling: Sampling, n: int) -> Estimate:
     now, then : Sums
         Of the same `n` items; clusters are resampled in both together.
     """
-    sums = change_sums(now, then)
-    if not math.isfinite(sums.value):
+    if not math.isfinite(now.value - then.value):
         why = "nothing was scored in both"
         return Estimate(None, interval_reason=why, p_reason=why)
-    found = _paired(sums, sampling, n)
+    found = _changed(now, then, sampling, n)
     test = exchange_test(now, then, sampling.rng)
     return replace(found, test=test.how, p_value=test.p_value, p_reason=test.reason)
 
@@ -360,7 +363,7 @@ def worsening(
     if not all(map(math.isfinite, values)):
         return Estimate(None, interval_reason="nothing was scored in both")
     found = Estimate(abs(values[0]) - abs(values[1]), n_clusters=now.n_units)
-    changed = _paired(change_sums(now, then), sampling, n)
+    changed = _changed(now, then, sampling, n)
     if changed.interval is None:
         return replace(found, interval_reason=changed.interval_reason)
     most = max(map(abs, changed.interval))
@@ -375,7 +378,7 @@ def worsening(
 
         across = _paired(_joined(now, then, further), sampling, n)
         ends += [max(-most, min(most, end)) for end in across.interval or (-most, most)]
-    return replace(found, method="bca", interval=(min(ends), max(ends)))
+    return replace(found, method=changed.method, interval=(min(ends), max(ends)))
 
 
 def _sides(
@@ -397,6 +400,16 @@ def _sides(
     if abs(distance) > float(ndtri(1 - (1 - level) / 20)) * math.sqrt(variance):
         return (1,) if distance > 0 else (-1,)
     return (1, -1)
+
+
+def _changed(now: Sums, then: Sums, sampling: Sampling, n: int) -> Estimate:
+    sums = change_sums(now, then)
+    if not (now.independent and then.independent):
+        return _paired(sums, sampling, n)
+    ours, theirs = (s.samples[0][:, 0] for s in (now, then))
+    interval = statistics.paired_proportions(ours, theirs, sampling.level)
+    found = Estimate(sums.value, n_clusters=sums.n_units)
+    return replace(found, method="tango", interval=interval)
 
 
 def _paired(sums: Sums, sampling: Sampling, n: int) -> Estimate:

@@ -94,6 +94,12 @@ class Share(Additive):
         kept, values = self.contributing(records)
         return resampling.share(values, [r.cluster for r in kept], sampling)
 
+    def sums(self, records: Sequence[Record]) -> Sums:
+        """Return what is resampled, marked where every record is a trial of its own."""
+        found = super().sums(records)
+        alone = found.n_units == len(records) and not np.isnan(self.values(records)).any()
+        return replace(found, independent=alone)
+
     def test(self, records: Sequence[Record], ideal: float, rng: np.random.Generator) -> Test:
         """Test whether the share is even; of independent records exactly."""
         kept, values = self.contributing(records)

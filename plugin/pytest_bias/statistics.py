@@ -85,6 +85,47 @@ def wilson(successes: float, n: int, level: float = 0.95) -> tuple[float, float]
     return low, high
 
 
+def paired_proportions(now: Floats, then: Floats, level: float = 0.95) -> tuple[float, float]:
+    """Interval of the change of a proportion, in percent, on the same independent trials.
+
+    Parameters
+    ----------
+    now, then : array of shape (n,)
+        0, 100, or 50 for a tie, of the same trials in the same order.
+    level : float
+        Confidence level.
+
+    Returns
+    -------
+    tuple of float
+        Lower and upper end, within [-100, 100]: the changes that a score test does not reject.
+
+    References
+    ----------
+    Tango (1998), Statistics in Medicine 17, equation 7.
+    """
+    from scipy.optimize import brentq
+    from scipy.special import ndtri
+
+    moved = (now - then) / 100
+    n = len(moved)
+    rose, fell = (float(np.maximum(m, 0).sum()) for m in (moved, -moved))
+    z = float(ndtri(0.5 + level / 2))
+
+    def score(change: float) -> float:
+        # The likeliest share of those that fell, if the change is what it is said to be.
+        b = (2 * n - rose + fell) * change - rose - fell
+        c = -fell * change * (1 - change)
+        share = (math.sqrt(max(0.0, b * b - 8 * n * c)) - b) / (4 * n)
+        variance = n * (2 * share + change * (1 - change))
+        return (rose - fell - n * change) / math.sqrt(max(variance, 1e-300))
+
+    at, edge = (rose - fell) / n, 1 - 1e-12
+    low = brentq(lambda c: score(c) - z, -edge, at) if -edge < at and score(-edge) > z else -1.0
+    high = brentq(lambda c: score(c) + z, at, edge) if at < edge and score(edge) < -z else 1.0
+    return 100 * float(low), 100 * float(high)
+
+
 def sign_test(values: Floats, ideal: float) -> Test:
     """Test whether independent values lie above and below the ideal equally often; ties drop out.
 

@@ -1,6 +1,7 @@
 """Sums over clusters, their bootstrap, and tests that exchange versions or signs."""
 
 import math
+from dataclasses import replace
 from itertools import product
 from typing import Any
 
@@ -12,7 +13,13 @@ from scipy import stats
 
 from pytest_bias import resampling
 from pytest_bias.resampling import Sums, exchange_test, mean_sums, mean_test
-from pytest_bias.statistics import Estimate, Sampling, benjamini_hochberg, sign_test
+from pytest_bias.statistics import (
+    Estimate,
+    Sampling,
+    benjamini_hochberg,
+    paired_proportions,
+    sign_test,
+)
 
 NOW = np.array([1.5, 0.25, -0.5, 2.0, 1.25, 0.75, -0.25, 1.0, 0.5, 3.0])
 THEN = np.array([0.5, 0.75, -1.0, 1.0, 1.0, 0.0, -0.5, 1.5, 0.25, 1.0])
@@ -205,3 +212,49 @@ def test_a_mean_that_most_resamples_lack_has_no_interval():
     values = np.array([1.0, *[math.nan] * 30])
     found = resampling.bca(Estimate(1.0), sums(values), Sampling(rng()))
     assert (found.interval, found.interval_reason) == (None, "too many resamples have no value")
+
+
+def paired(rose: int, fell: int, n: int) -> tuple[float, float]:
+    now = np.array([100.0] * rose + [0.0] * (n - rose))
+    then = np.array([0.0] * rose + [100.0] * fell + [0.0] * (n - rose - fell))
+    return paired_proportions(now, then)
+
+
+def test_where_nothing_moved_the_interval_follows_from_the_number_alone():
+    # By hand: the score is sqrt(n d / (1 - d)), which is z at d = z^2 / (n + z^2).
+    z = stats.norm.ppf(0.975)
+    for n in (1, 5, 100):
+        end = 100 * z**2 / (n + z**2)
+        assert paired(0, 0, n) == pytest.approx((-end, end), abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("rose", "fell", "n"), [(12, 2, 50), (3, 1, 20), (9, 0, 10), (40, 41, 300)]
+)
+def test_the_ends_are_the_changes_that_a_score_test_just_does_not_reject(rose, fell, n):
+    for end, z in zip(paired(rose, fell, n), (1.959964, -1.959964), strict=True):
+        change = end / 100
+        # The likeliest share that fell, given the change, by a search over all of them.
+        shares = np.linspace(max(0, -change) + 1e-9, (1 - change) / 2 - 1e-9, 200_001)
+        stayed = 1 - 2 * shares - change
+        likelihood = rose * np.log(shares + change) + (n - rose - fell) * np.log(stayed)
+        share = shares[np.argmax(likelihood + (fell * np.log(shares) if fell else 0))]
+        score = (rose - fell - n * change) / math.sqrt(n * (2 * share + change * (1 - change)))
+        assert score == pytest.approx(z, abs=2e-3)
+    assert paired(fell, rose, n) == pytest.approx(tuple(-e for e in paired(rose, fell, n)[::-1]))
+
+
+def test_a_change_of_all_ends_with_the_scale():
+    assert paired(5, 0, 5)[1] == 100
+    assert paired(0, 5, 5)[0] == -100
+
+
+def test_independent_pairs_are_not_resampled():
+    values = np.array([100.0, 0.0] * 10), np.array([100.0, 0.0, 0.0, 0.0] * 5)
+    alone = [replace(sums(v), independent=True) for v in values]
+    found = resampling.change(*alone, Sampling(rng()), 20)
+    assert (found.method, found.interval) == ("tango", paired_proportions(*values))
+    assert found.value == pytest.approx(25)
+    # On one side of the ideal the distance grows by as much.
+    worse = resampling.worsening(*alone, 0, (0, 100), Sampling(rng()), 20)
+    assert (worse.method, worse.interval) == ("tango", found.interval)
