@@ -31,6 +31,7 @@ _TYPES: Final[dict[str, Any]] = {
     "text": str | None,
     "texts": list[str] | None,
     "path": Path | None,
+    "path-or-name": str | None,
     "flag": bool,
     "number": int | None,
     "duration": str | None,
