@@ -23,7 +23,7 @@ LAYERS = (
     {"scoring", "testing", "planning", "refusals", "forecast"},
     {"schedule", "reporting"},
     {"engine", "compare", "folder", "merging"},
-    {"limits", "child", "baselines"},
+    {"limits", "child", "baselines", "trajectory"},
     {"emit", "children"},
     {"evidence", "jobs"},
     {"run"},
@@ -194,6 +194,7 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ("verify", "REPORT"),
         ("render", "REPORT", "--to", "badges", "--out", "OUT"),
         ("compare", "REPORT", "REPORT"),
+        ("compare", "REPORT", "REPORT", "REPORT"),
     ],
     ids=" ".join,
 )
