@@ -15,7 +15,7 @@ import pytest
 import torch
 from commands import Command, Ran, environment, finish, read, start
 from hub_server import Hub, Repository, serving
-from transformers import PreTrainedModel
+from transformers import AutoConfig, AutoModelForMaskedLM, PreTrainedModel
 
 import pytest_bias
 import pytest_bias.engine
@@ -194,6 +194,28 @@ def networks() -> set[int]:
         if issubclass(type(found), PreTrainedModel)
         and next(found.parameters()).device != torch.device("meta")
     }
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="no GPU")
+def test_a_gpu_holds_one_model_at_a_time(
+    bias: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("large", "other"):
+        shutil.copytree(DEMO, tmp_path / name)
+        config = AutoConfig.from_pretrained(DEMO, hidden_size=1024, num_hidden_layers=12)
+        AutoModelForMaskedLM.from_config(config).save_pretrained(tmp_path / name)
+    real, held = pytest_bias.engine.load, []
+
+    def load(*words: Any, **more: Any) -> Any:
+        held.append(torch.cuda.memory_allocated())
+        return real(*words, **more)
+
+    monkeypatch.setattr("pytest_bias.engine.load", load)
+    bias("run", "large", *SUITE, "--baseline", "other", "--device", "cuda").done(0)
+    size = (tmp_path / "other" / "model.safetensors").stat().st_size
+    # Libraries keep a little for themselves.
+    assert held[1] - held[0] < size / 4
 
 
 def test_an_interrupted_baseline_ends_the_run(
