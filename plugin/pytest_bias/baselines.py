@@ -37,7 +37,9 @@ FORMS: Final = (
 )
 MODEL_FILES: Final = ("config.json", "adapter_config.json")
 
-NOT_OF_A_BASELINE: Final = ("baseline", "first_run", "fresh", "out", "show_items", "with_texts")
+NOT_OF_A_BASELINE: Final = (
+    *("baseline", "first_run", "fresh", "out", "show_items", "with_texts", "withhold_scores"),
+)
 """Options of a run that its baseline is measured without."""
 
 
@@ -110,6 +112,11 @@ def read(path: Path) -> Report:
         report = read_report(path)
     except ReportError as error:
         raise ReportError(f"the baseline {path}: {error.message}", error.hint) from None
+    if report.withheld:
+        raise ReportError(
+            f"the scores of the baseline {path} are withheld: there is nothing to compare with.",
+            "Give the full report.",
+        )
     kept = [s for s in report.suites if s.records_sha256]
     for suite in kept:
         if suite.records and records_digest(suite.records) != suite.records_sha256:

@@ -1,23 +1,25 @@
 """Does a report hold what it claims? Checked from its own files, without the model.
 
 This version checks that the digest is that of the content, that the records are those that were
-digested, that the records give the scores, and that the scores give the badges.
+digested, that the records give the scores, and that the scores give the badges. Scores that are
+withheld cannot be checked without the full report and the salt.
 """
 
 import json
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import astuple, dataclass, replace
 from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias
 
 from pytest_bias.emit import badges
-from pytest_bias.errors import BiasError, ReportError
+from pytest_bias.errors import BiasError, ReportError, UsageError
 from pytest_bias.folder import REPORT, read_plain_report, read_records
 from pytest_bias.records import Report, SuiteResult, records_digest, seal
 from pytest_bias.scores import Score
-from pytest_bias.scoring import scored
+from pytest_bias.scoring import scored, with_decision_family
 from pytest_bias.suites import find
+from pytest_bias.withholding import SALT, read_salt, withheld
 
 Outcome: TypeAlias = Literal["holds", "fails", "unknown"]
 
@@ -35,17 +37,30 @@ class Check:
     detail: str = ""
 
 
-def verify(path: Path) -> list[Check]:
+def verify(path: Path, full: Path | None = None) -> list[Check]:
     """Check a report's folder, or its report.json.
+
+    Parameters
+    ----------
+    path : Path
+        The report.
+    full : Path, optional
+        The full report of one whose scores are withheld; its salt lies beside the withheld one.
 
     Raises
     ------
     ReportError
         If there is no report, or none of a schema that can be read.
+    UsageError
+        If a full report is given of scores that are not withheld.
     """
     file = path / REPORT if path.is_dir() else path
     report = read_plain_report(file, check=False)
     checks = [_digest(file, report)]
+    if full and not report.withheld:
+        raise UsageError(f"--full {full}: {path} withholds no scores.")
+    if report.withheld or any(s.status == "withheld" for s in report.suites):
+        checks += _withheld(report, file.parent, full)
     for suite in report.suites:
         checks += _suite(suite, file.parent, report)
     return [*checks, *_badges(report, file.parent)]
@@ -57,6 +72,33 @@ def _digest(file: Path, report: Report) -> Check:
     if found == report.sealed:
         return Check("report", "holds", f"digest {found[:19]}")
     return Check("report", "fails", f"its digest is {found[:19]}, it says {report.sealed!s:.19}")
+
+
+def _withheld(report: Report, folder: Path, full: Path | None) -> Iterator[Check]:
+    name = "withheld scores"
+    if report.withheld is None:
+        yield Check(name, "fails", "the report has no digest of what is withheld")
+        return
+    kept = [s.entry for s in report.suites if s.scores or s.records_sha256]
+    kept += [s.records_path for s in report.suites if (folder / s.records_path).is_file()]
+    if kept:
+        yield Check(name, "fails", f"they are there: {', '.join(kept[:4])}")
+    if full is None:
+        yield Check(name, "unknown", f"need the full report (--full) and {SALT} to be checked")
+        return
+    try:
+        salt = read_salt(folder)
+    except BiasError as error:
+        yield Check(name, "fails", error.message)
+        return
+    if salt is None:
+        yield Check(name, "unknown", f"there is no {SALT} beside the report")
+        return
+    whole = read_plain_report(full / REPORT if full.is_dir() else full)
+    if withheld(whole, salt).digested() == report.digested():
+        yield Check(name, "holds", f"they are those of the report {whole.digest[:19]}")
+    else:
+        yield Check(name, "fails", "salt and full report give another withheld report")
 
 
 def _suite(suite: SuiteResult, folder: Path, report: Report) -> Iterator[Check]:
@@ -92,6 +134,9 @@ def _scores(suite: SuiteResult, report: Report) -> Check:
         return Check(name, "unknown", f"version {ran} of the suite was run, {here} is installed")
     try:
         again = scored(suite, definition, int(report.settings["seed"]))
+        # What the p-value of a headline is adjusted for are the other headlines of the report.
+        others = [again if s.entry == suite.entry else s for s in report.suites]
+        again = next(s for s in with_decision_family(others) if s.entry == suite.entry)
         measure = definition.measure_named(suite.measure or "")
     except (BiasError, KeyError, TypeError, ValueError) as error:
         return Check(name, "fails", f"they cannot be computed from the records: {error!r:.200}")
@@ -123,14 +168,13 @@ def _scores(suite: SuiteResult, report: Report) -> Check:
 
 def _same(claimed: Score, found: Score) -> bool:
     numbers = ("value", "floor", "p_value", "p_adjusted")
-    bare = [
-        replace(s, value=None, floor=None, p_value=None, p_adjusted=None, interval=None)
-        for s in (claimed, found)
-    ]
-    if bare[0] != bare[1]:
+    nothing: dict[str, Any] = dict.fromkeys((*numbers, "interval", "spread"))
+    if replace(claimed, **nothing) != replace(found, **nothing):
         return False
     pairs = [(getattr(claimed, n), getattr(found, n)) for n in numbers]
     pairs += zip(claimed.interval or (None,), found.interval or (None,), strict=False)
+    spreads = [astuple(s.spread)[1:] if s.spread else (None,) for s in (claimed, found)]
+    pairs += zip(*spreads, strict=False)
     return all(
         a is b is None
         or (a is not None and b is not None and math.isclose(a, b, rel_tol=RELATIVE, abs_tol=1e-12))

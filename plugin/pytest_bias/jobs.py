@@ -11,9 +11,10 @@ from pytest_bias.config import Settings, require_model
 from pytest_bias.errors import BiasError, OutputError, UsageError
 from pytest_bias.events import Listener, Notice, ignore
 from pytest_bias.folder import UNFINISHED, claim, default_folder, run_key
-from pytest_bias.limits import Limit, read_limits
+from pytest_bias.limits import Limit, decision_level, read_limits
 from pytest_bias.models import ModelRef
 from pytest_bias.records import Report
+from pytest_bias.withholding import read_salt
 
 if TYPE_CHECKING:
     from pytest_bias.engine import Session
@@ -34,6 +35,13 @@ class Job:
     out: Path
     key: str
     first: Job | None = None
+
+    @property
+    def decision_level(self) -> float:
+        """Level of the intervals that decide: it depends on how many limits were set, on what."""
+        planned = [p.entry for p in self.session.plan.entries]
+        entries = [(e.suite.name, e.configuration.name, e.configuration.language) for e in planned]
+        return decision_level(self.limits, entries, has_baseline=self.baseline is not None)
 
     @property
     def model(self) -> str:
@@ -80,8 +88,16 @@ def prepare(settings: Settings, listener: Listener = ignore, *, claims: bool = T
     elif found:
         job = replace(job, baseline=found)
     if claims:
-        claim(job.out, job.key, fresh=settings.fresh)
+        claim_for(settings, job.out, job.key)
     return job
+
+
+def claim_for(settings: Settings, out: Path, key: str) -> None:
+    """Make sure that the output folder can be written, and what withheld scores need is there."""
+    claim(out, key, fresh=settings.fresh, withholds=settings.withhold_scores)
+    if settings.withhold_scores:
+        # A salt that cannot be read is found before the model runs.
+        read_salt(out)
 
 
 def _job(described: Description, settings: Settings, listener: Listener) -> Job:

@@ -15,12 +15,13 @@ from pytest_bias.config import Settings, read_settings
 from pytest_bias.emit.wording import clean
 from pytest_bias.errors import BiasError, UnknownName, UsageError
 from pytest_bias.folder import release
-from pytest_bias.limits import decide
+from pytest_bias.limits import decide, named_by
 from pytest_bias.merging import Measured, gathered
 from pytest_bias.options import OPTIONS
 from pytest_bias.records import Part, SuiteResult
 from pytest_bias.suites import LoadedData
 from pytest_bias.testing import BiasModel, assert_within, difference, group_values
+from pytest_bias.withholding import verdict_alone
 
 if TYPE_CHECKING:
     from pytest_bias.engine import Session
@@ -145,6 +146,8 @@ class BiasSession:
         job = _as_usage_error(prepare)(self.settings, claims=claims)
         job.session.started = self.started
         if job.first:
+            if claims:
+                release(job.out)
             raise self._unmeasured(job.first)
         return job
 
@@ -281,7 +284,10 @@ class BiasSession:
 
 @dataclass(frozen=True)
 class BiasRun:
-    """Measures suites for one test, and leaves their numbers in its JUnit properties."""
+    """Measures suites for one test, and leaves their numbers in its JUnit properties.
+
+    Where scores are withheld, no number is left anywhere.
+    """
 
     owner: BiasSession
     node: pytest.Item
@@ -299,6 +305,8 @@ class BiasRun:
         result = self.owner.session.measure(planned, part)
         if part:
             # Its numbers are those of a part.
+            return result
+        if self.owner.settings.withhold_scores:
             return result
         known = {key for key, _ in self.node.user_properties}
         for score in result.scores:
@@ -326,13 +334,17 @@ class BiasRun:
         job = self.owner.job
         report = replace(self.owner.session.report(only_measured=True), suites=(result,))
         limits = [limit for limit in job.limits if limit.is_about(result)]
-        comparison = compare(report, job.baseline) if job.baseline else None
-        first_run = self.owner.settings.first_run
-        outcomes = decide(report, limits, comparison, first_run=first_run).outcomes
+        level, first_run = job.decision_level, self.owner.settings.first_run
+        comparison = (
+            compare(report, job.baseline, named_by(limits), level) if job.baseline else None
+        )
+        outcomes = decide(report, limits, comparison, first_run=first_run, level=level).outcomes
         failed = [o for o in outcomes if o.fails or o.verdict in ("not_measured", "no_baseline")]
         if failed:
             from pytest_bias.emit.terminal import VERDICTS, because
 
+            if self.owner.settings.withhold_scores:
+                failed = [verdict_alone(o) for o in failed]
             lines = [f"{o.limit} is {VERDICTS[o.verdict]}: {because(o)}" for o in failed]
             pytest.fail("\n".join(lines), pytrace=False)
         return result
@@ -360,5 +372,15 @@ class BiasRun:
             What to do where the interval of the difference crosses the limit.
         """
         result = self(name)
-        values = (group_values(result, **first), group_values(result, **second))
-        assert_within(difference(*values, paired=False), within, undecided)
+        withholds = self.owner.settings.withhold_scores
+        try:
+            values = (group_values(result, **first), group_values(result, **second))
+            found = difference(*values, paired=False)
+            assert_within(found, within, undecided, withholds=withholds)
+            return
+        except (AssertionError, ValueError) as error:
+            if not withholds:
+                raise
+            text = str(error)
+        # A traceback shows what was passed on, scores among it.
+        pytest.fail(text, pytrace=False)

@@ -25,7 +25,6 @@ from pytest_bias.folder import (
     DECISION,
     REPORT,
     SUMMARY,
-    claim,
     default_folder,
     read_plain_report,
     read_report,
@@ -34,16 +33,21 @@ from pytest_bias.folder import (
     run_key,
     write_report,
 )
-from pytest_bias.jobs import Job, prepare
-from pytest_bias.limits import Decision, Limit, decide, read_limits
+from pytest_bias.jobs import Job, claim_for, prepare
+from pytest_bias.limits import Decision, Limit, decide, decision_level, named_by, read_limits
 from pytest_bias.merging import joined
 from pytest_bias.records import Item, Report
 from pytest_bias.suites import find, installed
+from pytest_bias.withholding import SALT, salt_for, withheld, without_numbers
 
 if TYPE_CHECKING:
     from pytest_bias.engine import Session
 
 EXIT_INTERRUPTED: Final = 130
+
+ABOUT_SALT: Final = (
+    "keep it private; with it and the full report anybody can check later what was measured."
+)
 
 RENDERERS: Final[Mapping[str, Callable[[Report], dict[str, str]]]] = {
     "badges": badges.render,
@@ -73,6 +77,9 @@ class Finished:
             console.print(Text(f"{name:<{width}}  {self.out / path}"), soft_wrap=True)
         sentence = summary.STATUS_SENTENCES[self.decision.status]
         console.print(Text(f"{'Result':<{width}}  {sentence}", style="bold"), soft_wrap=True)
+        if self.report.withheld:
+            told = f"{'Salt':<{width}}  {self.out / SALT}: {ABOUT_SALT}"
+            console.print(Text(told), soft_wrap=True)
 
 
 def finish(
@@ -82,10 +89,18 @@ def finish(
     baseline: Report | None,
     out: Path,
     items: Mapping[str, Mapping[str, Item]],
+    level: float,
 ) -> Finished:
-    """Compare, decide and write; `items` are kept and shown as far as the settings say so."""
-    comparison = compare(report, baseline) if baseline else None
-    decision = decide(report, limits, comparison, first_run=settings.first_run)
+    """Compare, decide at `level` and write; `items` are kept and shown as the settings say.
+
+    Where scores are withheld, the decision is taken on them, and then they are dropped.
+    """
+    comparison = compare(report, baseline, named_by(limits), level) if baseline else None
+    decision = decide(report, limits, comparison, first_run=settings.first_run, level=level)
+    if settings.withhold_scores:
+        remove(_with_scores(report), out)
+        report = withheld(report, salt_for(report, out))
+        decision, comparison = without_numbers(decision, report), None
     save(report, decision, out, comparison, items if settings.with_texts else {})
     return Finished(report, decision, comparison, out, items if settings.show_items else {})
 
@@ -93,7 +108,7 @@ def finish(
 def run_command(settings: Settings, console: Console) -> int:
     """Measure a model, write and print what came of it; returns the exit code."""
     started = time.perf_counter()
-    printer = ProgressPrinter(console)
+    printer = ProgressPrinter(console, withholds=settings.withhold_scores)
     with printer.status("Importing torch and transformers …"):
         from pytest_bias.models.placing import shared
     devices = shared(settings.devices) if settings.devices else ()
@@ -143,7 +158,9 @@ def finish_job(job: Job, report: Report) -> Finished:
     settings = job.session.settings
     items = job.session.items() if settings.with_texts or settings.show_items else {}
     report = replace(report, run={**report.run, "key": job.key})
-    finished = finish(report, settings, job.limits, job.baseline, job.out, items)
+    finished = finish(
+        report, settings, job.limits, job.baseline, job.out, items, job.decision_level
+    )
     if not report.run.get("interrupted"):
         remove_unfinished(job.out)
     return finished
@@ -153,12 +170,16 @@ def merge_command(reports: Sequence[Path], settings: Settings, console: Console)
     """Join the reports of shards: scores from all their records, one decision; the exit code."""
     limits = read_limits(settings.limits)
     baseline = baselines.saved(settings.baseline) if settings.baseline else None
-    report = joined([read_report(path) for path in reports])
-    out = settings.out or default_folder(report.model.reference, report.digest.partition(":")[2])
-    key = run_key({"merged": report.digest})
-    claim(out, key, fresh=settings.fresh)
+    parts = [read_report(path) for path in reports]
+    report = joined(parts)
+    # Of what the shards depend on, not of what came out: that may be withheld.
+    key = run_key({"merged": sorted(str(part.run.get("key") or part.digest) for part in parts)})
+    out = settings.out or default_folder(report.model.reference, key)
+    claim_for(settings, out, key)
     report = replace(report, run={**report.run, "key": key})
-    done = finish(report, settings, limits, baseline, out, {})
+    entries = [(s.name, s.config, s.language) for s in report.suites]
+    level = decision_level(limits, entries, has_baseline=baseline is not None)
+    done = finish(report, settings, limits, baseline, out, {}, level)
     done.show(console)
     return done.decision.exit_code
 
@@ -178,8 +199,13 @@ def save(
     }
     with suppress(ReportError):
         before = read_plain_report(out / REPORT, check=False)
-        remove([*badges.render(before), *(s.records_path for s in before.suites)], out)
+        remove(_with_scores(before), out)
     write_report(report, files, out, texts)
+
+
+def _with_scores(report: Report) -> list[str]:
+    """Name the files of a run that are not there, or not the same, without its scores."""
+    return [*badges.render(report), *(s.records_path for s in report.suites)]
 
 
 def write_files(files: Mapping[str, str], out: Path) -> None:

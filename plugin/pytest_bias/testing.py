@@ -8,7 +8,7 @@ from typing import Any, Final, Literal, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from pytest_bias import statistics
+from pytest_bias import resampling
 from pytest_bias.interface import Model
 from pytest_bias.records import SuiteResult
 from pytest_bias.statistics import Estimate, Sampling
@@ -71,16 +71,26 @@ def difference(
     if paired:
         if len(first) != len(second):
             raise ValueError(f"{len(first)} texts against {len(second)}; pairs need as many.")
-        found = statistics.mean(first - second, range(len(first)), sampling)
+        found = resampling.mean(first - second, range(len(first)), sampling)
     else:
-        found = statistics.difference_of_means(first, second, sampling)
+        found = resampling.difference_of_means(first, second, sampling)
     return Difference(found, (len(first), len(second)))
 
 
-def assert_within(found: Difference, within: float, undecided: Literal["warn", "fail"]) -> None:
-    """Fail if a difference is outside a limit as a whole; warn, or fail, if it is undecided."""
+def assert_within(
+    found: Difference,
+    within: float,
+    undecided: Literal["warn", "fail"],
+    *,
+    withholds: bool = False,
+) -> None:
+    """Fail if a difference is outside a limit as a whole; warn, or fail, if it is undecided.
+
+    Where it `withholds`, the message has the verdict without the difference.
+    """
     verdict = found.verdict(within)
-    text = f"difference {found} against a limit of ±{within:g}: {verdict}"
+    what = "difference" if withholds else f"difference {found}"
+    text = f"{what} against a limit of ±{within:g}: {verdict}"
     if verdict == "exceeded" or (verdict == "undecided" and undecided == "fail"):
         raise AssertionError(text)
     if verdict == "undecided":

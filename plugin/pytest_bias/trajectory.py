@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from pytest_bias.compare import Comparison, SuiteComparison, compare
 from pytest_bias.records import Report, SuiteResult
 from pytest_bias.scores import Score
-from pytest_bias.scoring import Paired
+from pytest_bias.scoring import Additive, members
 from pytest_bias.suites import find
 
 OUTCOMES: Final = frozenset({0.0, 50.0, 100.0})
@@ -155,16 +155,13 @@ def _pairs(
     """Return the values of the items that are scored in both, each of shape (n_items,)."""
     measure = find(newest.name).measure_named(newest.measure or "")
     headline = next(m for m in measure.metrics if m.headline)
-    before = {r.item: r for r in oldest.records}
     both = [
-        (record, before[record.item])
-        for record in sorted(newest.records, key=lambda r: r.item)
-        if headline.where(record)
-        and record.status == "scored"
-        and before[record.item].status == "scored"
+        pair
+        for pair in zip(*(members(s.records, headline, {}) for s in (newest, oldest)), strict=True)
+        if all(record.status == "scored" for record in pair)
     ]
     estimator = headline.estimate
-    items = estimator if isinstance(estimator, Paired) else Paired(lambda record: record.value)
-    now, then = items.pairs(both)
+    items = estimator if isinstance(estimator, Additive) else Additive(lambda record: record.value)
+    now, then = (items.values([pair[side] for pair in both]) for side in (0, 1))
     there = ~(np.isnan(now) | np.isnan(then))
     return now[there], then[there]

@@ -255,6 +255,23 @@ def test_on_two_devices(bias: Command, once: Path) -> None:
     assert (folder.name, digest(folder)) == (once.name, digest(once))
 
 
+def test_withheld_scores_are_those_of_the_model_under_test(
+    kept: Path, bias: Command, tmp_path: Path
+) -> None:
+    settings(tmp_path, REGRESSION)
+    before = digest(kept)
+    ran = bias(*AGAIN, "--withhold-scores").done(1)
+    assert "is reused" in ran.out
+    assert digest(kept) == before
+    (outcome,) = read(tmp_path / "out" / "decision.json")["outcomes"]
+    assert outcome["verdict"] == "exceeded"
+    shutil.rmtree(kept)
+    bias(*AGAIN, "--withhold-scores").done(1)
+    assert digest(kept) == before
+    words = ("run", "demo", *SUITE, "--out", "other", "--baseline", "out")
+    bias(*words).refused(3, "the scores of the baseline out are withheld")
+
+
 # What is refused
 
 

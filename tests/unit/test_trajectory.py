@@ -181,8 +181,8 @@ def test_an_older_group_that_is_missing_is_a_dash() -> None:
     oldest = association([0.1, 0.2] * 12, groups=groups)
     between = replace(oldest, scores=tuple(s for s in oldest.scores if s.by != {"axis": "age"}))
     text = printed(steps(oldest, between, newest))
-    assert "age 0.20 – 2.10 +1.90 worse" in text
-    assert "gender 0.10 0.10 1.05 +0.95 worse" in text
+    assert "age ° 0.20 – 2.10 +1.90 worse" in text
+    assert "gender ° 0.10 0.10 1.05 +0.95 worse" in text
 
 
 # On a terminal
@@ -202,7 +202,7 @@ def raw(found: Trajectory, width: int) -> str:
 def test_it_says_of_what_it_speaks() -> None:
     text = printed(steps(*RISING))
     assert text.endswith("This compares these checkpoints, not ways to train.")
-    assert "Groups (indented) clearly changed; they are exploratory." in text
+    assert "° exploratory: a group that no limit names" in text
     assert "the oldest first 1 step0 2 step1 3 step2 4 step3" in text
 
 

@@ -18,6 +18,7 @@ from pytest_bias.emit.wording import (
     markdown,
     metric_words,
     model_name,
+    not_published,
     parameters,
     sample,
     scope_limits,
@@ -62,8 +63,9 @@ def render(
         others=[
             (markdown(s.entry), s.status.replace("_", " "), markdown(s.reason or ""))
             for s in report.suites
-            if s.status != "scored"
+            if s.status not in ("scored", "withheld")
         ],
+        not_published=[markdown(line) for line in not_published(report)],
         notes=[markdown(note) for note in _notes(report, comparison)],
         limits=[_limit(o) for o in decision.outcomes] if decision else [],
         scope=scope_limits(report),

@@ -9,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from pytest_bias.compare import Change, SuiteComparison
-from pytest_bias.emit.change import shown, signed
+from pytest_bias.emit.change import EXPLORATORY, is_exploratory, shown, signed
 from pytest_bias.emit.wording import clean, group, model_name, number, suite_label
 from pytest_bias.records import Report, SuiteResult
 from pytest_bias.scores import Score
@@ -19,7 +19,6 @@ MOST_COLUMNS: Final = 6
 """Checkpoints that have room side by side in 80 columns."""
 
 THESE: Final = "This compares these checkpoints, not ways to train."
-EXPLORATORY: Final = "Groups (indented) clearly changed; they are exploratory."
 
 
 def render(found: Trajectory) -> RenderableType:
@@ -29,7 +28,7 @@ def render(found: Trajectory) -> RenderableType:
     parts: list[RenderableType] = [_names(found.checkpoints, chosen)]
     if rows:
         parts += ["", _table(rows, chosen)]
-        if any(score.by for _, score, _, _ in rows):
+        if any(change and is_exploratory(change) for _, _, _, change in rows):
             parts.append(Text(EXPLORATORY, style="dim"))
     if found.carried:
         parts += ["", *(Text(f"{_label(found, c.entry)}: {carried(c)}") for c in found.carried)]
@@ -52,7 +51,8 @@ def _rows(found: Trajectory, suite: SuiteComparison) -> Iterator[Row]:
     changes = shown(suite)
     for change in changes:
         score = change.current
-        label = f"  {group(score)}" if score.by else _label(found, suite.entry)
+        mark = " °" if is_exploratory(change) else ""
+        label = f"  {group(score)}{mark}" if score.by else _label(found, suite.entry)
         yield label, score, found.values(suite.entry, score), change
     headline = _newest(found, suite.entry).headline
     if not changes and headline:

@@ -16,6 +16,8 @@ INTRINSIC_LIMITS: Final = (
     "No downstream test was run. Intrinsic scores predict little about applications."
 )
 
+NOT_PUBLISHED: Final = "scores not published"
+
 _DECIMALS: Final[Mapping[str, int]] = {"%": 1, "nats": 2, "bits": 2, "d": 2, "": 2}
 _UNITS: Final[Mapping[str, str]] = {"%": " %", "nats": " nats", "bits": " bits", "d": "", "": ""}
 
@@ -74,6 +76,11 @@ def short_interval(score: Score) -> str:
 def ideal(score: Score) -> str:
     """Return the ideal without needless decimals."""
     return f"{score.ideal:g}"
+
+
+def p_value(p: float) -> str:
+    """Return a p-value in words, such as ``p = 0.03`` or ``p < 0.001``."""
+    return "p < 0.001" if p < 0.001 else f"p = {p:.2g}"
 
 
 def metric_words(name: str) -> str:
@@ -186,9 +193,24 @@ def month(report: Report) -> str:
     return str(report.run.get("created", ""))[:7]
 
 
+def not_published(report: Report) -> list[str]:
+    """Return what a report without scores says in their place; nothing for any other."""
+    if report.withheld is None:
+        return []
+    names = [
+        suite_label(s) + (f" ({sample(s)})" if s.sampled is not None else "")
+        for s in report.suites
+        if s.status == "withheld"
+    ]
+    found = [f"Measured, {NOT_PUBLISHED}: {', '.join(names) or 'nothing'}."]
+    if not report.withheld.finite:
+        found.append("One of them has no value at its headline, so there is no badge.")
+    return [*found, f"Digest of the full report with a salt: {clean(report.withheld.digest)}"]
+
+
 def scope_limits(report: Report) -> list[str]:
     """Return the sentences that stand under every score."""
-    kinds = {s.kind for s in report.suites if s.status == "scored"}
+    kinds = {s.kind for s in report.suites if s.status in ("scored", "withheld")}
     found = [SOCIAL_LIMITS]
     if "downstream" not in kinds:
         found.append(INTRINSIC_LIMITS)
