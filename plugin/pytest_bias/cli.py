@@ -31,6 +31,7 @@ _TYPES: Final[dict[str, Any]] = {
     "text": str | None,
     "texts": list[str] | None,
     "path": Path | None,
+    "path-or-name": str | None,
     "flag": bool,
     "number": int | None,
     "duration": str | None,
@@ -104,18 +105,37 @@ def suites(
 
 @app.command()
 def compare(
-    current: Annotated[Path, typer.Argument(help="Report of the model now.")],
-    baseline: Annotated[Path, typer.Argument(help="Report to compare it with.")],
+    current: Annotated[Path, typer.Argument(help="Report of the model now: a folder or file.")],
+    baselines: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="BASELINE",
+            help="Reports to compare it with: the last version first, then older ones.",
+        ),
+    ],
 ) -> None:
-    """Say what changed between two reports, item by item."""
+    """Say what changed between two reports, item by item.
+
+    Of several, the first is the last version, and a table shows them all, the oldest on the left:
+    compare step3000 step2000 step1000 step0.
+    """
     from pytest_bias.compare import compare as compared
     from pytest_bias.emit import change
+    from pytest_bias.emit import trajectory as table
     from pytest_bias.folder import read_report
+    from pytest_bias.trajectory import trajectory
 
-    comparison = compared(read_report(current), read_report(baseline))
-    Console().print(change.render(comparison))
-    unclear = not comparison.suites or all(s.reason for s in comparison.suites)
-    raise typer.Exit(3 if unclear else 0)
+    now, *older = (read_report(path) for path in (current, *baselines))
+    comparison = compared(now, older[0])
+    console = Console()
+    console.print(change.render(comparison))
+    comparable = any(s.reason is None for s in comparison.suites)
+    if len(older) > 1:
+        found = trajectory(now, older)
+        console.print()
+        console.print(table.render(found))
+        comparable = comparable or any(True for _ in found.suites)
+    raise typer.Exit(0 if comparable else 3)
 
 
 @app.command()

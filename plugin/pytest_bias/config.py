@@ -5,6 +5,7 @@ import os
 import re
 import tomllib
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from types import MappingProxyType
@@ -13,7 +14,7 @@ from typing import Any, Final
 import yaml
 
 from pytest_bias.errors import UnknownName, UsageError
-from pytest_bias.options import FILE_NAME, OPTIONS, Option
+from pytest_bias.options import BASELINES, FILE_NAME, OPTIONS, Option
 
 NO_LANGUAGE: Final = ("multilingual", "code", "mul", "und")
 
@@ -39,7 +40,7 @@ class Settings:
     data_dir: Path | None = None
     out: Path | None = None
     config: Path | None = None
-    baseline: Path | None = None
+    baseline: str | None = None
     first_run: bool = False
     seed: int = 0
     fresh: bool = False
@@ -189,8 +190,11 @@ def _checked(content: Mapping[str, Any], where: str) -> dict[str, Any]:
         found[key] = _of_type(value, wanted, f"{where}: {key}")
         if key in options and options[key].choices and value not in options[key].choices:
             raise UnknownName.among(f"{where}: {key}", str(value), options[key].choices)
-        if wanted == "path":
-            found[key] = Path(where).parent / Path(value).expanduser()
+        there = Path(where).parent / Path(value).expanduser() if "path" in wanted else None
+        if there and wanted == "path":
+            found[key] = there
+        elif there and value not in BASELINES and _is_there(there):
+            found[key] = str(there)
     for key, value in found.get("energy", {}).items():
         if key not in ENERGY:
             raise UnknownName.among(f"{where}: energy", str(key), ENERGY)
@@ -204,9 +208,17 @@ def _checked(content: Mapping[str, Any], where: str) -> dict[str, Any]:
     return found
 
 
+def _is_there(path: Path) -> bool:
+    # What cannot be a path is none that exists.
+    with suppress(OSError, ValueError):
+        return path.exists()
+    return False
+
+
 _TYPES: Final[Mapping[str, tuple[type, ...]]] = {
     "text": (str,),
     "path": (str, Path),
+    "path-or-name": (str, Path),
     "flag": (bool,),
     "number": (int,),
     "duration": (int, float, str),
@@ -218,6 +230,7 @@ _TYPES: Final[Mapping[str, tuple[type, ...]]] = {
 _TYPE_WORDS: Final[Mapping[str, str]] = {
     "text": "a text",
     "path": "a path",
+    "path-or-name": "a path or a name",
     "flag": "true or false",
     "number": "a whole number",
     "duration": "a time such as 10m",

@@ -31,6 +31,7 @@ from pytest_bias.forecast import Forecaster
 from pytest_bias.interface import Model
 from pytest_bias.models import load
 from pytest_bias.models.energy import GpuEnergy
+from pytest_bias.models.memory import free
 from pytest_bias.planning import Plan, Planned, part_of
 from pytest_bias.records import Item, Part, Record, Report, SuiteResult, records_digest
 from pytest_bias.reporting import build_report, environment, tool_version
@@ -122,6 +123,12 @@ class Session:
     def forecaster(self) -> Forecaster:
         """What tells how long an entry will take on the loaded model."""
         return Forecaster(self.model)
+
+    def unload(self) -> None:
+        """Let the model go, and the memory of its devices, before another one is loaded."""
+        for name in ("forecaster", "_loaded"):
+            self.__dict__.pop(name, None)
+        free()
 
     @property
     def loaded(self) -> Model | None:

@@ -19,8 +19,12 @@ PROFILES: Final = {
 """How much of each suite a profile runs; the quick sample's size is in `sampling`."""
 DTYPES: Final = ("auto", "float32", "tf32", "bfloat16", "float16")
 CHAT: Final = ("auto", "on", "off")
+BASELINES: Final = ("base", "published")
+"""Words that stand for a baseline, and are no path beside a settings file."""
 
-OptionType: TypeAlias = Literal["text", "texts", "path", "flag", "number", "duration"]
+OptionType: TypeAlias = Literal[
+    "text", "texts", "path", "path-or-name", "flag", "number", "duration"
+]
 
 
 def is_offline(asked: bool) -> bool:
@@ -39,7 +43,8 @@ class Option:
     flag : str
         Word behind ``--`` on the command line, and behind ``--bias-`` under pytest.
     type : str
-        Kind of value; ``texts`` may be given several times.
+        Kind of value; ``texts`` may be given several times, a ``path`` of a settings file begins at
+        that file, and so does a ``path-or-name`` if something is there.
     help : str
         One line for people.
     choices : tuple of str
@@ -78,7 +83,13 @@ OPTIONS: Final = (
     Option("data_dir", "data-dir", "path", "Folder with your own copies of the data.", "DIR"),
     Option("out", "out", "path", "Folder for the report and the badges.", "DIR"),
     Option("config", "config", "path", f"Settings file; by default {FILE_NAME}.", "FILE"),
-    Option("baseline", "baseline", "path", "Report to compare with: a folder or file.", "FILE"),
+    Option(
+        "baseline",
+        "baseline",
+        "path-or-name",
+        f"Compare with a report, a model (measured first), {' or '.join(BASELINES)}.",
+        "REPORT|MODEL",
+    ),
     Option("first_run", "first-run", "flag", "Expect no baseline: regressions are not limited."),
     Option("seed", "seed", "number", "Seed of samples and intervals.", "N"),
     Option("fresh", "fresh", "flag", "Replace what stands in the output folder."),

@@ -21,6 +21,7 @@ _PARSERS: dict[str, Callable[[str], Any]] = {
     "text": str,
     "texts": str,
     "path": str,
+    "path-or-name": str,
     "number": int,
     "duration": str,
 }

@@ -25,8 +25,9 @@ from pytest_bias.withholding import verdict_alone
 
 if TYPE_CHECKING:
     from pytest_bias.engine import Session
+    from pytest_bias.jobs import Job
     from pytest_bias.planning import Planned
-    from pytest_bias.run import Finished, Job
+    from pytest_bias.run import Finished
 
 _KEY: Final = pytest.StashKey["BiasSession"]()
 _FLAGS = re.compile(rf"--(?=(?:{'|'.join(o.flag for o in OPTIONS)})\b)")
@@ -135,7 +136,7 @@ class BiasSession:
     @cached_property
     def job(self) -> "Job":
         """The run, ready to start; the controller has claimed the output folder."""
-        from pytest_bias.run import prepare
+        from pytest_bias.jobs import prepare
 
         if self.on_worker and self.devices:
             from pytest_bias.models.placing import share_threads
@@ -144,7 +145,22 @@ class BiasSession:
         claims = not (self.on_worker or self.config.option.collectonly)
         job = _as_usage_error(prepare)(self.settings, claims=claims)
         job.session.started = self.started
+        if job.first:
+            if claims:
+                release(job.out)
+            raise self._unmeasured(job.first)
         return job
+
+    def _unmeasured(self, baseline: "Job") -> pytest.UsageError:
+        """Say how to measure a baseline: workers would each do it, and tests measure one model."""
+        from pytest_bias.baselines import command
+
+        typed = self.config.getoption("bias_baseline") is not None
+        return pytest.UsageError(
+            f"the baseline {baseline.model} has not been measured with these settings yet, and a "
+            "session of pytest measures one model. This leaves its report where it is looked "
+            f"for:\n  {command(baseline.session.settings, stated=not typed)}"
+        )
 
     @property
     def session(self) -> "Session":
@@ -221,13 +237,15 @@ class BiasSession:
             if "job" in self.__dict__:
                 release(self.job.out)
             return
+        from pytest_bias.run import finish_job
+
         try:
             report = (
                 gathered(self.received, self.entry_ids)
                 if self.received
                 else self.session.report(only_measured=True)
             )
-            self.finished = self.job.finish(report)
+            self.finished = finish_job(self.job, report)
         except (BiasError, pytest.UsageError) as error:
             self.problem = str(error)
             session.exitstatus = pytest.ExitCode.USAGE_ERROR

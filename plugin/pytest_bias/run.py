@@ -13,19 +13,18 @@ from typing import TYPE_CHECKING, Final
 from rich.console import Console
 from rich.text import Text
 
+from pytest_bias import baselines
 from pytest_bias.compare import Comparison, compare
-from pytest_bias.config import Settings, require_model
+from pytest_bias.config import Settings
 from pytest_bias.datasources import DataFolder
 from pytest_bias.emit import badges, summary, terminal
 from pytest_bias.emit.progress import ProgressPrinter
-from pytest_bias.errors import DataError, DataMissing, OutputError, ReportError, UsageError
-from pytest_bias.events import Listener, ignore
+from pytest_bias.errors import DataError, DataMissing, OutputError, ReportError
+from pytest_bias.events import Notice
 from pytest_bias.folder import (
     DECISION,
     REPORT,
     SUMMARY,
-    UNFINISHED,
-    claim,
     default_folder,
     read_plain_report,
     read_report,
@@ -34,11 +33,12 @@ from pytest_bias.folder import (
     run_key,
     write_report,
 )
+from pytest_bias.jobs import Job, claim_for, prepare
 from pytest_bias.limits import Decision, Limit, decide, decision_level, named_by, read_limits
 from pytest_bias.merging import joined
 from pytest_bias.records import Item, Report
 from pytest_bias.suites import find, installed
-from pytest_bias.withholding import SALT, read_salt, salt_for, withheld, without_numbers
+from pytest_bias.withholding import SALT, salt_for, withheld, without_numbers
 
 if TYPE_CHECKING:
     from pytest_bias.engine import Session
@@ -53,36 +53,6 @@ RENDERERS: Final[Mapping[str, Callable[[Report], dict[str, str]]]] = {
     "badges": badges.render,
     "summary": lambda report: {SUMMARY: summary.render(report)},
 }
-
-
-@dataclass(frozen=True)
-class Job:
-    """A run that is ready to start: nothing but the model's weights is missing."""
-
-    session: Session
-    limits: tuple[Limit, ...]
-    baseline: Report | None
-    out: Path
-    key: str
-
-    @property
-    def decision_level(self) -> float:
-        """Level of the intervals that decide: it depends on how many limits were set, on what."""
-        planned = [p.entry for p in self.session.plan.entries]
-        entries = [(e.suite.name, e.configuration.name, e.configuration.language) for e in planned]
-        return decision_level(self.limits, entries, has_baseline=self.baseline is not None)
-
-    def finish(self, report: Report) -> Finished:
-        """Compare, decide and write; returns what there is to print."""
-        settings = self.session.settings
-        items = self.session.items() if settings.with_texts or settings.show_items else {}
-        report = replace(report, run={**report.run, "key": self.key})
-        finished = finish(
-            report, settings, self.limits, self.baseline, self.out, items, self.decision_level
-        )
-        if not report.run.get("interrupted"):
-            remove_unfinished(self.out)
-        return finished
 
 
 @dataclass(frozen=True)
@@ -140,67 +110,72 @@ def run_command(settings: Settings, console: Console) -> int:
     started = time.perf_counter()
     printer = ProgressPrinter(console, withholds=settings.withhold_scores)
     with printer.status("Importing torch and transformers …"):
-        from pytest_bias import children, engine
         from pytest_bias.models.placing import shared
     devices = shared(settings.devices) if settings.devices else ()
     if len(devices) == 1:
         settings = replace(settings, device=devices[0], devices=None)
     job = prepare(settings, printer)
-    # What came before counts: imports, digests, data.
-    job.session.started = started
+    # What came before counts: imports, digests, data; but not the baseline.
+    before = time.perf_counter() - started
     with printer:
-        if len(devices) > 1:
-            report = children.run_on(job.session, devices)
-        else:
-            report = engine.run(job.session)
-    done = job.finish(report)
+        job = with_baseline(job, devices)
+        job.session.started = time.perf_counter() - before
+        report = measured(job.session, devices)
+    done = finish_job(job, report)
     done.show(console)
     return EXIT_INTERRUPTED if report.run.get("interrupted") else done.decision.exit_code
 
 
-def prepare(settings: Settings, listener: Listener = ignore, *, claims: bool = True) -> Job:
-    """Do all that can go wrong before the weights are read, and claim the output folder.
+def measured(session: Session, devices: Sequence[str]) -> Report:
+    """Measure everything in a session's plan, on one device or shared among several."""
+    from pytest_bias import children, engine
 
-    Where several processes share a run, only one of them `claims` the folder.
-    """
-    from pytest_bias.engine import Session
-    from pytest_bias.planning import describe_for, plan
-
-    limits = read_limits(settings.limits)
-    if settings.shard:
-        # A shard decides nothing: `merge` does.
-        limits = ()
-        if settings.baseline:
-            raise UsageError("--baseline with --shard.", "Compare what merge joins.")
-    baseline = read_report(settings.baseline) if settings.baseline else None
-    described = describe_for(settings, require_model(settings))
-    session = Session(plan(described, settings), listener)
-    key = run_key(session.depends_on())
-    name = described.identity.reference + (f"-{settings.shard}" if settings.shard else "")
-    out = settings.out or default_folder(name, key)
-    session.unfinished = out / UNFINISHED
-    if claims:
-        _claim(out, key, settings)
-    return Job(session, limits, baseline, out, key)
+    if len(devices) > 1:
+        return children.run_on(session, devices)
+    return engine.run(session)
 
 
-def _claim(out: Path, key: str, settings: Settings) -> None:
-    claim(out, key, fresh=settings.fresh, withholds=settings.withhold_scores)
-    if settings.withhold_scores:
-        # A salt that cannot be read is found before the model runs.
-        read_salt(out)
+def with_baseline(job: Job, devices: Sequence[str]) -> Job:
+    """Return a job with its baseline, which is measured now if it has to be."""
+    first, tell = job.first, job.session.listener
+    if first is None:
+        return job
+    first.claim()
+    tell(Notice(f"Measuring the baseline {first.model} …"))
+    first.session.started = time.perf_counter()
+    report = measured(first.session, devices)
+    # Two models need not fit into one memory.
+    first.session.unload()
+    if report.run.get("interrupted"):
+        raise KeyboardInterrupt
+    report = finish_job(first, report).report
+    tell(Notice(f"Baseline {first.model}: {first.out}"))
+    return replace(job, baseline=report, first=None)
+
+
+def finish_job(job: Job, report: Report) -> Finished:
+    """Compare, decide and write; returns what there is to print."""
+    settings = job.session.settings
+    items = job.session.items() if settings.with_texts or settings.show_items else {}
+    report = replace(report, run={**report.run, "key": job.key})
+    finished = finish(
+        report, settings, job.limits, job.baseline, job.out, items, job.decision_level
+    )
+    if not report.run.get("interrupted"):
+        remove_unfinished(job.out)
+    return finished
 
 
 def merge_command(reports: Sequence[Path], settings: Settings, console: Console) -> int:
     """Join the reports of shards: scores from all their records, one decision; the exit code."""
     limits = read_limits(settings.limits)
-    baseline = read_report(settings.baseline) if settings.baseline else None
+    baseline = baselines.saved(settings.baseline) if settings.baseline else None
     parts = [read_report(path) for path in reports]
     report = joined(parts)
     # Of what the shards depend on, not of what came out: that may be withheld.
     key = run_key({"merged": sorted(str(part.run.get("key") or part.digest) for part in parts)})
     out = settings.out or default_folder(report.model.reference, key)
-    _claim(out, key, settings)
+    claim_for(settings, out, key)
     report = replace(report, run={**report.run, "key": key})
     entries = [(s.name, s.config, s.language) for s in report.suites]
     level = decision_level(limits, entries, has_baseline=baseline is not None)

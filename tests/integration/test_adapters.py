@@ -290,6 +290,22 @@ def test_a_run_and_the_comparison_with_its_base(
     )
 
 
+def test_the_base_of_an_adapter_is_its_baseline(
+    bias: Command, adapter: Build, tiny: Callable[[str], Path]
+) -> None:
+    folder = adapter("bert")
+    words = ("--suite", "template_association", "--baseline", "base", "--out", "out", "--fresh")
+    first = bias("run", f"{tiny('bert')}+{folder}", *words).done()
+    assert "Measuring the baseline bert …" in first.out
+    (base,) = first.folder.glob("bias-report/*")
+    assert json.loads((base / "report.json").read_text())["model"]["adapter"] is None
+    # By itself it is put on the same base, which is measured already.
+    second = bias("run", folder, *words).done()
+    assert f"Baseline bert: bias-report/{base.name} is reused." in second.out
+    assert "Since bert" in second.said
+    assert "no item changed" not in second.said
+
+
 def test_the_default_folder_and_the_key_are_of_both(
     bias: Command, adapter: Build, tiny: Callable[[str], Path]
 ) -> None:

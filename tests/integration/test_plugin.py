@@ -1,6 +1,7 @@
 """The pytest plugin: sessions of pytest, where it matters in a process of their own."""
 
 import re
+import shlex
 import shutil
 import xml.etree.ElementTree as ET
 from collections.abc import Callable
@@ -21,6 +22,7 @@ Tiny = Callable[[str], Path]
 
 ASSOCIATION = ("--bias-suite", "template_association")
 LIMIT = "limits: {template_association.association: {max_distance: 0.1}}"
+REGRESSION = "limits: {template_association.association: {max_regression: {points: 0.3}}}"
 
 
 @pytest.fixture
@@ -195,6 +197,41 @@ def test_selection(session: Session, pytester: pytest.Pytester) -> None:
 
 
 # Limits
+
+
+def test_a_baseline_model_is_measured_by_the_command(
+    session: Session, bias: Command, pytester: pytest.Pytester
+) -> None:
+    words = ("--bias-model", "demo", *ASSOCIATION, "--bias-baseline", "demo-neutral")
+    result = session.suites(*words, "--bias-profile", "quick", code=4)
+    (line,) = [line for line in result.stderr.lines if "pytest-bias run" in line]
+    command = "pytest-bias run demo-neutral --suite template_association --language en"
+    assert line.strip() == f"{command} --profile quick"
+    assert "the baseline demo-neutral has not been measured with these settings" in said(result)
+    assert session.reports == []
+
+    bias(*shlex.split(line)[1:], folder=pytester.path).done(0)
+    folder = session.reports[0]
+    before = (folder / "report.json").stat().st_mtime_ns
+    pytester.makefile(".yaml", **{"pytest-bias": REGRESSION})
+    result = session.suites(*words, "--bias-profile", "quick", "-n", "2", code=1, alone=True)
+    result.assert_outcomes(passed=1, failed=1)
+    assert "is EXCEEDED" in said(result)
+    assert "Since demo-neutral" in said(result)
+    assert (folder / "report.json").stat().st_mtime_ns == before
+
+
+def test_the_settings_name_a_baseline_that_is_not_measured(
+    session: Session, bias: Command, pytester: pytest.Pytester
+) -> None:
+    pytester.makefile(".yaml", **{"pytest-bias": f"baseline: demo-neutral\n{REGRESSION}"})
+    words = ("--bias-model", "demo", *ASSOCIATION)
+    result = session.suites(*words, code=4)
+    (line,) = [line for line in result.stderr.lines if "pytest-bias run" in line]
+    assert line.endswith("--baseline ''")
+    # Its own run has no baseline, and says so; what it leaves is what was missing.
+    bias(*shlex.split(line)[1:], folder=pytester.path).done(3)
+    session.suites(*words, code=1).assert_outcomes(passed=1, failed=1)
 
 
 def test_limit_fails_exactly_its_test(session: Session, pytester: pytest.Pytester) -> None:

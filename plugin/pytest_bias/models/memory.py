@@ -1,5 +1,6 @@
 """How large a batch may be: tokens and logits, from the memory that a device has free."""
 
+import gc
 from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
@@ -48,6 +49,14 @@ def room_for(network: Any, gpus: Sequence[str]) -> Room:
         _power_of_two(free / 2 / (ACTIVATIONS * widest * size), MIN_TOKENS, GPU_TOKENS),
         _power_of_two(free / 4 / BYTES_A_LOGIT, vocabulary, GPU_LOGITS),
     )
+
+
+def free() -> None:
+    """Give back what models held that nobody holds any more."""
+    # A network's parts know one another: without this they would go at some later time.
+    gc.collect()
+    if torch.cuda.is_available():
+        torch.cuda.empty_cache()
 
 
 def _power_of_two(number: float, least: int, most: int) -> int:

@@ -86,6 +86,16 @@ class ModelRef:
             raise UsageError(f"{adapter} is no adapter.", "An adapter is a folder or org/name.")
         return replace(self, adapter=adapter)
 
+    @property
+    def argument(self) -> str:
+        """Text that `parse` reads as this model on this machine: paths are whole."""
+        own = (
+            str(self.path)
+            if self.path and self.source != "demo"
+            else str(replace(self, adapter=None))
+        )
+        return f"{own}+{self.adapter.argument}" if self.adapter else own
+
     def __str__(self) -> str:
         own = f"{self.name}@{self.revision}" if self.revision else self.name
         return f"{own}+{self.adapter}" if self.adapter else own

@@ -5,7 +5,7 @@ import difflib
 import json
 import subprocess
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from hashlib import file_digest
 from pathlib import Path
@@ -38,6 +38,9 @@ TOKENIZER: Final = (
     "target_vocab.json",
     "bpe.codes",
 )
+PUBLISHED: Final = "bias"
+"""Folder of a model's repository in which its report is published."""
+
 VOLATILE: Final = ("_name_or_path", "transformers_version")
 """Keys of config.json that say who saved it, not what the model is."""
 
@@ -191,6 +194,39 @@ def fetch_weights(snapshot: Snapshot, *, allow_pickle: bool) -> None:
             stem, _, kind = name.rpartition(".")
             patterns = (name, f"{stem}-*.{kind}")
             _fetch(snapshot.ref, snapshot.revision, patterns, cached=False, why="")
+
+
+def published(ref: ModelRef, *, offline: bool = False) -> tuple[Path | None, str | None]:
+    """Return the folder of the report that a model's repository holds, and what to tell the user.
+
+    The folder is null if there is certainly no report.
+
+    On the Hub that is the head of the default branch, whatever the revision of `ref`. No weights
+    are fetched.
+
+    Raises
+    ------
+    ModelError
+        If it cannot be known: the Hub does not answer or is not asked, and the cache has no report.
+    """
+    name = f"{PUBLISHED}/report.json"
+    if ref.path:
+        folder = ref.path.parent if ref.source == "gguf" else ref.path
+        return (folder / PUBLISHED if (folder / name).is_file() else None), None
+    ref = replace(ref, revision=None)
+    offline = is_offline(offline)
+    listed, notice = ((), None) if offline else _files_on_hub(ref)
+    cached = offline or notice is not None
+    if not cached and name not in listed:
+        return None, None
+    why = "this run is offline" if offline else "the Hub is not reachable from here"
+    folder = _fetch(ref, None, (name, f"{PUBLISHED}/records/*"), cached=cached, why=why)
+    if not (folder / name).is_file():
+        raise ModelError(
+            f"the published report of {ref.name} is not in the cache, and {why}.",
+            f"Where there is a network: hf download {ref.name} --include '{PUBLISHED}/*'",
+        )
+    return folder / PUBLISHED, notice
 
 
 def _shards(folder: Path, name: str) -> list[Path]:
