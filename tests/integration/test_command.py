@@ -438,12 +438,17 @@ def test_a_scope_card_says_what_the_suite_can_see(bias: Command, data_dir: Path)
     bias("suites", "crows_pairs[en-revized]").refused(2, "Did you mean 'en-revised'?")
 
 
+def controls(folder: Path) -> dict[str, Any]:
+    (found,) = [s for s in read(folder / "report.json")["suites"] if s["control_of"]]
+    return found
+
+
 def test_controls_need_consent_and_the_user_s_own_copy(
     bias: Command, tiny: Callable[[str], Path], data_dir: Path, tmp_path: Path
 ) -> None:
     words = ("run", tiny("bert"), "--profile", "quick", "--suite", "crows_pairs")
-    asked = bias(*words, "--data-dir", data_dir, "--out", "asked").done(0)
-    (skipped,) = [s for s in asked.report["suites"] if s["control_of"]]
+    bias(*words, "--data-dir", data_dir, "--out", "asked").done(0)
+    skipped = controls(tmp_path / "asked")
     assert (skipped["config"], skipped["control_of"], skipped["status"]) == (
         *("en-controls", "en"),
         "skipped",
@@ -453,16 +458,16 @@ def test_controls_need_consent_and_the_user_s_own_copy(
     shown = bias(*words, "--data-dir", data_dir, "--out", "shown").done(0)
     assert "controls: antistereotypical" in shown.said
     assert "A preference that these show too is no stereotype." in shown.said
-    assert sorted(p.name for p in (shown.at / "badges").glob("crows*.svg")) == [
+    assert sorted(p.name for p in (tmp_path / "shown" / "badges").glob("crows*.svg")) == [
         "crows_pairs-en.svg"
     ]
-    assert "| CrowS-Pairs en |" in (shown.at / "summary.md").read_text()
+    assert "| CrowS-Pairs en |" in (tmp_path / "shown" / "summary.md").read_text()
     own = tmp_path / "own" / "crows_pairs"
     own.mkdir(parents=True)
     name = "crows_pairs_anonymized.csv"
     (own / name).write_bytes((data_dir / "crows_pairs" / name).read_bytes())
-    absent = bias(*words, "--data-dir", own.parent, "--out", "absent").done(0)
-    (skipped,) = [s for s in absent.report["suites"] if s["control_of"]]
+    bias(*words, "--data-dir", own.parent, "--out", "absent").done(0)
+    skipped = controls(tmp_path / "absent")
     assert skipped["status"] == "skipped"
     assert "never fetched" in skipped["reason"]
 
