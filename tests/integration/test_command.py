@@ -456,7 +456,7 @@ def test_controls_need_consent_and_the_user_s_own_copy(
     assert "accept_licences: {crows_pairs: no clear licence}" in skipped["reason"]
     (tmp_path / "pytest-bias.yaml").write_text("accept_licences: {crows_pairs: no clear licence}\n")
     shown = bias(*words, "--data-dir", data_dir, "--out", "shown").done(0)
-    assert "controls: antistereotypical" in shown.said
+    assert "controls (gender pairs): antistereotypical" in shown.said
     assert "A preference that these show too is no stereotype." in shown.said
     assert sorted(p.name for p in (tmp_path / "shown" / "badges").glob("crows*.svg")) == [
         "crows_pairs-en.svg"

@@ -158,6 +158,7 @@ def test_texts_of_a_report_that_was_read_are_only_text(place):
 CONTROLS = result(
     config="en-controls",
     control_of="en",
+    clusters="gender pairs",
     scores=[
         score(value=58.0),
         score("control_preference", 57.1, by={"control": "negated"}, headline=False),
@@ -179,7 +180,7 @@ def test_validity_and_controls_stand_below_the_table():
     notes = re.findall(r"<li>(.*?)</li>", text)
     assert notes[0].startswith("CrowS-Pairs en, contested: pairs differ in more than the group")
     assert notes[1] == (
-        "CrowS-Pairs en, controls: negated 57.1 % (58–63). "
+        "CrowS-Pairs en, controls (gender pairs): negated 57.1 % (58–63). "
         "A preference that these show too is no stereotype."
     )
     assert notes[2].startswith("SEAT en, partial: ")

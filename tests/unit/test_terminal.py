@@ -269,6 +269,7 @@ QUALITY = result(
 CONTROLS = result(
     config="en-controls",
     control_of="en",
+    clusters="gender pairs",
     scores=[
         score(value=58.0),
         score("control_preference", 57.1, by={"control": "negated"}, headline=False),
@@ -283,7 +284,8 @@ def test_controls_validity_and_quality_stand_on_the_same_page(width):
     words = " ".join(text.split())
     for part in (
         "contested: pairs differ in more than the group; stereotypes unclear (Blodgett",
-        "controls: negated 57.1 % (58–63). A preference that these show too is no stereotype.",
+        "controls (gender pairs): negated 57.1 % (58–63).",
+        "A preference that these show too is no stereotype.",
         "General quality Value",
         "chance 50.0",
         "nats per character",
@@ -292,7 +294,7 @@ def test_controls_validity_and_quality_stand_on_the_same_page(width):
     ):
         assert part in words, part
     assert "en-controls" not in words
-    assert words.index("furthest: religion") < words.index("contested:") < words.index("controls:")
+    assert words.index("furthest: religion") < words.index("contested:") < words.index("controls (")
 
 
 def test_numbers_of_a_table_stand_below_one_another():

@@ -267,6 +267,7 @@ CROWS = result(scores=[score()])
 CONTROLS = result(
     config="en-controls",
     control_of="en",
+    clusters="gender pairs",
     scores=[
         score(value=58.0),
         of_control("control_preference", "original", 58.0),
@@ -283,8 +284,8 @@ def test_controls_are_found_with_what_they_were_made_from():
     assert (first.name, first.score.value, first.original.value) == ("negated", 57.1, 60.6)
     assert (second.name, second.original) == ("antistereotypical", None)
     assert on_controls((first, second)) == (
-        "controls: negated 57.1 % (45–68), originals 60.6 %; antistereotypical 52.0 %. "
-        "A preference that these show too is no stereotype."
+        "controls (gender pairs): negated 57.1 % (45–68), originals 60.6 %; "
+        "antistereotypical 52.0 %. A preference that these show too is no stereotype."
     )
 
 

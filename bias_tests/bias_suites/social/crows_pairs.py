@@ -310,7 +310,7 @@ SUITE: Final = Suite(
             crows_controls.load,
             files=crows_controls.FILES,
             needs=frozenset({Capability.OPEN_VOCABULARY}),
-            clusters="pairs",
+            clusters="gender pairs",
             control_of="en",
             note="controls of en, from your own copy only",
         ),

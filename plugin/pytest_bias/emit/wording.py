@@ -154,11 +154,15 @@ def chance(score: Score) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Control:
-    """One control of a suite: its preference, and that of the items that it was made from."""
+    """One control of a suite: its preference, and that of the items that it was made from.
+
+    `made_from` says what these are, in the plural.
+    """
 
     name: str
     score: Score
     original: Score | None
+    made_from: str
 
 
 def controls_of(report: Report, suite: SuiteResult) -> tuple[Control, ...]:
@@ -171,19 +175,23 @@ def controls_of(report: Report, suite: SuiteResult) -> tuple[Control, ...]:
         for (metric, name), score in scores.items():
             stem = metric.removeprefix("control_")
             if stem != metric and name != "original" and score.value is not None:
-                found.append(Control(clean(name), score, scores.get((f"original_{stem}", name))))
+                original = scores.get((f"original_{stem}", name))
+                found.append(Control(clean(name), score, original, clean(other.clusters)))
     return tuple(found)
 
 
 def on_controls(controls: tuple[Control, ...]) -> str:
-    """Return what the controls of a suite show, in two sentences."""
+    """Return what the controls of a suite, one or more, show, in two sentences."""
     parts = []
     for control in controls:
         original = control.original
         own = f", originals {value(original)}" if original and original.value is not None else ""
         found = f"{value(control.score)} {short_interval(control.score)}".strip()
         parts.append(f"{control.name} {found}{own}")
-    return f"controls: {'; '.join(parts)}. A preference that these show too is no stereotype."
+    return (
+        f"controls ({controls[0].made_from}): {'; '.join(parts)}. "
+        "A preference that these show too is no stereotype."
+    )
 
 
 def own_rows(report: Report) -> list[SuiteResult]:
