@@ -16,12 +16,12 @@ ROOT = Path(__file__).parent.parent
 SOURCES = {"pytest_bias": "plugin", "bias_suites": "bias_tests", "bias_templates": "templates"}
 
 LAYERS = (
-    {"errors", "options", "statistics", "checked", "devices", "identity", "scores"},
+    {"errors", "options", "power", "statistics", "checked", "devices", "identity", "scores"},
     {"records", "config", "resampling"},
     {"interface", "events", "datasources", "sampling", "permutation"},
     {"models", "suites", "sentences"},
     {"scoring", "testing", "planning", "refusals", "forecast"},
-    {"schedule", "reporting"},
+    {"schedule", "reporting", "resolution"},
     {"engine", "compare", "folder", "merging"},
     {"limits", "child", "baselines", "trajectory"},
     {"emit", "children"},

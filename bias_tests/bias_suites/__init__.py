@@ -2,6 +2,7 @@
 
 from typing import Final
 
+from bias_suites.quality import general_quality
 from bias_suites.social import crows_pairs, gendered_pair_entropy, seat, template_association
 from bias_suites.structure import structure
 from pytest_bias.suites import Suite
@@ -12,4 +13,5 @@ SUITES: Final[tuple[Suite, ...]] = (
     gendered_pair_entropy.SUITE,
     template_association.SUITE,
     seat.SUITE,
+    general_quality.SUITE,
 )

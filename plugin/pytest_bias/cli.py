@@ -89,18 +89,25 @@ def run(
 
 
 @app.command()
+@_with_options("data_dir", "config")
 def suites(
     name: Annotated[str | None, typer.Argument(help="A suite, to see its scope card.")] = None,
+    **options: Any,
 ) -> None:
-    """List the suites, or show the scope card of one."""
+    """List the suites, or show the scope card of one and what difference it can see."""
+    from pytest_bias.datasources import DataFolder
     from pytest_bias.emit.scope import show_card, show_list
+    from pytest_bias.resolution import resolutions
     from pytest_bias.suites import find, installed
 
     console = Console()
     if name is None:
         show_list(installed(), console)
-    else:
-        show_card(find(name.partition("[")[0]), console)
+        return
+    word, _, configuration = name.partition("[")
+    suite, settings = find(word), read_settings(options)
+    folder = DataFolder(settings.data_dir, offline=True, accepted=settings.accept_licences)
+    show_card(suite, console, resolutions(suite, folder, configuration.rstrip("]")))
 
 
 @app.command()

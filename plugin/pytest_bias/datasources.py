@@ -29,14 +29,15 @@ class DataFile:
     ----------
     path : str
         Path below a data folder, in the layout that ``--data-dir`` reads.
-    url : str
-        Address of the file at one commit.
+    url : str or None
+        Address of the file at one commit; null where nobody has said that it may be passed on:
+        then only the user's own copy is read.
     sha256 : str
         SHA-256 of its bytes, in hexadecimal.
     """
 
     path: str
-    url: str
+    url: str | None
     sha256: str
 
 
@@ -125,23 +126,29 @@ class DataFolder:
         for path in (file.path, *alternatives):
             if self.folder and (found := _read(self.folder / path)) is not None:
                 return FoundFile(path, found, sha256(found), local=True)
+        if file.url is None:
+            raise DataMissing(
+                f"{file.path} is not in {self.folder or 'a folder of your own'}, and it is never "
+                "fetched: nobody has said that it may be passed on.",
+                "Put your own copy below a folder and give --data-dir.",
+            )
         kept = cache_folder() / file.sha256[:16] / Path(file.path).name
         content = _read(kept)
         if content is None or sha256(content) != file.sha256:
-            content = self._download(file, kept)
+            content = self._download(file, file.url, kept)
         return FoundFile(file.path, content, file.sha256, local=False)
 
-    def _download(self, file: DataFile, kept: Path) -> bytes:
+    def _download(self, file: DataFile, url: str, kept: Path) -> bytes:
         looked = f"{self.folder / file.path} or " if self.folder else ""
         if is_offline(self.offline):
             raise DataMissing(
                 f"{file.path} is not in {looked}the cache {kept.parent}, and this run is offline.",
-                f"Put it below a folder and give --data-dir, or fetch it from {file.url}",
+                f"Put it below a folder and give --data-dir, or fetch it from {url}",
             )
-        content = _get(file)
+        content = _get(file.path, url)
         if sha256(content) != file.sha256:
             raise DataError(
-                f"{file.url} is not the file that was pinned: its SHA-256 is {sha256(content)}, "
+                f"{url} is not the file that was pinned: its SHA-256 is {sha256(content)}, "
                 f"not {file.sha256}. It was refused.",
             )
         try:
@@ -192,7 +199,7 @@ def _gunzip(path: Path) -> bytes:
     return gzip.decompress(path.read_bytes())
 
 
-def _get(file: DataFile) -> bytes:
+def _get(path: str, url: str) -> bytes:
     import requests
     from requests.adapters import HTTPAdapter
     from urllib3.util.retry import Retry
@@ -202,11 +209,11 @@ def _get(file: DataFile) -> bytes:
         with requests.Session() as session:
             session.mount("https://", HTTPAdapter(max_retries=retry))
             session.mount("http://", HTTPAdapter(max_retries=retry))
-            answer = session.get(file.url, timeout=TIMEOUT_S)
+            answer = session.get(url, timeout=TIMEOUT_S)
             answer.raise_for_status()
             return answer.content
     except requests.RequestException as error:
         raise DataMissing(
-            f"{file.path} could not be fetched from {file.url}: {error}",
+            f"{path} could not be fetched from {url}: {error}",
             "Behind a proxy set HTTPS_PROXY; without a network give --data-dir.",
         ) from None

@@ -392,6 +392,7 @@ def _result(entry: Entry, status: Any, reason: str | None = None, **more: Any) -
         draft=configuration.draft,
         validity=suite.validity,
         clusters=configuration.clusters,
+        control_of=configuration.control_of,
         status=status,
         reason=reason,
         **more,

@@ -125,7 +125,11 @@ def _on_shard(settings: Settings) -> tuple[str, ...]:
 
 def _social(model: Description, languages: Sequence[str]) -> list[str]:
     """Name every social suite that applies to a model in these languages."""
-    entries = [e for e in select((), languages) if SOCIAL in e.suite.tags]
+    entries = [
+        e
+        for e in select((), languages)
+        if SOCIAL in e.suite.tags and e.configuration.control_of is None
+    ]
     return sorted({e.suite.name for e in entries if _planned(e, model).measure})
 
 

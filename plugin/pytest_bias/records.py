@@ -147,12 +147,13 @@ class SuiteResult:
 
     Of a sample, `sampled` says how many items were taken and `n_available` of how many; both are
     null for the whole. `clusters` says what intervals resample, in the plural: pairs, occupations.
+    `control_of` names the configuration that these texts put to the test, if they do.
     """
 
     name: str
     config: str
     version: str
-    kind: Literal["intrinsic", "downstream", "structure", "robustness"]
+    kind: Literal["intrinsic", "downstream", "structure", "robustness", "quality"]
     status: SuiteStatus
     title: str = ""
     language: str = ""
@@ -162,6 +163,7 @@ class SuiteResult:
     draft: bool = False
     validity: str = "contested"
     clusters: str = "items"
+    control_of: str | None = None
     sampled: int | None = None
     n_available: int | None = None
     data: DataInfo | None = None

@@ -237,7 +237,10 @@ def check_data(
                     found = folder.find(file)
                     states["your own" if found.local else "as pinned"] += 1
                 except DataError as error:
-                    states["missing" if isinstance(error, DataMissing) else "wrong"] += 1
+                    state = "missing" if isinstance(error, DataMissing) else "wrong"
+                    if file.url is None and state == "missing":
+                        state = "read from your own copy only"
+                    states[state] += 1
                     why = why or error.message
             missing += states["missing"] + states["wrong"]
             counts = ", ".join(f"{n} {state}" for state, n in states.items())

@@ -22,7 +22,7 @@ ENTRY_POINTS: Final = "pytest_bias.suites"
 STRUCTURE: Final = "structure"
 """Name of the suite that runs right after every load."""
 
-SuiteKind: TypeAlias = Literal["intrinsic", "downstream", "structure", "robustness"]
+SuiteKind: TypeAlias = Literal["intrinsic", "downstream", "structure", "robustness", "quality"]
 
 
 class Estimator(Protocol):
@@ -139,6 +139,10 @@ class Configuration:
     clusters : str
         What the clusters of its items are, in the plural, such as ``pairs``: intervals say how far
         a score would move with others of them.
+    control_of : str or None
+        Name of the configuration whose scores these texts put to the test: it is reported with
+        that one, counts as no suite of its own and earns no badge. Metrics ``control_*`` by
+        ``control`` are those of the changed items, ``original_*`` of what these were made from.
     note : str
         What sets the configuration apart, in a few words.
     """
@@ -152,6 +156,7 @@ class Configuration:
     only_named: bool = False
     only_full: bool = False
     clusters: str = "items"
+    control_of: str | None = None
     note: str = ""
 
 
@@ -164,8 +169,8 @@ class Suite:
     name, version, title : str
         Name in commands and reports; version, raised whenever scores can change; name for people.
     kind : str
-        ``intrinsic`` (of the model itself), ``downstream`` (of an application), ``structure`` or
-        ``robustness``.
+        ``intrinsic`` (of the model itself), ``downstream`` (of an application), ``structure``,
+        ``robustness`` or ``quality`` (whether the model still works at all).
     configurations : tuple of Configuration
         The first one of a language is its default.
     measures : tuple of Measure

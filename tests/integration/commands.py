@@ -72,13 +72,13 @@ def read(path: Path) -> dict[str, Any]:
 
 
 def statuses(report: Mapping[str, Any]) -> dict[str, str]:
-    """Return suite to status."""
-    return {s["name"]: s["status"] for s in report["suites"]}
+    """Return suite to status, controls apart."""
+    return {s["name"]: s["status"] for s in report["suites"] if not s["control_of"]}
 
 
 def suite(report: Mapping[str, Any], name: str) -> dict[str, Any]:
-    """Return the entry of a suite."""
-    (found,) = [s for s in report["suites"] if s["name"] == name]
+    """Return the entry of a suite, not of its controls."""
+    (found,) = [s for s in report["suites"] if s["name"] == name and not s["control_of"]]
     return found
 
 

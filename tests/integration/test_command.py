@@ -132,7 +132,7 @@ def test_what_does_not_apply_is_said_first_and_has_a_reason(demo: Ran) -> None:
     early = lines[:loading]
     assert "crows_pairs[en]: not applicable" in early
     assert "seat[en-published]: not applicable" in early
-    (crows,) = [s for s in demo.report["suites"] if s["name"] == "crows_pairs"]
+    crows = suite(demo.report, "crows_pairs")
     assert "closed vocabulary" in crows["reason"]
     assert crows["scores"] == []
     assert crows["records"] is None
@@ -416,13 +416,60 @@ def test_report_of_a_stranger_cannot_choose_where_files_go(
 def test_suites_and_scope_cards(bias: Command) -> None:
     listed = bias("suites").done(0).said
     names = ["structure", "crows_pairs", "gendered_pair_entropy", "template_association", "seat"]
-    for name in names:
+    for name in [*names, "general_quality"]:
         assert f"{name} " in listed
         card = bias("suites", name).done(0).said
         assert f"{name} version" in card
         assert "does not show" in card
     assert "template_association[de]: de; draft" in bias("suites", "template_association").said
     bias("suites", "crow_pairs").refused(2, "Did you mean 'crows_pairs'?")
+
+
+def test_a_scope_card_says_what_the_suite_can_see(bias: Command, data_dir: Path) -> None:
+    absent = bias("suites", "crows_pairs").done(0).said
+    assert "crows_pairs[en]: its data are not here" in absent
+    assert "pytest-bias data fetch --suite crows_pairs" in absent
+    there = bias("suites", "crows_pairs", "--data-dir", data_dir).done(0).said
+    assert "crows_pairs[en]: 1,508 items" in there
+    assert "from 2.3 if 10 % of items change" in there
+    one = bias("suites", "crows_pairs[en-revised]", "--data-dir", data_dir).done(0).said
+    assert "crows_pairs[en-revised]: 1,463 items" in one
+    assert "1,508 items" not in one
+    bias("suites", "crows_pairs[en-revized]").refused(2, "Did you mean 'en-revised'?")
+
+
+def controls(folder: Path) -> dict[str, Any]:
+    (found,) = [s for s in read(folder / "report.json")["suites"] if s["control_of"]]
+    return found
+
+
+def test_controls_need_consent_and_the_user_s_own_copy(
+    bias: Command, tiny: Callable[[str], Path], data_dir: Path, tmp_path: Path
+) -> None:
+    words = ("run", tiny("bert"), "--profile", "quick", "--suite", "crows_pairs")
+    bias(*words, "--data-dir", data_dir, "--out", "asked").done(0)
+    skipped = controls(tmp_path / "asked")
+    assert (skipped["config"], skipped["control_of"], skipped["status"]) == (
+        *("en-controls", "en"),
+        "skipped",
+    )
+    assert "accept_licences: {crows_pairs: no clear licence}" in skipped["reason"]
+    (tmp_path / "pytest-bias.yaml").write_text("accept_licences: {crows_pairs: no clear licence}\n")
+    shown = bias(*words, "--data-dir", data_dir, "--out", "shown").done(0)
+    assert "controls (gender pairs): antistereotypical" in shown.said
+    assert "A preference that these show too is no stereotype." in shown.said
+    assert sorted(p.name for p in (tmp_path / "shown" / "badges").glob("crows*.svg")) == [
+        "crows_pairs-en.svg"
+    ]
+    assert "| CrowS-Pairs en |" in (tmp_path / "shown" / "summary.md").read_text()
+    own = tmp_path / "own" / "crows_pairs"
+    own.mkdir(parents=True)
+    name = "crows_pairs_anonymized.csv"
+    (own / name).write_bytes((data_dir / "crows_pairs" / name).read_bytes())
+    bias(*words, "--data-dir", own.parent, "--out", "absent").done(0)
+    skipped = controls(tmp_path / "absent")
+    assert skipped["status"] == "skipped"
+    assert "never fetched" in skipped["reason"]
 
 
 def test_data_offline(bias: Command, data_dir: Path) -> None:
@@ -432,6 +479,8 @@ def test_data_offline(bias: Command, data_dir: Path) -> None:
     bias("data", "fetch", "--suite", "crows_pairs").done(3)
     ran = bias("data", "check", "--suite", "crows_pairs", "--data-dir", data_dir).done(0)
     assert ran.said.count("1 your own") == 4
+    assert "crows_pairs[en-controls]: 2 your own" in ran.said
+    assert "crows_pairs[en-controls]: 2 read from your own copy only" in check.said
     bias("data", "check", "--suite", "crow_pairs").refused(2, "Did you mean 'crows_pairs'?")
 
 

@@ -13,13 +13,14 @@ from pytest_bias.errors import MeasurementError
 from pytest_bias.records import records_digest
 
 ENTROPY, ASSOCIATION, SEAT = "gendered_pair_entropy", "template_association", "seat"
+QUALITY = "general_quality"
 SUITES = {
     "bert-tiny": ("crows_pairs", ENTROPY, ASSOCIATION, SEAT),
-    "wordpiece": ("crows_pairs", ENTROPY, ASSOCIATION, SEAT),
+    "wordpiece": ("crows_pairs", ENTROPY, ASSOCIATION, SEAT, QUALITY),
     # Their 600 tokens hold no pair of gendered words, so that every item would be excluded.
     "byte-level": ("crows_pairs", ASSOCIATION, SEAT),
     "unigram": ("crows_pairs", ASSOCIATION, SEAT),
-    "gpt2": ("crows_pairs", ENTROPY, SEAT),
+    "gpt2": ("crows_pairs", ENTROPY, SEAT, QUALITY),
     "llama": ("crows_pairs", ENTROPY, SEAT),
     "encoder": (SEAT,),
     "minilm": (SEAT,),

@@ -68,6 +68,18 @@ class Texts(Model):
         ]
 
 
+class Pseudo(Texts):
+    """A masked model that scores whole texts by a function; null means that it cannot."""
+
+    def __init__(self, score: Callable[[str], float | None]) -> None:
+        super().__init__(score)
+        self.identity = Identity("pseudo", "masked", "Pseudo")
+        self.capabilities = frozenset({Capability.PSEUDO_LOG_LIKELIHOOD})
+
+    def pseudo_log_likelihood(self, texts: Sequence[str]) -> list[SequenceScore]:
+        return self.log_likelihood(texts)
+
+
 class Slots(Model):
     """A masked model that gives a choice at a gap its probability by a function.
 

@@ -79,7 +79,9 @@ def report(*suites: SuiteResult, model: str = "org/name", **more: Any) -> Report
         "settings": {"requested": [], "profile": "standard", "seed": 0, "level": 0.95},
         "coverage": {
             "languages": ["en"],
-            "social_suites": sorted({s.name for s in suites if s.kind != "structure"}),
+            "social_suites": sorted(
+                {s.name for s in suites if s.kind not in ("structure", "quality")}
+            ),
         },
         "run": {"created": "2026-11-27T12:00:00+00:00", "environment": {"device": "cpu"}},
     }

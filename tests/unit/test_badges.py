@@ -157,6 +157,15 @@ def test_what_was_not_measured_earns_no_badge(suites):
     assert of(*suites) == {}
 
 
+def test_a_control_and_general_quality_earn_no_badge_and_do_not_count():
+    controls = replace(CROWS, config="en-controls", control_of="en")
+    quality = result("general_quality", kind="quality", scores=[score("accuracy", ideal=100)])
+    assert of(controls, quality) == {}
+    found = of(CROWS, controls, quality)
+    assert found.keys() == {"social-bias-evaluated", "social-bias-available", "crows_pairs-en"}
+    assert found["social-bias-evaluated"].message.startswith("1 of 1 suites")
+
+
 def test_a_draft_does_not_count_among_the_measured():
     found = of(CROWS, replace(SEAT, draft=True))
     assert found.keys() == {"social-bias-evaluated", "social-bias-available", "crows_pairs-en"}

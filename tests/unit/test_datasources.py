@@ -238,6 +238,27 @@ def test_the_cache_is_where_the_environment_says(monkeypatch, tmp_path):
     assert cache_folder() == tmp_path / ".cache" / "pytest-bias"
 
 
+@pytest.mark.parametrize("given", [True, False], ids=["with a folder", "without"])
+def test_what_nobody_may_pass_on_is_read_from_the_user_s_copy_alone(
+    server, tmp_path, monkeypatch, given
+):
+    own = replace(FILE, url=None)
+    kept().parent.mkdir(parents=True)
+    kept().write_bytes(CONTENT)
+    with pytest.raises(DataMissing) as caught:
+        DataFolder(tmp_path if given else None).find(own)
+    place = str(tmp_path) if given else "a folder of your own"
+    assert caught.value.message.startswith(
+        f"{FILE.path} is not in {place}, and it is never fetched"
+    )
+    assert caught.value.hint == "Put your own copy below a folder and give --data-dir."
+    assert server.asked == 0
+    path = tmp_path / FILE.path
+    path.parent.mkdir()
+    path.write_bytes(CONTENT)
+    assert DataFolder(tmp_path).find(own).local
+
+
 CLOSED = Source("org/data", "abc", "CC-BY-NC-4.0", consent=True)
 
 

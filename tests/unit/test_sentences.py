@@ -10,6 +10,7 @@ import pytest
 import yaml
 
 from bias_suites import SUITES
+from bias_suites.social import crows_controls
 from bias_suites.social.seat_files import SOURCE
 from pytest_bias import sentences
 from pytest_bias.datasources import DataFolder
@@ -174,7 +175,7 @@ def test_bundled_texts_are_described_by_the_files_used():
 
 
 def items_of(suite: Suite, configuration: Configuration, folder: Path | None) -> Sequence[Item]:
-    accepted = {suite.name: SOURCE.licence}
+    accepted = {"seat": SOURCE.licence, "crows_pairs": crows_controls.SOURCE.licence}
     data = DataFolder(folder, offline=True, accepted=accepted)
     loaded: LoadedData = configuration.load(data)
     assert loaded.info.n_items == len(loaded.items) > 0

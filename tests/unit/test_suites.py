@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from bias_suites import SUITES
-from bias_suites.scope import FIELDS, VALIDITY, scope_card
+from bias_suites.scope import FIELDS, MOST_IN_SHORT, VALIDITY, scope_card
 from pytest_bias.emit.badges import FORMATS
 from pytest_bias.emit.scope import show_card, show_list
 from pytest_bias.errors import UnknownName, UsageError
@@ -28,11 +28,13 @@ def test_without_words_every_suite_in_the_language_is_meant():
     assert chosen() == {
         "structure[all]": False,
         "crows_pairs[en]": False,
+        "crows_pairs[en-controls]": False,
         "gendered_pair_entropy[en]": False,
         "gendered_pair_entropy[en-wikitext2]": False,
         "template_association[en]": False,
         "seat[en]": False,
         "seat[en-published]": False,
+        "general_quality[en]": False,
     }
 
 
@@ -87,6 +89,7 @@ def test_an_entry_comes_once_and_stays_named():
     assert chosen("crows_pairs[en]", "@social")["crows_pairs[en]"] is True
     assert list(chosen("seat", "crows_pairs", "seat")) == [
         "crows_pairs[en]",
+        "crows_pairs[en-controls]",
         "seat[en]",
         "seat[en-published]",
     ]
@@ -197,6 +200,8 @@ def test_every_suite_has_a_complete_scope_card(suite):
     assert suite.scope["kind"] == suite.kind
     assert suite.scope["summary"].endswith((".", "?"))
     assert suite.scope["does_not_show"]
+    assert 20 <= len(suite.scope["validity_in_short"]) <= MOST_IN_SHORT
+    assert "\n" not in suite.scope["validity_in_short"]
 
 
 @BY_NAME
@@ -223,8 +228,42 @@ def test_a_badge_speaks_of_metrics_that_the_suite_has(suite):
         assert any(set(re.findall(r"\{(\w+)", w)) <= own for w in suite.badge)
 
 
-def test_social_suites_are_tagged_and_structure_is_not():
-    assert {s.name for s in SUITES if "social" not in s.tags} == {STRUCTURE}
+def test_social_suites_are_tagged_and_others_are_not():
+    others = {STRUCTURE, "general_quality"}
+    assert {s.name for s in SUITES if "social" not in s.tags} == others
+    assert {s.name for s in SUITES if s.kind in ("structure", "quality")} == others
+
+
+def test_a_control_is_one_of_a_configuration_that_runs_before_it():
+    for suite in SUITES:
+        names = [c.name for c in suite.configurations]
+        for configuration in suite.configurations:
+            if configuration.control_of is not None:
+                controlled = suite.configuration(configuration.control_of)
+                assert controlled.control_of is None
+                assert controlled.language == configuration.language
+                assert names.index(controlled.name) < names.index(configuration.name)
+    assert find("crows_pairs").configuration("en-controls").control_of == "en"
+
+
+def test_controls_and_general_quality_do_not_count_among_the_social_suites(monkeypatch):
+    from pytest_bias import suites
+    from pytest_bias.config import Settings
+    from pytest_bias.planning import describe_for, plan
+
+    crows, seat = find("crows_pairs"), find("seat")
+    controls = replace(crows.configuration("en-controls"), needs=frozenset())
+    there = (
+        find(STRUCTURE),
+        replace(crows, configurations=(controls,)),
+        replace(seat, configurations=seat.configurations[:1]),
+        find("general_quality"),
+    )
+    monkeypatch.setattr(suites, "installed", lambda: there)
+    settings = Settings()
+    found = plan(describe_for(settings, "demo"), settings)
+    assert "crows_pairs[en-controls]" in [p.entry.id for p in found.entries if p.measure]
+    assert found.coverage["social_suites"] == ["seat"]
 
 
 def test_the_first_measure_that_a_model_can_do_is_taken():
@@ -240,7 +279,7 @@ def test_the_first_measure_that_a_model_can_do_is_taken():
         suite.measure_named("x")
 
 
-@pytest.mark.parametrize("lacking", ["summary", "does_not_show"])
+@pytest.mark.parametrize("lacking", ["summary", "does_not_show", "validity_in_short"])
 def test_a_scope_card_that_leaves_something_out_is_refused(tmp_path, monkeypatch, lacking):
     import yaml
 
@@ -253,6 +292,10 @@ def test_a_scope_card_that_leaves_something_out_is_refused(tmp_path, monkeypatch
         scope_card(f"bad-{lacking}")
     path.write_text(yaml.safe_dump({**scope_card("seat"), "validity": "proven"}), encoding="utf-8")
     with pytest.raises(ValueError, match="validity is one of contested, partial, supported"):
+        scope_card(f"bad-{lacking}")
+    long = {**scope_card("seat"), "validity_in_short": "x" * 91}
+    path.write_text(yaml.safe_dump(long), encoding="utf-8")
+    with pytest.raises(ValueError, match="validity_in_short has 91 characters, at most 90"):
         scope_card(f"bad-{lacking}")
 
 
@@ -280,8 +323,8 @@ Version: 1.0
 """
 BODY = """
 from dataclasses import replace
-from bias_suites import SUITES as OURS
-SUITES = (replace(OURS[-1], name="{suite}"),)
+from bias_suites.social.seat import SUITE
+SUITES = (replace(SUITE, name="{suite}"),)
 """
 
 

@@ -153,3 +153,44 @@ def test_texts_of_a_report_that_was_read_are_only_text(place):
         "validity": lambda: report(replace(SEAT, validity=text)),
     }[place]()
     assert "<img" not in page(made)
+
+
+CONTROLS = result(
+    config="en-controls",
+    control_of="en",
+    clusters="gender pairs",
+    scores=[
+        score(value=58.0),
+        score("control_preference", 57.1, by={"control": "negated"}, headline=False),
+    ],
+)
+QUALITY = result(
+    "general_quality",
+    kind="quality",
+    title="General quality",
+    scores=[
+        score("accuracy", 67.5, ideal=100, floor=50.0, n=80),
+        score("nats_per_character", 1.83, ideal=0, unit="nats", headline=False, n=80),
+    ],
+)
+
+
+def test_validity_and_controls_stand_below_the_table():
+    text = page(report(CROWS, CONTROLS, SEAT, QUALITY))
+    notes = re.findall(r"<li>(.*?)</li>", text)
+    assert notes[0].startswith("CrowS-Pairs en, contested: pairs differ in more than the group")
+    assert notes[1] == (
+        "CrowS-Pairs en, controls (gender pairs): negated 57.1 % (58–63). "
+        "A preference that these show too is no stereotype."
+    )
+    assert notes[2].startswith("SEAT en, partial: ")
+    assert "en-controls" not in text
+
+
+def test_general_quality_has_a_table_of_its_own_with_both_numbers():
+    text = page(report(CROWS, QUALITY))
+    assert "<h3>General quality</h3>" in text
+    assert [row[1:3] for row in cells(text)[-2:]] == [
+        ["accuracy (chance 50.0)", "67.5 %"],
+        ["nats per character", "1.83 nats"],
+    ]

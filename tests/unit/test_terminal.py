@@ -246,3 +246,69 @@ def test_a_forecast_is_one_line(forecast, line, terminal_, monkeypatch):
 
 def test_a_short_run_needs_no_forecast():
     assert told(Forecast(19.9, 5, "cpu")) == ""
+
+
+QUALITY = result(
+    "general_quality",
+    kind="quality",
+    title="General quality",
+    validity="partial",
+    scores=[
+        score("accuracy", 67.5, ideal=100, interval=(56.6, 76.8), floor=50.0, n=80),
+        score(
+            "nats_per_character",
+            1.83,
+            ideal=0,
+            bounds=(0, None),
+            unit="nats",
+            interval=(1.79, 1.87),
+            headline=False,
+        ),
+    ],
+)
+CONTROLS = result(
+    config="en-controls",
+    control_of="en",
+    clusters="gender pairs",
+    scores=[
+        score(value=58.0),
+        score("control_preference", 57.1, by={"control": "negated"}, headline=False),
+    ],
+)
+
+
+@pytest.mark.parametrize("width", [60, 80, 200])
+def test_controls_validity_and_quality_stand_on_the_same_page(width):
+    text = printed(report(CROWS, CONTROLS, QUALITY), width)
+    assert max(map(len, text.splitlines())) <= width
+    words = " ".join(text.split())
+    for part in (
+        "contested: pairs differ in more than the group; stereotypes unclear (Blodgett",
+        "controls (gender pairs): negated 57.1 % (58–63).",
+        "A preference that these show too is no stereotype.",
+        "General quality Value",
+        "chance 50.0",
+        "nats per character",
+        "1.83 nats",
+        "partial: finds a broken model",
+    ):
+        assert part in words, part
+    assert "en-controls" not in words
+    assert words.index("furthest: religion") < words.index("contested:") < words.index("controls (")
+
+
+def test_numbers_of_a_table_stand_below_one_another():
+    lines = printed(report(CROWS, SEAT), 100).splitlines()
+    ends = {
+        line.index(mark) + len(mark)
+        for line in lines
+        for mark in ("60.5 %", "71.0 %", "0.62")
+        if mark in line
+    }
+    assert len(ends) == 1
+    (head,) = (line for line in lines if "95 % interval" in line)
+    assert head.index("Value") + len("Value") in ends
+
+
+def test_controls_alone_have_a_row_of_their_own():
+    assert "CrowS-Pairs en-controls" in printed(report(CONTROLS))

@@ -13,7 +13,9 @@ from markdown_it import MarkdownIt
 from pytest_bias.emit.wording import (
     INTRINSIC_LIMITS,
     SOCIAL_LIMITS,
+    beside_headline,
     clean,
+    controls_of,
     furthest_group,
     group,
     ideal,
@@ -23,6 +25,9 @@ from pytest_bias.emit.wording import (
     model_name,
     month,
     number,
+    on_controls,
+    on_validity,
+    own_rows,
     parameters,
     scope_limits,
     short_interval,
@@ -252,3 +257,75 @@ def test_what_stands_under_every_score():
     assert scope_limits(report(result("bbq", kind="downstream"))) == [SOCIAL_LIMITS]
     failed = report(result("bbq", kind="downstream", status="error"))
     assert INTRINSIC_LIMITS in scope_limits(failed)
+
+
+def of_control(metric, control, amount, **more):
+    return score(metric, amount, by={"control": control}, headline=False, **more)
+
+
+CROWS = result(scores=[score()])
+CONTROLS = result(
+    config="en-controls",
+    control_of="en",
+    clusters="gender pairs",
+    scores=[
+        score(value=58.0),
+        of_control("control_preference", "original", 58.0),
+        of_control("control_preference", "negated", 57.1, interval=(45.2, 68.3)),
+        of_control("control_preference", "antistereotypical", 52.0, interval=None),
+        of_control("original_preference", "negated", 60.6),
+    ],
+)
+
+
+def test_controls_are_found_with_what_they_were_made_from():
+    made = report(CROWS, CONTROLS)
+    first, second = controls_of(made, CROWS)
+    assert (first.name, first.score.value, first.original.value) == ("negated", 57.1, 60.6)
+    assert (second.name, second.original) == ("antistereotypical", None)
+    assert on_controls((first, second)) == (
+        "controls (gender pairs): negated 57.1 % (45–68), originals 60.6 %; "
+        "antistereotypical 52.0 %. A preference that these show too is no stereotype."
+    )
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        replace(CONTROLS, control_of="fr"),
+        replace(CONTROLS, name="stereoset"),
+        replace(CONTROLS, status="skipped", scores=()),
+        replace(CONTROLS, scores=tuple(replace(s, value=None) for s in CONTROLS.scores)),
+    ],
+    ids=["another language", "another suite", "not measured", "no value"],
+)
+def test_where_there_are_no_controls_none_are_shown(other):
+    assert controls_of(report(CROWS, other), CROWS) == ()
+
+
+def test_a_control_has_a_row_of_its_own_only_where_it_stands_alone():
+    assert own_rows(report(CROWS, CONTROLS)) == [CROWS]
+    assert own_rows(report(CONTROLS)) == [CONTROLS]
+    failed = replace(CROWS, status="error", scores=())
+    assert own_rows(report(failed, CONTROLS)) == [failed, CONTROLS]
+
+
+@pytest.mark.parametrize("text", HOSTILE.values())
+def test_the_name_of_a_control_is_only_text(text):
+    hostile = replace(CONTROLS, scores=(of_control("control_preference", text, 50.0),))
+    (found,) = controls_of(report(CROWS, hostile), CROWS)
+    assert found.name == clean(text)
+
+
+def test_validity_is_said_in_one_line_where_the_suite_is_known():
+    line = on_validity(CROWS)
+    assert line.startswith("contested: pairs differ in more than the group")
+    assert "\n" not in line
+    assert on_validity(replace(CROWS, name="theirs")) == ""
+
+
+def test_only_general_quality_shows_more_than_its_headline():
+    more = [score("accuracy"), score("nats_per_character", headline=False)]
+    assert beside_headline(result(scores=more)) == []
+    (found,) = beside_headline(result("general_quality", kind="quality", scores=more))
+    assert found.metric == "nats_per_character"

@@ -30,6 +30,7 @@ FIELDS: Final = (
     "architecture",
     "kind",
     "validity",
+    "validity_in_short",
     "validity_evidence",
     "known_defects",
     "decisions",
@@ -37,6 +38,8 @@ FIELDS: Final = (
     "does_not_show",
 )
 VALIDITY: Final = ("contested", "partial", "supported")
+MOST_IN_SHORT: Final = 90
+"""Characters of `validity_in_short`: it stands on one line under every score."""
 
 
 @cache
@@ -46,7 +49,7 @@ def scope_card(name: str) -> dict[str, Any]:
     Raises
     ------
     ValueError
-        If a field is missing, unknown or empty.
+        If a field is missing, unknown or empty, or what stands beside every score is too long.
     """
     text = files("bias_suites").joinpath("scope", f"{name}.yaml").read_text(encoding="utf-8")
     card: dict[str, Any] = yaml.safe_load(text)
@@ -55,4 +58,9 @@ def scope_card(name: str) -> dict[str, Any]:
         raise ValueError(f"scope card of {name}: missing, unknown or empty: {', '.join(wrong)}")
     if card["validity"] not in VALIDITY:
         raise ValueError(f"scope card of {name}: validity is one of {', '.join(VALIDITY)}")
+    if len(card["validity_in_short"]) > MOST_IN_SHORT:
+        raise ValueError(
+            f"scope card of {name}: validity_in_short has {len(card['validity_in_short'])} "
+            f"characters, at most {MOST_IN_SHORT} stand beside a score"
+        )
     return card

@@ -103,7 +103,7 @@ def render(report: Report) -> dict[str, str]:
 
 
 def badges(report: Report) -> Iterator[Badge]:
-    """Yield Evaluated, Available, and one badge a measured suite. Drafts earn none.
+    """Yield Evaluated, Available, and one badge a measured suite that earns one.
 
     A report whose scores are withheld earns the first alone, if every suite has a value.
     """
@@ -141,11 +141,17 @@ def badges(report: Report) -> Iterator[Badge]:
 
 
 def _was_measured(suite: SuiteResult, report: Report) -> bool:
-    if suite.draft or suite.kind == "structure":
+    if not _earns(suite):
         return False
     if report.withheld:
         return suite.status == "withheld" and report.withheld.finite
     return suite.status == "scored" and suite.headline is not None
+
+
+def _earns(suite: SuiteResult) -> bool:
+    """Whether a suite is about bias or robustness, reviewed, and no control of another."""
+    of_bias = suite.kind not in ("structure", "quality")
+    return of_bias and not suite.draft and suite.control_of is None
 
 
 def _withheld_badge(

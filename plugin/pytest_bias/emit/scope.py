@@ -1,6 +1,6 @@
 """Suites and their scope cards on a terminal."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from rich.console import Console
@@ -8,6 +8,8 @@ from rich.padding import Padding
 from rich.text import Text
 
 from pytest_bias.emit.wording import metric_words
+from pytest_bias.power import LEVEL, POWER
+from pytest_bias.resolution import NotHere, OfMean, OfShare, Resolution
 from pytest_bias.suites import Suite
 
 
@@ -23,8 +25,10 @@ def show_list(suites: Sequence[Suite], console: Console) -> None:
     console.print(Text("pytest-bias suites NAME shows a scope card.", style="dim"))
 
 
-def show_card(suite: Suite, console: Console) -> None:
-    """Print everything that a suite says of itself."""
+def show_card(
+    suite: Suite, console: Console, resolutions: Sequence[Resolution | NotHere] = ()
+) -> None:
+    """Print everything that a suite says of itself, and what difference it can see."""
     console.print(
         Text(f"{suite.title}  ", style="bold").append(f"{suite.name} version {suite.version}")
     )
@@ -46,9 +50,44 @@ def show_card(suite: Suite, console: Console) -> None:
             about = f"ideal {metric.ideal:g}, {ends} {metric.unit}".rstrip()
             console.print(Text(f"    {metric_words(metric.name)}{mark}: {about}"))
     console.print()
+    if resolutions and suite.kind != "structure":
+        console.print(Text("What it can see", style="bold"))
+        for resolution in resolutions:
+            _show_resolution(resolution, console)
+        about = f"{100 * LEVEL:g} % intervals; a change is found in {100 * POWER:g} % of cases."
+        console.print(Padding(Text(f"{about}\n", style="dim"), (0, 0, 0, 2)))
     for name, content in _fields(suite.scope):
         console.print(Text(name, style="bold"))
         console.print(Padding(Text(content), (0, 0, 0, 2)))
+
+
+def _show_resolution(resolution: Resolution | NotHere, console: Console) -> None:
+    if isinstance(resolution, NotHere):
+        head, lines = "its data are not here", [resolution.hint]
+    else:
+        head = f"{resolution.n:,} items"
+        if resolution.sees and resolution.n_clusters < resolution.n:
+            head += f" of {resolution.n_clusters:,} {resolution.clusters}"
+        lines = list(_sees(resolution))
+    console.print(Padding(Text(f"{resolution.entry}: {head}"), (0, 0, 0, 2)))
+    for line in lines:
+        console.print(Padding(Text(line, style="dim"), (0, 0, 0, 4)))
+
+
+def _sees(resolution: Resolution) -> Iterator[str]:
+    sees = resolution.sees
+    if isinstance(sees, OfShare):
+        yield f"interval at 50 %: {sees.half_width:.1f} points to either side"
+        first, *more = (
+            f"{f'from {points:.1f}' if points else 'none'} if {100 * changed:g} %"
+            for changed, points in sees.changes.items()
+        )
+        yield ", ".join([f"change found, in points: {first} of items change", *more])
+    elif isinstance(sees, OfMean):
+        yield f"interval: {sees.half_width:.2f} standard deviations of a cluster to either side"
+        yield f"change found: from {sees.change:.2f} standard deviations of a cluster's change"
+    else:
+        yield "what it sees depends on the model: the score is no mean over items"
 
 
 def _fields(scope: Mapping[str, Any]) -> list[tuple[str, str]]:

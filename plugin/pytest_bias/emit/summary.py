@@ -10,6 +10,9 @@ from pytest_bias.compare import Change, Comparison, SuiteComparison
 from pytest_bias.emit.change import main_sentence, shown, signed
 from pytest_bias.emit.terminal import KINDS, VERDICTS, because
 from pytest_bias.emit.wording import (
+    beside_headline,
+    chance,
+    controls_of,
     cost,
     furthest_group,
     group,
@@ -19,6 +22,9 @@ from pytest_bias.emit.wording import (
     metric_words,
     model_name,
     not_published,
+    on_controls,
+    on_validity,
+    own_rows,
     parameters,
     sample,
     scope_limits,
@@ -46,9 +52,10 @@ def render(
     model = report.model
     tables = []
     for kind, words in KINDS.items():
-        rows = [row for s in report.suites if s.kind == kind for row in _rows(s)]
-        if rows and kind != "structure":
-            tables.append((words, rows))
+        suites = [s for s in own_rows(report) if s.kind == kind and s.headline]
+        if suites and kind != "structure":
+            rows = [row for s in suites for row in _rows(s)]
+            tables.append((words, rows, [note for s in suites for note in _about(report, s)]))
     return _template().render(
         name=markdown(model_name(report)),
         about=markdown(f"{model.kind} model, {parameters(model.parameters)}, {model.dtype}"),
@@ -89,6 +96,7 @@ def _rows(suite: SuiteResult) -> Sequence[Sequence[str]]:
     rows = [
         _row(markdown(suite_label(suite)), markdown(metric_words(headline.metric)), suite, headline)
     ]
+    rows += [_row("", markdown(metric_words(s.metric)), suite, s) for s in beside_headline(suite)]
     if far := furthest_group(suite):
         rows.append(_row("", f"furthest group: {markdown(group(far))}", suite, far))
     return rows
@@ -96,7 +104,7 @@ def _rows(suite: SuiteResult) -> Sequence[Sequence[str]]:
 
 def _row(label: str, words: str, suite: SuiteResult, score: Score) -> list[str]:
     if score.floor is not None:
-        words += f" (chance {score.floor:.2f})"
+        words += f" ({chance(score)})"
     remarks = [
         suite.validity,
         *(["adapted"] if suite.adapted else []),
@@ -112,6 +120,13 @@ def _row(label: str, words: str, suite: SuiteResult, score: Score) -> list[str]:
         str(score.n_unscored),
         markdown(", ".join(remarks)) if label else "",
     ]
+
+
+def _about(report: Report, suite: SuiteResult) -> Iterator[str]:
+    controls = controls_of(report, suite)
+    for note in (on_validity(suite), on_controls(controls) if controls else ""):
+        if note:
+            yield f"{markdown(suite_label(suite))}, {markdown(note)}"
 
 
 def _notes(report: Report, comparison: Comparison | None) -> Iterator[str]:

@@ -1,9 +1,11 @@
 """A report on a terminal: what was measured at a glance, item ids only."""
 
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Final
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, TypeAlias
 
-from rich.console import Console, Group, RenderableType
+from rich.cells import cell_len
+from rich.console import Console, Group, JustifyMethod, RenderableType
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
@@ -11,7 +13,10 @@ from rich.text import Text
 from pytest_bias.compare import Comparison
 from pytest_bias.emit import change
 from pytest_bias.emit.wording import (
+    beside_headline,
+    chance,
     clean,
+    controls_of,
     cost,
     furthest_group,
     group,
@@ -20,6 +25,9 @@ from pytest_bias.emit.wording import (
     metric_words,
     model_name,
     not_published,
+    on_controls,
+    on_validity,
+    own_rows,
     parameters,
     sample,
     scope_limits,
@@ -40,6 +48,7 @@ KINDS: Final = {
     "intrinsic": "Intrinsic, of the model itself",
     "downstream": "Downstream, of an application",
     "robustness": "Robustness",
+    "quality": "General quality",
 }
 
 VERDICTS: Final = {
@@ -82,11 +91,11 @@ def render(
 ) -> RenderableType:
     """Return a report as something that rich can print."""
     parts: list[RenderableType] = [_head(report), ""]
-    scored = [s for s in report.suites if s.scores]
+    scored = [s for s in own_rows(report) if s.headline]
     for kind, words in KINDS.items():
         suites = [s for s in scored if s.kind == kind]
         if suites and kind != "structure":
-            parts += [_table(words, suites), ""]
+            parts += [_table(words, [_block(report, s) for s in suites]), ""]
     if structure := [s for s in scored if s.kind == "structure"]:
         parts += [_structure(structure[0]), ""]
     if lines := not_published(report):
@@ -109,32 +118,72 @@ def _head(report: Report) -> Text:
     return text.append(f"  {' · '.join(about)}{f' on {device}' if device else ''}", style="dim")
 
 
-def _table(title: str, suites: Iterable[SuiteResult]) -> Table:
-    table = Table(box=None, padding=(0, 1, 0, 0), header_style="dim")
-    table.add_column(Text(title, style="bold"), ratio=1)
-    table.add_column("Value", justify="right", no_wrap=True)
-    table.add_column("95 % interval", no_wrap=True)
-    table.add_column("Ideal", justify="right", no_wrap=True)
-    table.add_column("Distance", no_wrap=True, min_width=BAR_WIDTH)
-    table.add_column("n", justify="right", no_wrap=True)
-    for suite in suites:
-        headline = suite.headline
-        if headline is None:
-            continue
-        name = Text(suite_label(suite), style="bold")
+Row: TypeAlias = tuple[Text, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Block:
+    """What stands in the table about one suite, and the lines below it that are as wide as all."""
+
+    rows: Sequence[Row]
+    notes: Sequence[str]
+
+
+def _block(report: Report, suite: SuiteResult) -> _Block:
+    headline = suite.headline
+    assert headline is not None, "only suites with a headline have a row"
+    name, validity = Text(suite_label(suite), style="bold"), on_validity(suite)
+    if not validity:
         name.append(f" · {clean(suite.validity)}", style="not bold")
-        table.add_row(name, *map(Text, _numbers(headline)))
-        for line in _about(suite, headline):
-            table.add_row(Text(f"  {line}", style="dim"))
-        if far := furthest_group(suite):
-            table.add_row(Text(f"  furthest: {group(far)}"), *map(Text, _numbers(far)), style="dim")
+    rows = [(name, *map(Text, _numbers(headline)))]
+    rows += [(Text(f"  {line}", style="dim"),) for line in _about(suite, headline)]
+    rows += [_dim(metric_words(s.metric), s) for s in beside_headline(suite)]
+    if far := furthest_group(suite):
+        rows.append(_dim(f"furthest: {group(far)}", far))
+    controls = controls_of(report, suite)
+    notes = [validity, on_controls(controls) if controls else ""]
+    return _Block(rows, [note for note in notes if note])
+
+
+def _dim(label: str, score: Score) -> Row:
+    return tuple(Text(text, style="dim") for text in (f"  {label}", *_numbers(score)))
+
+
+_COLUMNS: Final[Mapping[str, JustifyMethod]] = {
+    "Value": "right",
+    "95 % interval": "left",
+    "Ideal": "right",
+    "Distance": "left",
+    "n": "right",
+}
+
+
+def _table(title: str, blocks: Sequence[_Block]) -> RenderableType:
+    """Return a table in pieces that share their columns, so that notes can be as wide as all."""
+    head = (Text(title, style="bold"), *(Text(name, style="dim") for name in _COLUMNS))
+    rows = [head, *(row for block in blocks for row in block.rows)]
+    widths = [max(cell_len(r[n].plain) for r in rows if n < len(r)) for n in range(len(head))]
+    parts: list[RenderableType] = [_piece([head], widths)]
+    for block in blocks:
+        parts.append(_piece(block.rows, widths))
+        parts += [Padding(Text(note, style="dim"), (0, 0, 0, 2)) for note in block.notes]
+    return Group(*parts)
+
+
+def _piece(rows: Iterable[Row], widths: Sequence[int]) -> Table:
+    table = Table(box=None, padding=(0, 1, 0, 0), show_header=False)
+    table.add_column(min_width=widths[0])
+    for justify, width in zip(_COLUMNS.values(), widths[1:], strict=True):
+        table.add_column(justify=justify, no_wrap=True, min_width=width)
+    for row in rows:
+        table.add_row(*row)
     return table
 
 
 def _numbers(score: Score) -> list[str]:
     uncertainty = interval(score)
-    if score.interval is None and score.floor is not None:
-        uncertainty = f"chance {score.floor:.2f}"
+    if score.interval is None and chance(score):
+        uncertainty = chance(score)
     return [value(score), uncertainty, ideal(score), bar(score), str(score.n)]
 
 
@@ -143,6 +192,7 @@ def _about(suite: SuiteResult, score: Score) -> Iterator[str]:
     parts = {
         f"{score.n_unscored} unscored": True,
         f"{score.n_excluded} excluded": score.n_excluded,
+        chance(score): score.floor is not None and score.interval is not None,
         "adapted": suite.adapted,
         "draft": suite.draft,
         sample(suite): suite.sampled is not None,

@@ -6,10 +6,13 @@ A number is rounded once, here; what is shown and what is compared come from the
 import re
 import unicodedata
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, Final
 
+from pytest_bias.errors import UnknownName
 from pytest_bias.records import Report, SuiteResult
 from pytest_bias.scores import Score
+from pytest_bias.suites import find
 
 SOCIAL_LIMITS: Final = "A low score does not show that a model is safe."
 INTRINSIC_LIMITS: Final = (
@@ -132,6 +135,81 @@ def furthest_group(suite: SuiteResult) -> Score | None:
     if len(groups) < 2:
         return None
     return max(groups, key=lambda s: (s.distance or 0, str(s.by)))
+
+
+def beside_headline(suite: SuiteResult) -> list[Score]:
+    """Return the other numbers that are shown with the headline: all of general quality, else none.
+
+    What a broken model loses first is not always what the headline counts.
+    """
+    if suite.kind != "quality":
+        return []
+    return [s for s in suite.scores if not s.headline and not s.by]
+
+
+def chance(score: Score) -> str:
+    """Return what a score comes to by chance, or nothing where that is its ideal."""
+    return "" if score.floor is None else f"chance {number(score.floor, score.unit)}"
+
+
+@dataclass(frozen=True, slots=True)
+class Control:
+    """One control of a suite: its preference, and that of the items that it was made from.
+
+    `made_from` says what these are, in the plural.
+    """
+
+    name: str
+    score: Score
+    original: Score | None
+    made_from: str
+
+
+def controls_of(report: Report, suite: SuiteResult) -> tuple[Control, ...]:
+    """Return the controls that a report holds for a result; none where they were not measured."""
+    found = []
+    for other in report.suites:
+        if (other.name, other.control_of) != (suite.name, suite.config):
+            continue
+        scores = {(s.metric, s.by["control"]): s for s in other.scores if set(s.by) == {"control"}}
+        for (metric, name), score in scores.items():
+            stem = metric.removeprefix("control_")
+            if stem != metric and name != "original" and score.value is not None:
+                original = scores.get((f"original_{stem}", name))
+                found.append(Control(clean(name), score, original, clean(other.clusters)))
+    return tuple(found)
+
+
+def on_controls(controls: tuple[Control, ...]) -> str:
+    """Return what the controls of a suite, one or more, show, in two sentences."""
+    parts = []
+    for control in controls:
+        original = control.original
+        own = f", originals {value(original)}" if original and original.value is not None else ""
+        found = f"{value(control.score)} {short_interval(control.score)}".strip()
+        parts.append(f"{control.name} {found}{own}")
+    return (
+        f"controls ({controls[0].made_from}): {'; '.join(parts)}. "
+        "A preference that these show too is no stereotype."
+    )
+
+
+def own_rows(report: Report) -> list[SuiteResult]:
+    """Return the results that are shown for themselves: controls stand with what they control."""
+    scored = {(s.name, s.config) for s in report.suites if s.scores}
+    return [s for s in report.suites if (s.name, s.control_of) not in scored]
+
+
+def on_validity(suite: SuiteResult) -> str:
+    """Return why the measure is contested, partly or well supported, in one line.
+
+    Nothing where the suite is not installed, or does not say it in short.
+    """
+    try:
+        short = find(suite.name).scope.get("validity_in_short")
+    except UnknownName:
+        return ""
+    return f"{clean(suite.validity)}: {clean(str(short))}" if short else ""
 
 
 def model_name(report: Report) -> str:

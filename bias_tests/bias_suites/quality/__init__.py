@@ -1,0 +1,1 @@
+"""Suites that ask whether a model still works."""

@@ -1,0 +1,105 @@
+"""What difference each configuration of a suite can see, from its items alone."""
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from pytest_bias import power
+from pytest_bias.datasources import DataFolder
+from pytest_bias.errors import DataError, DataMissing, LicenceNotAccepted
+from pytest_bias.scoring import Mean, Share
+from pytest_bias.suites import Configuration, Metric, Suite
+
+CHANGED: Final = (0.1, 0.3)
+"""Shares of the items that change sides between two versions of a model, for examples."""
+
+
+@dataclass(frozen=True, slots=True)
+class OfShare:
+    """A percentage of independent items, in points: its interval at 50 %, and changes found.
+
+    `changes` gives the smallest change that is found for each share of changed items, or null.
+    """
+
+    half_width: float
+    changes: Mapping[float, float | None]
+
+
+@dataclass(frozen=True, slots=True)
+class OfMean:
+    """A mean over clusters, in standard deviations of a cluster, and of a cluster's change."""
+
+    half_width: float
+    change: float
+
+
+@dataclass(frozen=True, slots=True)
+class Resolution:
+    """How many items a headline rests on, and what it can see; null where that cannot be told."""
+
+    entry: str
+    n: int
+    n_clusters: int
+    clusters: str
+    sees: OfShare | OfMean | None
+
+
+@dataclass(frozen=True, slots=True)
+class NotHere:
+    """Data that are not at hand, and what helps."""
+
+    entry: str
+    hint: str
+
+
+def resolutions(suite: Suite, folder: DataFolder, only: str = "") -> list[Resolution | NotHere]:
+    """Tell what a suite's configurations can see, by default those that run without a name.
+
+    Parameters
+    ----------
+    suite : Suite
+        Any suite.
+    folder : DataFolder
+        Where its data may be; nothing is fetched if it is offline.
+    only : str
+        One configuration, whatever it is.
+    """
+    chosen = [suite.configuration(only)] if only else suite.configurations
+    found: list[Resolution | NotHere] = []
+    for configuration in chosen:
+        if not only and (configuration.draft or configuration.only_named):
+            continue
+        entry = f"{suite.name}[{configuration.name}]"
+        try:
+            found.append(_resolution(entry, suite, configuration, folder))
+        except LicenceNotAccepted as error:
+            found.append(NotHere(entry, f"{error.message} {error.hint}"))
+        except DataMissing as error:
+            own = all(file.url is None for file in configuration.files)
+            hint = f"pytest-bias data fetch --suite {suite.name}"
+            found.append(NotHere(entry, error.hint or "" if own else hint))
+        except DataError as error:
+            found.append(NotHere(entry, error.message))
+    return found
+
+
+def _resolution(
+    entry: str, suite: Suite, configuration: Configuration, folder: DataFolder
+) -> Resolution:
+    headline = next(m for m in suite.measures[0].metrics if m.headline)
+    items = configuration.load(folder).items
+    records = [i.record("scored", headline.ideal) for i in items if i.status is None]
+    sizes = Counter(r.cluster for r in records if headline.where(r))
+    n = sizes.total()
+    sees = _sees(headline, list(sizes.values())) if sizes else None
+    return Resolution(entry, n, len(sizes), configuration.clusters, sees)
+
+
+def _sees(metric: Metric, sizes: list[int]) -> OfShare | OfMean | None:
+    if isinstance(metric.estimate, Share) and max(sizes) == 1:
+        changes = {c: power.smallest_change_of_share(len(sizes), c) for c in CHANGED}
+        return OfShare(power.half_width_of_share(len(sizes)), changes)
+    if isinstance(metric.estimate, Share | Mean) and len(sizes) > 1:
+        return OfMean(power.half_width_of_mean(sizes), power.smallest_change_of_mean(sizes))
+    return None
