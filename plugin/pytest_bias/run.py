@@ -16,12 +16,14 @@ from rich.text import Text
 from pytest_bias.compare import Comparison, compare
 from pytest_bias.config import Settings, require_model
 from pytest_bias.datasources import DataFolder
-from pytest_bias.emit import badges, summary, terminal
+from pytest_bias.emit import badges, page, summary, terminal
 from pytest_bias.emit.progress import ProgressPrinter
+from pytest_bias.emit.wording import STATUS_SENTENCES
 from pytest_bias.errors import DataError, DataMissing, OutputError, ReportError, UsageError
 from pytest_bias.events import Listener, ignore
 from pytest_bias.folder import (
     DECISION,
+    PAGE,
     REPORT,
     SUMMARY,
     UNFINISHED,
@@ -46,6 +48,7 @@ EXIT_INTERRUPTED: Final = 130
 
 RENDERERS: Final[Mapping[str, Callable[[Report], dict[str, str]]]] = {
     "badges": badges.render,
+    "html": lambda report: {PAGE: page.render(report)},
     "summary": lambda report: {SUMMARY: summary.render(report)},
 }
 
@@ -87,11 +90,11 @@ class Finished:
         if self.items:
             terminal.show_items(self.report, self.items, console)
         console.print()
-        names = (("Report", REPORT), ("Badges", "badges"), ("Summary", SUMMARY))
+        names = (("Report", REPORT), ("Page", PAGE), ("Badges", "badges"), ("Summary", SUMMARY))
         width = max(len(name) for name, _ in names)
         for name, path in names:
             console.print(Text(f"{name:<{width}}  {self.out / path}"), soft_wrap=True)
-        sentence = summary.STATUS_SENTENCES[self.decision.status]
+        sentence = STATUS_SENTENCES[self.decision.status]
         console.print(Text(f"{'Result':<{width}}  {sentence}", style="bold"), soft_wrap=True)
 
 
@@ -184,6 +187,7 @@ def save(
     files = {
         **badges.render(report),
         SUMMARY: summary.render(report, decision, comparison),
+        PAGE: page.render(report, decision, comparison, texts),
         DECISION: decision.to_json() + "\n",
     }
     with suppress(ReportError):

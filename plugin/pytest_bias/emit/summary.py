@@ -10,6 +10,7 @@ from pytest_bias.compare import Change, Comparison, SuiteComparison
 from pytest_bias.emit.change import main_sentence, shown, signed
 from pytest_bias.emit.terminal import KINDS, VERDICTS, because
 from pytest_bias.emit.wording import (
+    STATUS_SENTENCES,
     cost,
     furthest_group,
     group,
@@ -27,15 +28,6 @@ from pytest_bias.emit.wording import (
 from pytest_bias.limits import Decision, Outcome
 from pytest_bias.records import Report, SuiteResult
 from pytest_bias.scores import Score
-
-STATUS_SENTENCES = {
-    "measured": "Measured; this project sets no limits.",
-    "held": "Every limit of this project is held.",
-    "undecided": "No limit is exceeded, but not all are decided.",
-    "exceeded": "A limit of this project is exceeded.",
-    "no-baseline": "There is no baseline to hold the limits on regression against.",
-    "could-not-measure": "Not everything could be measured.",
-}
 
 
 def render(

@@ -16,6 +16,16 @@ INTRINSIC_LIMITS: Final = (
     "No downstream test was run. Intrinsic scores predict little about applications."
 )
 
+STATUS_SENTENCES: Final[Mapping[str, str]] = {
+    "measured": "Measured; this project sets no limits.",
+    "held": "Every limit of this project is held.",
+    "undecided": "No limit is exceeded, but not all are decided.",
+    "exceeded": "A limit of this project is exceeded.",
+    "no-baseline": "There is no baseline to hold the limits on regression against.",
+    "could-not-measure": "Not everything could be measured.",
+}
+"""What a decision says, by its status."""
+
 _DECIMALS: Final[Mapping[str, int]] = {"%": 1, "nats": 2, "bits": 2, "d": 2, "": 2}
 _UNITS: Final[Mapping[str, str]] = {"%": " %", "nats": " nats", "bits": " bits", "d": "", "": ""}
 
@@ -36,13 +46,18 @@ def markdown(text: str) -> str:
     return re.sub(r"([`*_{}\[\]#!|~$@]|\\(?![/.]))", r"\\\1", text)
 
 
+def capitalized(words: str) -> str:
+    """Return words as the beginning of a sentence."""
+    return words[:1].upper() + words[1:]
+
+
 def number(value: float, unit: str) -> str:
     """Return a value with the decimals of its unit, without the unit."""
     return _rounded(value, _DECIMALS.get(unit, 2))
 
 
 def _rounded(value: float, decimals: int) -> str:
-    text = f"{value:.{decimals}f}"
+    text = f"{value:.{decimals}f}" if abs(value) < 1e7 else f"{value:.3g}"
     return text.lstrip("-") if float(text) == 0 else text
 
 
@@ -61,6 +76,21 @@ def interval(score: Score) -> str:
     return f"{low} – {high}"
 
 
+def headline_sentence(score: Score) -> str:
+    """Say a suite's one number in words: value, interval, ideal, and what chance gives."""
+    name = capitalized(metric_words(score.metric))
+    if score.value is None:
+        why = clean(score.note or score.interval_reason or "no reason is given", 300)
+        return f"{name} has no value: {why}."
+    text = f"{name}: {value(score)}"
+    if score.interval:
+        text += f", {level(score)} interval {' to '.join(interval(score).split(' – '))}"
+    text += f"; the ideal is {ideal(score)}"
+    if score.floor is not None:
+        text += f", and chance alone gives about {number(score.floor, score.unit)}"
+    return f"{text}."
+
+
 def short_interval(score: Score) -> str:
     """Return the interval in few characters, such as ``(58–63)`` or ``(.37–.41)``."""
     if score.interval is None:
@@ -74,6 +104,34 @@ def short_interval(score: Score) -> str:
 def ideal(score: Score) -> str:
     """Return the ideal without needless decimals."""
     return f"{score.ideal:g}"
+
+
+def count(n: int) -> str:
+    """Return a number of things; one that no count can be is not written out."""
+    return str(n) if abs(n) < 10**12 else "more than 10^12"
+
+
+def p_value(p: float | None) -> str:
+    """Return a p-value, or a dash."""
+    if p is None:
+        return "–"
+    return "< 0.001" if p < 0.001 else f"{p:.3f}"
+
+
+def level(score: Score) -> str:
+    """Return the confidence level of a score's interval, such as ``95 %``."""
+    return f"{100 * score.level:.3g} %"
+
+
+def resampled(suite: SuiteResult, score: Score) -> str:
+    """Say what a score's interval resamples and what it holds fixed, or why there is none."""
+    if score.interval is None:
+        return f"No interval: {clean(score.interval_reason or 'no reason is given', 300)}."
+    of = f"{count(score.n_clusters)} {clean(suite.clusters, 40)}"
+    fixed = "this checkpoint"
+    if score.spread is not None:
+        fixed += f" and these {clean(score.spread.over, 40)}"
+    return f"{level(score)} interval over {of}; {fixed} held fixed."
 
 
 def metric_words(name: str) -> str:
@@ -184,6 +242,11 @@ def _numbers(given: Mapping[str, Any], *names: str) -> bool:
 def month(report: Report) -> str:
     """Return year and month of the run."""
     return str(report.run.get("created", ""))[:7]
+
+
+def date(report: Report) -> str:
+    """Return the day of the run."""
+    return clean(str(report.run.get("created", "")), 40)[:10]
 
 
 def scope_limits(report: Report) -> list[str]:
