@@ -17,8 +17,8 @@ SOURCES = {"pytest_bias": "plugin", "bias_suites": "bias_tests", "bias_templates
 
 LAYERS = (
     {"errors", "options", "statistics", "checked", "devices", "identity", "scores"},
-    {"records", "config", "permutation"},
-    {"interface", "events", "datasources", "sampling"},
+    {"records", "config", "resampling"},
+    {"interface", "events", "datasources", "sampling", "permutation"},
     {"models", "suites", "sentences"},
     {"scoring", "testing", "planning", "refusals", "forecast"},
     {"schedule", "reporting"},
@@ -35,7 +35,7 @@ LAYERS = (
 MODELS_MAY = {"errors", "devices", "identity", "interface", "options", "records"}
 SUITES_MAY = {
     *("suites", "records", "interface", "sentences", "statistics", "scoring", "datasources"),
-    *("errors", "permutation", "refusals"),
+    *("errors", "permutation", "refusals", "resampling"),
 }
 
 HEAVY = {

@@ -4,27 +4,32 @@ The primary quantity is the paired signed change of a score; the distance to the
 A comparison speaks of these two checkpoints, not of two ways to train.
 """
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import Final, Literal, TypeAlias
 
 import numpy as np
 
-from pytest_bias import statistics
+from pytest_bias import resampling, statistics
 from pytest_bias.errors import UnknownName
 from pytest_bias.interface import Capability
-from pytest_bias.records import Record, Report, SuiteResult
-from pytest_bias.scores import Score
-from pytest_bias.scoring import Context, Paired
+from pytest_bias.records import Report, SuiteResult
+from pytest_bias.scores import Family, Score
+from pytest_bias.scoring import Additive, Context, members
 from pytest_bias.statistics import Estimate, Sampling
 from pytest_bias.suites import Metric, find
 
 Direction: TypeAlias = Literal["better", "worse", "crossed", "unclear"]
 
 SHOWN_ITEMS: Final = 10
-NO_CHANGE: Final = Estimate(0.0, (0.0, 0.0), method="no item changed")
+NO_CHANGE: Final = Estimate(
+    0.0, (0.0, 0.0), method="no item changed", test="no item changed", p_value=1.0
+)
 UNCHANGED: Final = 1e-9
 """Contributions that differ by no more than this have not changed."""
+
+Named: TypeAlias = Callable[[SuiteResult, Score], bool]
+"""Whether a project has named a score beforehand, so that it belongs to the decision."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,16 +38,21 @@ class Change:
 
     `change` is the current value minus the baseline's, `worsening` how much further from the ideal
     the current value is; each has the interval of a bootstrap over the same items in both.
+    `change.p_value` tests that the two versions of an item can be exchanged, and `p_adjusted` is
+    the same within the `family`: headlines and scores that a project limits are decided on (Holm),
+    all others are exploratory (Benjamini-Hochberg within their suite).
     """
 
     current: Score
     baseline: Score
     change: Estimate
     worsening: Estimate
-    direction: Direction
+    direction: Direction = "unclear"
     n: int = 0
     n_changed: int = 0
     items: tuple[str, ...] = ()
+    family: Family = "exploratory"
+    p_adjusted: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,8 +93,19 @@ class Comparison:
         return "the baseline has no such score"
 
 
-def compare(current: Report, baseline: Report) -> Comparison:
-    """Compare every suite that both reports measured in the same way."""
+def _no_score(suite: SuiteResult, score: Score) -> bool:
+    return False
+
+
+def compare(current: Report, baseline: Report, named: Named = _no_score) -> Comparison:
+    """Compare every suite that both reports measured in the same way.
+
+    Parameters
+    ----------
+    named : callable, optional
+        Says which scores besides the headlines belong to the decision family: those that a limit
+        names.
+    """
     now, then = ({s.entry: s for s in r.suites} for r in (current, baseline))
     suites = []
     for entry in [*now, *(e for e in then if e not in now)]:
@@ -97,10 +118,10 @@ def compare(current: Report, baseline: Report) -> Comparison:
         if reason or suite is None or other is None:
             suites.append(SuiteComparison(entry, either.title, reason=reason))
             continue
-        changes = tuple(_changes(suite, other, int(current.settings["seed"])))
+        changes = _changes(suite, other, int(current.settings["seed"]), named)
         note = _note(suite, other, current, baseline)
         suites.append(SuiteComparison(entry, suite.title, changes, note=note))
-    return Comparison(current, baseline, tuple(suites))
+    return Comparison(current, baseline, _decided(suites))
 
 
 def _reason(
@@ -136,7 +157,15 @@ def _reason(
             )
         other_texts = sum(theirs_items[item] != text for item, text in ours_items.items())
         return f"{other_texts} items have another text; measure the baseline again"
-    return _unknown(suite)
+    return _unknown(suite) or _other_setting(suite, current, baseline)
+
+
+def _other_setting(suite: SuiteResult, current: Report, baseline: Report) -> str | None:
+    """Say which setting had the suite ask something else of the model."""
+    before, now = (r.settings.get("chat", "off") for r in (baseline, current))
+    if before == now or not _asks_for_texts(suite):
+        return None
+    return f"chat {before}, now {now}; measure both with --chat {now}"
 
 
 def _unknown(suite: SuiteResult) -> str | None:
@@ -159,10 +188,6 @@ def _note(suite: SuiteResult, other: SuiteResult, current: Report, baseline: Rep
     notes = []
     if current.model.dtype != baseline.model.dtype:
         notes.append(f"{baseline.model.dtype} before, {current.model.dtype} now")
-    if _asks_for_texts(suite):
-        before, now = (r.settings.get("chat", "off") for r in (baseline, current))
-        if before != now:
-            notes.append(f"chat {before} before, {now} now")
     for result, when in ((other, "before"), (suite, "now")):
         if (score := result.headline) and score.value is None:
             notes.append(f"no headline {when}: {score.note or score.interval_reason}")
@@ -173,16 +198,20 @@ def _asks_for_texts(suite: SuiteResult) -> bool:
     return Capability.GENERATE in find(suite.name).measure_named(suite.measure or "").needs
 
 
-def _changes(suite: SuiteResult, other: SuiteResult, seed: int) -> Iterator[Change]:
+def _changes(suite: SuiteResult, other: SuiteResult, seed: int, named: Named) -> tuple[Change, ...]:
     measure = find(suite.name).measure_named(suite.measure or "")
     metrics = {m.name: m for m in measure.metrics}
     theirs = {(s.metric, tuple(sorted(s.by.items()))): s for s in other.scores}
+    context = Context(suite.name, suite.config, seed)
+    found = []
     for score in suite.scores:
         before = theirs.get((score.metric, tuple(sorted(score.by.items()))))
         if before is None or before.value is None or score.value is None:
             continue
-        context = Context(suite.name, suite.config, seed)
-        yield _change(score, before, metrics[score.metric], suite, other, context)
+        change = _change(score, before, metrics[score.metric], suite, other, context)
+        decides = score.headline or named(suite, score)
+        found.append(replace(change, family="decision" if decides else "exploratory"))
+    return tuple(_adjusted(found, "exploratory", statistics.benjamini_hochberg))
 
 
 def _change(
@@ -193,65 +222,88 @@ def _change(
     other: SuiteResult,
     context: Context,
 ) -> Change:
-    rng = context.rng(f"change of {metric.name}", dict(score.by))
     estimator = metric.estimate
-    if not isinstance(estimator, Paired):
-        if suite.records == other.records:
-            return Change(score, before, NO_CHANGE, NO_CHANGE, "unclear", n=score.n)
-        difference = (score.value or 0) - (before.value or 0)
-        why = "this metric has no value for single items"
-        found = Estimate(difference, interval_reason=why)
-        worse = Estimate((score.distance or 0) - (before.distance or 0), interval_reason=why)
-        return Change(score, before, found, worse, "unclear")
-    ours, theirs = (_relevant(s.records, metric, score) for s in (suite, other))
+    if not isinstance(estimator, Additive):
+        return _without_items(score, before, suite.records == other.records)
+    ours, theirs = (members(s.records, metric, dict(score.by)) for s in (suite, other))
     both = [
         (a, b)
         for a, b in zip(ours, theirs, strict=True)
         if a.status == "scored" and b.status == "scored"
     ]
-    now, then = estimator.pairs(both)
-    clusters = [a.cluster for a, _ in both]
+    records = tuple([pair[side] for pair in both] for side in (0, 1))
+    now, then = (estimator.values(r) for r in records)
     # An item that entered or left the mean has changed, by less than one that crossed over.
     entered = np.isnan(now) != np.isnan(then)
     moved = np.where(entered, 2 * UNCHANGED, np.nan_to_num(np.abs(now - then)))
     order = sorted(range(len(both)), key=lambda i: (-moved[i], both[i][0].item))
     changed = [i for i in order if moved[i] > UNCHANGED]
     if changed:
-        sampling = Sampling(rng, context.level)
-        change = statistics.change(now, then, clusters, sampling)
-        worsening = statistics.worsening(now, then, clusters, metric.ideal, sampling)
+        rng = context.rng(f"change of {metric.name}", dict(score.by))
+        sampling, sums = Sampling(rng, context.level), [estimator.sums(r) for r in records]
+        change = resampling.change(sums[0], sums[1], sampling, len(both))
+        worsening = resampling.worsening(sums[0], sums[1], metric.ideal, sampling, len(both))
     else:
         change = worsening = NO_CHANGE
-    at, was = (float(np.nanmean(v)) if not np.isnan(v).all() else metric.ideal for v in (now, then))
     return Change(
         current=score,
         baseline=before,
         change=change,
         worsening=worsening,
-        direction=_direction(score, before, at, was, change, worsening),
         n=len(both),
         n_changed=len(changed),
         items=tuple(both[i][0].item for i in changed[:SHOWN_ITEMS]),
     )
 
 
-def _relevant(records: Sequence[Record], metric: Metric, score: Score) -> list[Record]:
-    found = [r for r in records if metric.where(r) and dict(score.by).items() <= dict(r.by).items()]
-    return sorted(found, key=lambda r: r.item)
+def _without_items(score: Score, before: Score, same: bool) -> Change:
+    """Compare two values of a metric that single items have no part in."""
+    if same:
+        return Change(score, before, NO_CHANGE, NO_CHANGE, n=score.n)
+    why = "this metric has no value for single items"
+    difference = (score.value or 0) - (before.value or 0)
+    further = (score.distance or 0) - (before.distance or 0)
+    change = Estimate(difference, interval_reason=why, p_reason=why)
+    return Change(score, before, change, Estimate(further, interval_reason=why))
 
 
-def _direction(
-    score: Score, before: Score, now: float, then: float, change: Estimate, worsening: Estimate
-) -> Direction:
-    """Say where a mean moved: crossed, if it stood on the other side and not just by chance."""
-    if not _excludes(change.interval, 0):
-        return "unclear"
-    now, then = now - score.ideal, then - score.ideal
-    if now * then < 0:
+def _decided(suites: Sequence[SuiteComparison]) -> tuple[SuiteComparison, ...]:
+    """Adjust the decision family over the whole comparison, then say where each score moved."""
+    flat = [c for suite in suites for c in suite.changes]
+    adjusted = iter(_adjusted(flat, "decision", statistics.holm))
+    return tuple(
+        replace(suite, changes=tuple(_directed(next(adjusted)) for _ in suite.changes))
+        for suite in suites
+    )
+
+
+def _adjusted(
+    changes: Sequence[Change], family: Family, adjust: Callable[[Sequence[float]], list[float]]
+) -> list[Change]:
+    mine = [c for c in changes if c.family == family and c.change.p_value is not None]
+    adjusted = iter(adjust([c.change.p_value for c in mine if c.change.p_value is not None]))
+    return [
+        replace(c, p_adjusted=next(adjusted))
+        if c.family == family and c.change.p_value is not None
+        else c
+        for c in changes
+    ]
+
+
+def _directed(found: Change) -> Change:
+    """Say where a score moved, if that is clear; crossed, if it went to the other side."""
+    score, before = found.current, found.baseline
+    alpha = 1 - score.level
+    clear = found.p_adjusted is not None and found.p_adjusted <= alpha
+    if not clear or not _excludes(found.change.interval, 0):
+        return replace(found, direction="unclear")
+    moved, further = found.change.value or 0.0, found.worsening.value or 0.0
+    # On one side of the ideal the distance changes by as much as the value does.
+    if abs(moved) > abs(further) * (1 + UNCHANGED):
         sides = _excludes(before.interval, score.ideal) and _excludes(score.interval, score.ideal)
-        if sides or not _excludes(worsening.interval, 0):
-            return "crossed"
-    return "better" if abs(now) < abs(then) else "worse"
+        if sides or not _excludes(found.worsening.interval, 0):
+            return replace(found, direction="crossed")
+    return replace(found, direction="worse" if further > 0 else "better")
 
 
 def _excludes(interval: tuple[float, float] | None, value: float) -> bool:

@@ -8,7 +8,7 @@ from pytest_bias.devices import in_words
 from pytest_bias.errors import ReportError
 from pytest_bias.identity import ModelIdentity
 from pytest_bias.records import Part, Record, Report, SuiteResult, records_digest
-from pytest_bias.scoring import scored
+from pytest_bias.scoring import scored, with_decision_family
 from pytest_bias.suites import STRUCTURE, find
 
 
@@ -90,7 +90,8 @@ def joined(reports: Sequence[Report]) -> Report:
         found = [s for p in parts for s in p.suites if s.entry == suite.entry]
         sampled = parts[0].run["shard"]["sampled"].get(suite.entry)
         suites.append(_whole(suite, found, sampled, seed))
-    return replace(whole, suites=tuple(suites), run={**whole.run, "shard": None})
+    scored_together = with_decision_family(suites)
+    return replace(whole, suites=scored_together, run={**whole.run, "shard": None})
 
 
 @dataclass(frozen=True)
@@ -161,7 +162,8 @@ def gathered(workers: Sequence[Measured], order: Sequence[str]) -> Report:
         if entry not in found:
             found[entry] = _of_parts(by_part, sampled.get(entry), int(report.settings["seed"]))
     names = [*order, *sorted(found.keys() - set(order))]
-    return replace(report, suites=tuple(found[name] for name in names if name in found))
+    there = with_decision_family([found[name] for name in names if name in found])
+    return replace(report, suites=there)
 
 
 def _of_parts(by_part: Mapping[Part, SuiteResult], sampled: int | None, seed: int) -> SuiteResult:

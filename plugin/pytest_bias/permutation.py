@@ -4,14 +4,14 @@ import math
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
-from typing import Final
+from typing import Final, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pytest_bias.statistics import Estimate, Floats, Sampling, bca, by_cluster
+from pytest_bias.resampling import EXACT_PARTITIONS, Sums, bca, mean_sums
+from pytest_bias.statistics import Estimate, Floats, Sampling
 
-EXACT_PARTITIONS: Final = 100_000
 N_PERMUTATIONS: Final = 100_000
 
 
@@ -25,6 +25,53 @@ def effect_size(first: Floats, second: Floats) -> float | None:
     if len(first) == 0 or len(second) == 0 or np.ptp(both) == 0:
         return None
     return float((first.mean() - second.mean()) / both.std(ddof=1))
+
+
+Targets: TypeAlias = tuple[Floats, Sequence[Hashable], NDArray[np.bool_]]
+"""Association of each target, the word it was made from, and whether it is in the first set."""
+
+
+def effect_sums(values: Floats, clusters: Sequence[Hashable], in_first: NDArray[np.bool_]) -> Sums:
+    """Return the sums of an effect size: words are the units, of either set apart."""
+    samples = tuple(_moments(values, clusters, wanted) for wanted in (in_first, ~in_first))
+    return Sums(samples, _effect, 1.0)
+
+
+def mean_absolute_sums(tests: Sequence[Targets]) -> Sums:
+    """Return the sums of the mean |d| over tests; a word is one unit wherever it occurs."""
+    names = sorted({name for _, clusters, _ in tests for name in clusters}, key=repr)
+    row = {name: i for i, name in enumerate(names)}
+    rows: Floats = np.zeros((len(names), len(tests), 2, 3))
+    for number, (values, clusters, in_first) in enumerate(tests):
+        at = np.array([row[c] for c in clusters])
+        powers = np.stack([values, values**2, np.ones(len(values))], axis=1)
+        np.add.at(rows[:, number], (at, 1 - in_first.astype(np.int64)), powers)
+
+    def of_totals(totals: Floats) -> Floats:
+        by_test = totals.reshape(*totals.shape[:-1], len(tests), 2, 3)
+        sizes = np.abs(_effect(by_test[..., 0, :], by_test[..., 1, :]))
+        # A resample may lack a set of a test.
+        there = np.isfinite(sizes)
+        found: Floats = np.where(there, sizes, 0.0).sum(-1) / there.sum(-1)
+        return found
+
+    return Sums((rows.reshape(len(names), -1),), of_totals, 1.0)
+
+
+def _moments(values: Floats, clusters: Sequence[Hashable], wanted: NDArray[np.bool_]) -> Floats:
+    """Return sum, sum of squares and number of the values of every word of one set."""
+    words = [c for c, w in zip(clusters, wanted, strict=True) if w]
+    sums, counts = mean_sums(values[wanted], words).samples[0].T
+    squares = mean_sums(values[wanted] ** 2, words).samples[0][:, 0]
+    return np.stack([sums, squares, counts], axis=1)
+
+
+def _effect(x: Floats, y: Floats) -> Floats:
+    both = x + y
+    total, square, n = both[..., 0], both[..., 1], both[..., 2]
+    variance = np.maximum(square - total**2 / n, np.finfo(float).tiny) / (n - 1)
+    found: Floats = (x[..., 0] / x[..., 2] - y[..., 0] / y[..., 2]) / np.sqrt(variance)
+    return found
 
 
 def association_test(
@@ -54,27 +101,19 @@ def association_test(
     value = effect_size(values[in_first], values[~in_first])
     if value is None:
         return Estimate(None, interval_reason="no target varies", note="no target varies")
-    first, second = _Words.of(values, clusters, in_first), _Words.of(values, clusters, ~in_first)
-    partitions = _Partitions.of(first, second, sampling.rng, N_PERMUTATIONS)
+    sums = effect_sums(values, clusters, in_first)
+    partitions = _Partitions.of(sums, sampling.rng, N_PERMUTATIONS)
+    how = "exact" if partitions.exact else f"{N_PERMUTATIONS:,}"
     found = Estimate(
         value,
-        n_clusters=len(first.sums) + len(second.sums),
+        n_clusters=sums.n_units,
+        test=f"{how} permutation of words" if partitions.exact else f"{how} permutations of words",
         p_value=partitions.p_value(),
         floor=partitions.floor(values),
-        note="exact permutation test" if partitions.exact else f"{N_PERMUTATIONS} permutations",
     )
-    if min(len(first.sums), len(second.sums)) < 2:
+    if min(map(len, sums.samples)) < 2:
         return replace(found, interval_reason="fewer than two words in a set")
-
-    def d(i: NDArray[np.int64], j: NDArray[np.int64], axis: int = -1) -> Floats:
-        x, y = first.resampled(i), second.resampled(j)
-        total, square, n = x + y
-        variance = np.maximum(square - total**2 / n, np.finfo(float).tiny) / (n - 1)
-        result: Floats = (x[0] / x[2] - y[0] / y[2]) / np.sqrt(variance)
-        return result
-
-    data = (np.arange(len(first.sums)), np.arange(len(second.sums)))
-    return bca(replace(found, method="bca"), data, d, sampling, 1.0, paired=False)
+    return bca(found, sums, sampling, "the resamples do not vary")
 
 
 def chance_effect(
@@ -87,29 +126,8 @@ def chance_effect(
     """Mean |d| over partitions of the words: what |d| comes to without any association."""
     if effect_size(values[in_first], values[~in_first]) is None:
         return None
-    first, second = _Words.of(values, clusters, in_first), _Words.of(values, clusters, ~in_first)
-    return _Partitions.of(first, second, rng, n_permutations).floor(values)
-
-
-@dataclass(frozen=True, slots=True)
-class _Words:
-    """Sum, sum of squares and number of the values of every word of one set."""
-
-    sums: Floats
-    squares: Floats
-    counts: Floats
-
-    @classmethod
-    def of(
-        cls, values: Floats, clusters: Sequence[Hashable], wanted: NDArray[np.bool_]
-    ) -> "_Words":
-        words = [c for c, w in zip(clusters, wanted, strict=True) if w]
-        sums, counts = by_cluster(values[wanted], words)
-        return cls(sums, by_cluster(values[wanted] ** 2, words)[0], counts)
-
-    def resampled(self, index: NDArray[np.int64]) -> Floats:
-        """Return sum, sum of squares and number over resampled words."""
-        return np.stack([a[index].sum(-1) for a in (self.sums, self.squares, self.counts)])
+    sums = effect_sums(values, clusters, in_first)
+    return _Partitions.of(sums, rng, n_permutations).floor(values)
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,12 +142,10 @@ class _Partitions:
     exact: bool
 
     @classmethod
-    def of(
-        cls, first: _Words, second: _Words, rng: np.random.Generator, n_permutations: int
-    ) -> "_Partitions":
-        sums = np.concatenate([first.sums, second.sums])
-        counts = np.concatenate([first.counts, second.counts])
-        n, size = len(sums), len(first.sums)
+    def of(cls, words: Sums, rng: np.random.Generator, n_permutations: int) -> "_Partitions":
+        first, second = words.samples
+        sums, _, counts = np.concatenate([first, second]).T
+        n, size = len(sums), len(first)
         exact = math.comb(n, size) <= EXACT_PARTITIONS
         if exact:
             chunks: Iterable[NDArray[np.int64]] = [np.array(list(combinations(range(n), size)))]
@@ -145,8 +161,8 @@ class _Partitions:
             first_counts=np.concatenate([k for _, k in found]),
             total=float(sums.sum()),
             count=float(counts.sum()),
-            observed=float(first.sums.sum() / first.counts.sum())
-            - float(second.sums.sum() / second.counts.sum()),
+            observed=float(first[:, 0].sum() / first[:, 2].sum())
+            - float(second[:, 0].sum() / second[:, 2].sum()),
             exact=exact,
         )
 

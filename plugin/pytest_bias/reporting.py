@@ -10,7 +10,7 @@ from pytest_bias.identity import ModelIdentity
 from pytest_bias.interface import Model
 from pytest_bias.planning import Plan
 from pytest_bias.records import Report, SuiteResult
-from pytest_bias.scoring import LEVEL
+from pytest_bias.scoring import LEVEL, with_decision_family
 
 
 def build_report(
@@ -31,7 +31,7 @@ def build_report(
             "level": LEVEL,
             "chat": "on" if plan.chat else "off",
         },
-        suites=tuple(suites),
+        suites=with_decision_family(suites),
         coverage=plan.coverage,
         run=about_run,
     )

@@ -1,19 +1,24 @@
 """Records to scores: pure, without the model, so that anybody can do it again."""
 
-from collections.abc import Callable, Iterable, Sequence
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
 
-from pytest_bias import statistics
+from pytest_bias import resampling, statistics
 from pytest_bias.records import Record, SuiteResult, SuiteStatus, canonical_json, sha256
-from pytest_bias.scores import Score
-from pytest_bias.statistics import Estimate, Sampling
-from pytest_bias.suites import STRUCTURE, Metric, Suite
+from pytest_bias.resampling import Sums
+from pytest_bias.scores import Family, Score, Spread
+from pytest_bias.statistics import Estimate, Floats, Sampling, Test
+from pytest_bias.suites import STRUCTURE, Metric, Suite, find
 
 LEVEL: Final = 0.95
 """Confidence level of every interval."""
+
+EVEN: Final = 50.0
+"""Percentage that independent records reach by chance."""
 
 MAX_UNSCORED: Final = 0.05
 """Share of unscored records in a group above which the group has no score (rule B5)."""
@@ -37,13 +42,8 @@ class Context:
 Contribution = Callable[[Record], float | None]
 
 
-def _contributions(records: Sequence[Record], of: Contribution) -> tuple[list[Record], np.ndarray]:
-    pairs = [(r, v) for r in records if (v := of(r)) is not None]
-    return [r for r, _ in pairs], np.array([v for _, v in pairs], dtype=np.float64)
-
-
 @dataclass(frozen=True)
-class Paired:
+class Additive:
     """An estimator that averages one number a record, so that two reports can be paired.
 
     `of` is a record's contribution, null where the record is not part of the metric.
@@ -51,43 +51,74 @@ class Paired:
 
     of: Contribution
 
-    def pairs(self, records: Sequence[tuple[Record, Record]]) -> tuple[np.ndarray, np.ndarray]:
-        """Return the contributions of records of two reports, NaN where a record has none."""
-        values = [(self.of(a), self.of(b)) for a, b in records]
-        first, second = np.array(values, dtype=np.float64).reshape(-1, 2).T
-        return first, second
+    def values(self, records: Sequence[Record]) -> Floats:
+        """Return the contributions of records, NaN where a record has none."""
+        return np.array([self.of(r) for r in records], dtype=np.float64)
+
+    def groups(self, records: Sequence[Record]) -> Sequence[str] | None:
+        """Return the groups whose means are averaged, or null where there are none."""
+        return None
+
+    def sums(self, records: Sequence[Record]) -> Sums:
+        """Return what is resampled: the clusters of the records."""
+        clusters = [r.cluster for r in records]
+        return resampling.mean_sums(self.values(records), clusters, self.groups(records))
+
+    def test(self, records: Sequence[Record], ideal: float, rng: np.random.Generator) -> Test:
+        """Test whether the value is at its ideal."""
+        kept, values = self.contributing(records)
+        clusters = [r.cluster for r in kept]
+        return resampling.mean_test(values, clusters, ideal, rng, self.groups(kept))
+
+    def contributing(self, records: Sequence[Record]) -> tuple[list[Record], Floats]:
+        """Return the records that are part of the metric, with their contributions."""
+        values = self.values(records)
+        kept = ~np.isnan(values)
+        return [r for r, k in zip(records, kept, strict=True) if k], values[kept]
 
 
-class Mean(Paired):
+class Mean(Additive):
     """Mean contribution of the records, resampled over clusters."""
 
     def __call__(self, records: Sequence[Record], sampling: Sampling) -> Estimate:
         """Estimate from scored records."""
-        kept, values = _contributions(records, self.of)
-        return statistics.mean(values, [r.cluster for r in kept], sampling)
+        kept, values = self.contributing(records)
+        return resampling.mean(values, [r.cluster for r in kept], sampling)
 
 
-class Share(Paired):
+class Share(Additive):
     """Percentage of independent records; `of` gives 0, 100, or 50 for a tie."""
 
     def __call__(self, records: Sequence[Record], sampling: Sampling) -> Estimate:
         """Estimate from scored records."""
-        kept, values = _contributions(records, self.of)
-        return statistics.share(values, [r.cluster for r in kept], sampling)
+        kept, values = self.contributing(records)
+        return resampling.share(values, [r.cluster for r in kept], sampling)
+
+    def test(self, records: Sequence[Record], ideal: float, rng: np.random.Generator) -> Test:
+        """Test whether the share is even; of independent records exactly."""
+        kept, values = self.contributing(records)
+        if ideal != EVEN:
+            return Test(reason=f"no test for an ideal of {ideal:g} %")
+        if len({r.cluster for r in kept}) == len(kept):
+            return statistics.sign_test(values, ideal)
+        return super().test(records, ideal, rng)
 
 
 @dataclass(frozen=True)
-class MacroMean:
+class MacroMean(Additive):
     """Unweighted mean over the groups of a `by` key of the mean contribution in each."""
 
-    of: Contribution
     over: str
+
+    def groups(self, records: Sequence[Record]) -> Sequence[str]:
+        """Return the groups whose means are averaged."""
+        return [r.by[self.over] for r in records]
 
     def __call__(self, records: Sequence[Record], sampling: Sampling) -> Estimate:
         """Estimate from scored records."""
-        kept, values = _contributions(records, self.of)
+        kept, values = self.contributing(records)
         clusters = [r.cluster for r in kept]
-        return statistics.macro_mean(values, clusters, [r.by[self.over] for r in kept], sampling)
+        return resampling.mean(values, clusters, sampling, self.groups(kept))
 
 
 def scored(result: SuiteResult, suite: Suite, seed: int) -> SuiteResult:
@@ -140,10 +171,49 @@ def score_records(
             groups = sorted({tuple(r.by[k] for k in keys) for r in relevant if _has(r, keys)})
             for group in groups:
                 by = dict(zip(keys, group, strict=True))
-                members = [r for r in relevant if by.items() <= dict(r.by).items()]
-                found.append(_score(members, metric, by, context))
-        scores += _adjusted(found) if metric.family else found
+                found.append(_score(members(relevant, metric, by), metric, by, context))
+        family: Family = "suite" if metric.family else "exploratory"
+        scores += [replace(s, family="decision" if s.headline else family) for s in found]
+    for family, adjust in _ADJUSTMENTS.items():
+        scores = _adjusted(scores, family, adjust)
     return tuple(scores)
+
+
+_ADJUSTMENTS: Final[dict[Family, Callable[[Sequence[float]], list[float]]]] = {
+    "suite": statistics.holm,
+    "exploratory": statistics.benjamini_hochberg,
+}
+"""How p-values are adjusted within one suite; those of headlines need the whole run."""
+
+
+def with_decision_family(suites: Sequence[SuiteResult]) -> tuple[SuiteResult, ...]:
+    """Return the results of a run with the p-values of the headlines adjusted for one another."""
+    scores = [s for suite in suites for s in suite.scores]
+    adjusted = iter(_adjusted(scores, "decision", statistics.holm))
+    return tuple(
+        replace(suite, scores=tuple(next(adjusted) for _ in suite.scores)) for suite in suites
+    )
+
+
+def at_level(suite: SuiteResult, score: Score, level: float, seed: int) -> Estimate:
+    """Estimate a score of a result again, from the same resamples, at another level.
+
+    Raises
+    ------
+    UnknownName
+        If the suite or its measure is not installed.
+    """
+    measure = find(suite.name).measure_named(suite.measure or "")
+    metric = next(m for m in measure.metrics if m.name == score.metric)
+    context = Context(suite.name, suite.config, seed, level)
+    records = [r for r in members(suite.records, metric, dict(score.by)) if r.status == "scored"]
+    return metric.estimate(records, Sampling(context.rng(metric.name, dict(score.by)), level))
+
+
+def members(records: Iterable[Record], metric: Metric, by: Mapping[str, str]) -> list[Record]:
+    """Return the records that a score of a group is about, sorted by item."""
+    found = [r for r in records if metric.where(r) and by.items() <= dict(r.by).items()]
+    return sorted(found, key=lambda r: r.item)
 
 
 def _has(record: Record, keys: tuple[str, ...]) -> bool:
@@ -177,20 +247,64 @@ def _score(
         return replace(empty, note=why, interval_reason="no value")
     sampling = Sampling(context.rng(metric.name, by), context.level)
     estimate = metric.estimate(scored, sampling)
-    return replace(
-        empty,
-        value=estimate.value,
-        interval=estimate.interval,
-        interval_reason=estimate.interval_reason,
-        method=estimate.method,
-        n_clusters=estimate.n_clusters,
-        p_value=estimate.p_value,
-        floor=estimate.floor,
-        note=estimate.note,
+    floor = metric.floor(scored) if metric.floor else None
+    return _tested(
+        replace(
+            empty,
+            value=estimate.value,
+            interval=estimate.interval,
+            interval_reason=estimate.interval_reason,
+            method=estimate.method,
+            n_clusters=estimate.n_clusters,
+            test=estimate.test,
+            p_value=estimate.p_value,
+            p_reason=estimate.p_reason,
+            floor=estimate.floor if floor is None else floor,
+            spread=_spread(scored, metric),
+            note=estimate.note,
+        ),
+        scored,
+        metric,
+        context,
     )
 
 
-def _adjusted(scores: Sequence[Score]) -> list[Score]:
-    tested = [s for s in scores if s.p_value is not None]
-    adjusted = iter(statistics.holm([s.p_value for s in tested if s.p_value is not None]))
-    return [s if s.p_value is None else replace(s, p_adjusted=next(adjusted)) for s in scores]
+def _tested(score: Score, records: Sequence[Record], metric: Metric, context: Context) -> Score:
+    """Add the test of the hypothesis that a score is at its ideal."""
+    if score.value is None or score.p_value is not None:
+        return score
+    if metric.ideal in metric.bounds:
+        return replace(score, p_reason="the ideal is an end of the scale")
+    if not isinstance(metric.estimate, Additive):
+        return replace(score, p_reason="no test for this metric")
+    rng = context.rng(f"test of {metric.name}", dict(score.by))
+    test = metric.estimate.test(records, metric.ideal, rng)
+    return replace(score, test=test.how, p_value=test.p_value, p_reason=test.reason)
+
+
+def _spread(records: Sequence[Record], metric: Metric) -> Spread | None:
+    """Return how far the metric differs between the templates that its records name."""
+    if not metric.spread or not isinstance(metric.estimate, Additive):
+        return None
+    by_template: dict[str, list[Record]] = {}
+    for record in records:
+        if name := record.detail.get(metric.spread):
+            by_template.setdefault(str(name), []).append(record)
+    values = [metric.estimate.sums(by_template[name]).value for name in sorted(by_template)]
+    values = [v for v in values if math.isfinite(v)]
+    if len(values) < 2:
+        return None
+    sd = float(np.std(values, ddof=1))
+    return Spread(metric.spread, len(values), sd, min(values), max(values))
+
+
+def _adjusted(
+    scores: Sequence[Score], family: Family, adjust: Callable[[Sequence[float]], list[float]]
+) -> list[Score]:
+    """Adjust the p-values of one family for one another."""
+    p_values = [s.p_value for s in scores if s.family == family and s.p_value is not None]
+    adjusted = iter(adjust(p_values))
+    return [
+        replace(s, p_adjusted=next(adjusted)) if s.family == family and s.p_value is not None else s
+        for s in scores
+    ]

@@ -64,7 +64,13 @@ class Metric:
     whole : bool
         Whether the score over all groups together is reported.
     family : bool
-        Whether the p-values of the groups are adjusted for one another (Holm).
+        Whether the groups are tests of hypotheses, whose p-values are adjusted for one another by
+        Holm's method; otherwise they are exploratory.
+    floor : callable, optional
+        What an unsigned metric comes to, on these records, without any bias.
+    spread : str
+        Key of the records' `detail` that names the template of an item, so that the score says how
+        far it differs between templates; empty where there are none.
     """
 
     name: str
@@ -78,6 +84,8 @@ class Metric:
     headline: bool = False
     whole: bool = True
     family: bool = False
+    floor: Callable[[Sequence[Record]], float | None] | None = None
+    spread: str = ""
 
 
 @dataclass(frozen=True)

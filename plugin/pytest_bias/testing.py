@@ -8,7 +8,7 @@ from typing import Any, Final, Literal, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from pytest_bias import statistics
+from pytest_bias import resampling
 from pytest_bias.interface import Model
 from pytest_bias.records import SuiteResult
 from pytest_bias.statistics import Estimate, Sampling
@@ -71,9 +71,9 @@ def difference(
     if paired:
         if len(first) != len(second):
             raise ValueError(f"{len(first)} texts against {len(second)}; pairs need as many.")
-        found = statistics.mean(first - second, range(len(first)), sampling)
+        found = resampling.mean(first - second, range(len(first)), sampling)
     else:
-        found = statistics.difference_of_means(first, second, sampling)
+        found = resampling.difference_of_means(first, second, sampling)
     return Difference(found, (len(first), len(second)))
 
 

@@ -114,12 +114,12 @@ def test_items_that_enter_or_leave_a_mean_change_it():
 
 
 def test_the_direction_is_that_of_the_items_scored_in_both():
-    then = [100.0] * 20 + [0.0] * 75 + [None] * 5
-    now = [0.0] * 3 + [100.0] * 17 + [0.0] * 75 + [100.0] * 5
+    then = [100.0] * 40 + [0.0] * 150 + [None] * 10
+    now = [0.0] * 7 + [100.0] * 33 + [0.0] * 150 + [100.0] * 10
     found = preference(now, then)
-    # The whole scores rose, from 21.1 to 22, since five more were scored.
+    # The whole scores rose, from 21.1 to 21.5, since ten more were scored.
     assert found.current.value > found.baseline.value
-    assert found.change.value == pytest.approx(-300 / 95)
+    assert found.change.value == pytest.approx(-700 / 190)
     assert found.direction == "worse"
 
 
@@ -215,14 +215,12 @@ def targets(values: Sequence[float]) -> list[Record]:
         ),
     ],
 )
-def test_a_metric_without_values_of_items_says_so(name, metric, now, then, difference):
+def test_the_change_of_a_mean_over_groups_or_tests_by_hand(name, metric, now, then, difference):
     found = changes(now, then, name=name)[metric]
     assert found.change.value == pytest.approx(difference, abs=1e-5)
     assert found.worsening.value == pytest.approx(difference, abs=1e-5)
-    for estimate in (found.change, found.worsening):
-        assert estimate.interval is None
-        assert estimate.interval_reason == "this metric has no value for single items"
-    assert (found.direction, found.n, found.items) == ("unclear", 0, ())
+    assert (found.n, found.direction) == (4, "unclear")
+    assert found.change.test == "exact permutation of versions"
 
 
 def test_what_did_not_change_is_no_change():

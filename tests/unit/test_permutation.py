@@ -80,7 +80,7 @@ def test_few_words_are_tested_exactly(words):
     found = outcome(words)
     assert found.p_value == pytest.approx(p_value, abs=1e-12)
     assert found.floor == pytest.approx(floor, abs=1e-12)
-    assert found.note == "exact permutation test"
+    assert found.test == "exact permutation of words"
     assert found.n_clusters == len(words)
 
 
@@ -148,7 +148,8 @@ def test_up_to_100_000_splits_are_gone_through(first, second, exact):
     assert (math.comb(first + second, first) <= 100_000) is exact
     rng = np.random.default_rng(0)
     found = outcome(sets(rng.normal(size=first), rng.normal(size=second)), n_resamples=9)
-    assert found.note == ("exact permutation test" if exact else "100000 permutations")
+    how = "exact permutation of words" if exact else "100,000 permutations of words"
+    assert found.test == how
     of = math.comb(first + second, first) if exact else 100_001
     assert found.p_value * of == pytest.approx(round(found.p_value * of), abs=1e-6)
     assert 1 <= round(found.p_value * of) <= of

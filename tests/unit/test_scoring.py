@@ -10,7 +10,7 @@ import pytest
 from pytest_bias.records import Record
 from pytest_bias.scores import Score
 from pytest_bias.scoring import Context, MacroMean, Mean, Share, score_records, scored
-from pytest_bias.statistics import Estimate, Sampling, holm
+from pytest_bias.statistics import Estimate, Sampling, benjamini_hochberg, holm
 from pytest_bias.suites import Measure, Metric, Suite
 from unit.made import record, result, score, unscored
 
@@ -225,8 +225,9 @@ def test_a_family_of_tests_is_adjusted_together(family):
     tests = metric("d", estimate=with_p_value, by=(("test",),), whole=False, family=family)
     found = score_records(records, [tests], CONTEXT)
     assert [s.p_value for s in found] == [*p_values, None]
-    expected = [*holm(p_values), None] if family else [None] * 4
-    assert [s.p_adjusted for s in found] == expected
+    adjust = holm if family else benjamini_hochberg
+    assert [s.p_adjusted for s in found] == [*adjust(p_values), None]
+    assert {s.family for s in found} == {"suite" if family else "exploratory"}
 
 
 def status_of(records: Sequence[Record], name: str = "made") -> tuple[str, str | None]:

@@ -12,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from pytest_bias import permutation, statistics
+from pytest_bias import permutation, resampling
+from pytest_bias.resampling import mean_sums
 from pytest_bias.statistics import Estimate, Sampling, holm, wilson
 
 # Sums of these are exact in binary: resamples that tie with the observed mean stay tied, whatever
@@ -97,7 +98,7 @@ def test_wilson_refuses_no_trials():
 
 
 def test_share_is_wilson_in_percent_for_independent_items():
-    found = statistics.share(np.array([100.0, 100.0, 50.0, 0.0]), ["a", "b", "c", "d"], sampling())
+    found = resampling.share(np.array([100.0, 100.0, 50.0, 0.0]), ["a", "b", "c", "d"], sampling())
     assert found.value == 62.5
     assert found.interval == pytest.approx((21.9427, 90.8099), abs=2e-4)
     assert (found.method, found.n_clusters) == ("wilson", 4)
@@ -105,13 +106,13 @@ def test_share_is_wilson_in_percent_for_independent_items():
 
 def test_share_resamples_clusters_where_items_are_not_independent():
     values, clusters = np.array([100.0, 0.0, 100.0, 100.0, 0.0, 0.0]), list("aabbcd")
-    found = statistics.share(values, clusters, sampling())
-    assert found == statistics.mean(values, clusters, sampling())
+    found = resampling.share(values, clusters, sampling())
+    assert found == resampling.mean(values, clusters, sampling())
     assert (found.method, found.n_clusters) == ("bca", 4)
 
 
 def mean_of(values: Sequence[float], clusters: Sequence[str]) -> Estimate:
-    return statistics.mean(np.array(values, dtype=float), clusters, sampling())
+    return resampling.mean(np.array(values, dtype=float), clusters, sampling())
 
 
 @pytest.mark.parametrize(
@@ -126,7 +127,7 @@ def mean_of(values: Sequence[float], clusters: Sequence[str]) -> Estimate:
 )
 def test_without_variation_there_is_a_value_but_no_interval(values, clusters, value, reason):
     groups = ["g"] * len(values)
-    macro = statistics.macro_mean(np.array(values), clusters, groups, sampling())
+    macro = resampling.mean(np.array(values), clusters, sampling(), groups)
     for found in (mean_of(values, clusters), macro):
         assert found.value == value
         assert found.interval is None
@@ -135,7 +136,7 @@ def test_without_variation_there_is_a_value_but_no_interval(values, clusters, va
 
 
 def test_share_of_nothing_has_no_value():
-    found = statistics.share(np.array([]), [], sampling())
+    found = resampling.share(np.array([]), [], sampling())
     assert (found.value, found.interval_reason) == (None, "nothing was scored")
 
 
@@ -149,19 +150,19 @@ def test_share_of_nothing_has_no_value():
     ],
 )
 def test_degenerate_differences_have_no_interval(first, second, value, reason):
-    found = statistics.difference_of_means(np.array(first), np.array(second), sampling())
+    found = resampling.difference_of_means(np.array(first), np.array(second), sampling())
     assert (found.value, found.interval, found.interval_reason) == (value, None, reason)
 
 
 def test_a_difference_against_a_constant_has_an_interval():
-    found = statistics.difference_of_means(VALUES, np.zeros(5), sampling())
+    found = resampling.difference_of_means(VALUES, np.zeros(5), sampling())
     assert found.value == pytest.approx(VALUES.mean())
     assert found.interval is not None
     assert found.interval[0] < found.value < found.interval[1]
 
 
 def test_mean_equals_scipy():
-    found = statistics.mean(VALUES, NAMES, sampling())
+    found = resampling.mean(VALUES, NAMES, sampling())
     assert found.value == pytest.approx(9.75 / 12)
     assert found.interval == pytest.approx(scipy_bootstrap((VALUES,), np.mean), abs=1e-12)
 
@@ -173,7 +174,7 @@ def test_clustered_mean_equals_scipy():
     expected = scipy_bootstrap(
         (sums, counts), lambda s, n, axis=-1: s.sum(axis) / n.sum(axis), paired=True
     )
-    found = statistics.mean(VALUES, clusters, sampling())
+    found = resampling.mean(VALUES, clusters, sampling())
     assert found.value == pytest.approx(9.75 / 12)
     assert found.n_clusters == 6
     assert found.interval == pytest.approx(expected, abs=1e-12)
@@ -181,7 +182,7 @@ def test_clustered_mean_equals_scipy():
 
 def test_difference_of_means_equals_scipy():
     first, second = VALUES[:7], VALUES[7:]
-    found = statistics.difference_of_means(first, second, sampling())
+    found = resampling.difference_of_means(first, second, sampling())
     assert found.value == pytest.approx(6.5 / 7 - 3.25 / 5)
     expected = scipy_bootstrap(
         (np.sort(first), np.sort(second)), lambda x, y, axis=-1: x.mean(axis) - y.mean(axis)
@@ -191,7 +192,7 @@ def test_difference_of_means_equals_scipy():
 
 def test_macro_mean_counts_every_group_alike():
     groups = list("ggggggggghhh")
-    found = statistics.macro_mean(VALUES, NAMES, groups, sampling(n_resamples=299))
+    found = resampling.mean(VALUES, NAMES, sampling(n_resamples=299), groups)
     # The first nine values sum to 6.25, the last three to 3.5.
     assert found.value == pytest.approx((6.25 / 9 + 3.5 / 3) / 2)
 
@@ -206,13 +207,13 @@ def test_macro_mean_counts_every_group_alike():
 
 @pytest.mark.parametrize("times", [2, 3])
 def test_repeating_every_item_leaves_a_clustered_interval_unchanged(times):
-    once = statistics.mean(VALUES, NAMES, sampling())
-    again = statistics.mean(np.tile(VALUES, times), NAMES * times, sampling())
+    once = resampling.mean(VALUES, NAMES, sampling())
+    again = resampling.mean(np.tile(VALUES, times), NAMES * times, sampling())
     assert again.interval == pytest.approx(once.interval, abs=1e-12)
     assert again.n_clusters == once.n_clusters == 12
     groups = [n[-1] for n in NAMES]
-    once = statistics.macro_mean(VALUES, NAMES, groups, sampling())
-    again = statistics.macro_mean(np.tile(VALUES, times), NAMES * times, groups * times, sampling())
+    once = resampling.mean(VALUES, NAMES, sampling(), groups)
+    again = resampling.mean(np.tile(VALUES, times), NAMES * times, sampling(), groups * times)
     assert again.interval == pytest.approx(once.interval, abs=1e-12)
 
 
@@ -221,14 +222,14 @@ def test_the_order_of_items_does_not_matter():
     clusters = [f"c{i // 3}" for i in range(12)]
     groups = list("xyxyxyxyxyxy")
     shuffled = [clusters[i] for i in order]
-    assert statistics.mean(VALUES[order], shuffled, sampling()).interval == pytest.approx(
-        statistics.mean(VALUES, clusters, sampling()).interval, abs=1e-12
+    assert resampling.mean(VALUES[order], shuffled, sampling()).interval == pytest.approx(
+        resampling.mean(VALUES, clusters, sampling()).interval, abs=1e-12
     )
     regrouped = [groups[i] for i in order]
-    assert statistics.macro_mean(
-        VALUES[order], shuffled, regrouped, sampling()
+    assert resampling.mean(
+        VALUES[order], shuffled, sampling(), regrouped
     ).interval == pytest.approx(
-        statistics.macro_mean(VALUES, clusters, groups, sampling()).interval, abs=1e-12
+        resampling.mean(VALUES, clusters, sampling(), groups).interval, abs=1e-12
     )
 
 
@@ -241,8 +242,8 @@ def test_a_change_of_unit_only_changes_the_unit_of_an_interval(values, times):
 
 
 def worse(now: Sequence[float], then: Sequence[float], ideal: float = 50) -> Estimate:
-    both = (np.array(v, dtype=float) for v in (now, then))
-    return statistics.worsening(*both, NAMES[: len(now)], ideal, sampling())
+    both = (mean_sums(np.array(v, dtype=float), NAMES[: len(now)]) for v in (now, then))
+    return resampling.worsening(*both, ideal, sampling(), len(now))
 
 
 def test_worsening_is_how_much_further_from_the_ideal_the_mean_is():
@@ -280,7 +281,7 @@ def test_worsening_is_paired():
 
 def test_an_interval_follows_from_its_seed_and_level():
     def of(seed: int, **more: Any) -> Estimate:
-        return statistics.mean(VALUES, NAMES, sampling(seed, n_resamples=299, **more))
+        return resampling.mean(VALUES, NAMES, sampling(seed, n_resamples=299, **more))
 
     assert of(1) == of(1)
     assert len({of(seed).interval for seed in range(5)}) > 1
@@ -356,7 +357,7 @@ def test_the_permutation_test_equals_an_enumeration(n, sentences):
     found = association(words, first)
     assert found.p_value == pytest.approx(p_value, abs=1e-12)
     assert found.floor == pytest.approx(floor, abs=1e-12)
-    assert found.note == "exact permutation test"
+    assert found.test == "exact permutation of words"
     assert found.n_clusters == 2 * n
 
 
@@ -387,7 +388,7 @@ def test_many_words_are_permuted_at_random_and_say_so():
     rng = np.random.default_rng(0)
     words = {f"{side}{i:02d}": [float(rng.normal())] for side in "xy" for i in range(12)}
     found = association(words, [w for w in words if w[0] == "x"])
-    assert found.note == "100000 permutations"
+    assert found.test == "100,000 permutations of words"
     # Two-sample t is nearly the same test at this size.
     values = [v for (v,) in words.values()]
     expected = stats.ttest_ind(values[:12], values[12:], alternative="greater").pvalue

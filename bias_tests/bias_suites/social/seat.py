@@ -19,6 +19,8 @@ from pytest_bias.datasources import DataFolder, FoundFile, describe_files
 from pytest_bias.errors import DataError
 from pytest_bias.interface import Capability, Model
 from pytest_bias.records import Item, Record
+from pytest_bias.resampling import Sums
+from pytest_bias.scoring import Additive
 from pytest_bias.sentences import bundled_info, fill, text_file
 from pytest_bias.statistics import Estimate, Sampling
 from pytest_bias.suites import Configuration, LoadedData, Measure, Metric, Suite
@@ -139,17 +141,39 @@ class Targets(NamedTuple):
         )
 
 
-def effect(records: Sequence[Record], sampling: Sampling) -> Estimate:
+class Effect(Additive):
     """Effect size of one test, from the associations of its targets."""
-    return permutation.association_test(*Targets.of(records), sampling)
+
+    def __call__(self, records: Sequence[Record], sampling: Sampling) -> Estimate:
+        """Estimate from scored records."""
+        return permutation.association_test(*Targets.of(records), sampling)
+
+    def sums(self, records: Sequence[Record]) -> Sums:
+        """Return what is resampled: the words of either set."""
+        return permutation.effect_sums(*Targets.of(records))
 
 
-def mean_absolute_effect(records: Sequence[Record], sampling: Sampling) -> Estimate:
+class MeanAbsoluteEffect(Additive):
     """Mean |d| over the tests, with what it comes to when labels are shuffled."""
+
+    def __call__(self, records: Sequence[Record], sampling: Sampling) -> Estimate:
+        """Estimate from scored records."""
+        return mean_absolute_effect(_by_test(records), sampling)
+
+    def sums(self, records: Sequence[Record]) -> Sums:
+        """Return what is resampled: words, each in all its tests at once."""
+        return permutation.mean_absolute_sums(_by_test(records))
+
+
+def _by_test(records: Sequence[Record]) -> list[Targets]:
     tests: dict[str, list[Record]] = {}
     for record in records:
         tests.setdefault(record.by["test"], []).append(record)
-    targets = [Targets.of(tests[name]) for name in sorted(tests)]
+    return [Targets.of(tests[name]) for name in sorted(tests)]
+
+
+def mean_absolute_effect(targets: Sequence[Targets], sampling: Sampling) -> Estimate:
+    """Mean |d| over tests, with what it comes to when labels are shuffled."""
     values = [permutation.effect_size(t.values[t.in_first], t.values[~t.in_first]) for t in targets]
     known = [abs(v) for v in values if v is not None]
     floors = [f for t in targets if (f := permutation.chance_effect(*t, sampling.rng)) is not None]
@@ -162,6 +186,10 @@ def mean_absolute_effect(records: Sequence[Record], sampling: Sampling) -> Estim
         floor=float(np.mean(floors)),
         note=f"mean over {len(known)} tests",
     )
+
+
+def _association(record: Record) -> float | None:
+    return record.value
 
 
 _D: Final[Mapping[str, Any]] = {"ideal": 0, "unit": "d", "tolerance": 0.01}
@@ -193,14 +221,14 @@ SUITE: Final = Suite(
             (
                 Metric(
                     "mean_absolute_effect",
-                    mean_absolute_effect,
+                    MeanAbsoluteEffect(_association),
                     bounds=(0, 2),
                     headline=True,
                     **_D,
                 ),
                 Metric(
                     "effect_size",
-                    effect,
+                    Effect(_association),
                     bounds=(-2, 2),
                     by=(("test",),),
                     whole=False,

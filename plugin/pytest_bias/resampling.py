@@ -1,0 +1,370 @@
+"""Bootstrap intervals and permutation tests over units whose numbers add up.
+
+Units are clusters of items. A mean is a sum over a count, and a macro mean and an effect size are
+functions of totals as well: `Sums` holds the numbers, so that one bootstrap and one test serve
+every metric, of one model and of the change between two.
+"""
+
+import math
+import warnings
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import product
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pytest_bias.statistics import N_RESAMPLES, Estimate, Floats, Sampling, Test, wilson
+
+EXACT_PARTITIONS: Final = 100_000
+"""Most partitions that a permutation test enumerates; of more it draws a sample."""
+MAX_UNDEFINED: Final = 0.05
+"""Share of resamples that may be without a value, such as a mean of no item."""
+DIGITS: Final = 12
+"""Digits to which resampled statistics are rounded."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sums:
+    """Numbers of the units of one or more samples that add up, and what their totals give.
+
+    Parameters
+    ----------
+    samples : tuple of array, each of shape (n_units, k)
+        One array for each sample that is drawn on its own.
+    of_totals : callable
+        Totals, an array of shape (..., k) for each sample, to the statistic, of shape (...).
+    scale : float
+        Size of the numbers that the statistic is made of, for rounding.
+    """
+
+    samples: tuple[Floats, ...]
+    of_totals: Callable[..., Floats]
+    scale: float = 1.0
+
+    @property
+    def n_units(self) -> int:
+        """Number of units in all samples."""
+        return sum(map(len, self.samples))
+
+    def at(self, *totals: Floats) -> Floats:
+        """Return the statistic of totals, rounded.
+
+        Resamples that equal the estimate must do so exactly, in whatever order they were summed:
+        both the bias correction of BCa and a permutation test count them.
+        """
+        decimals = DIGITS - math.floor(math.log10(self.scale)) if self.scale > 0 else DIGITS
+        with np.errstate(invalid="ignore", divide="ignore"):
+            found: Floats = np.round(self.of_totals(*totals), decimals)
+        return found
+
+    @property
+    def totals(self) -> tuple[Floats, ...]:
+        """Totals of each sample, of shape (k,)."""
+        return tuple(s.sum(0) for s in self.samples)
+
+    @property
+    def value(self) -> float:
+        """The statistic of all units, NaN where it is not defined."""
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return float(self.of_totals(*self.totals))
+
+    def left_out(self) -> list[Floats]:
+        """Return for each sample the statistic without each of its units, of shape (n_units,)."""
+        found = []
+        for number, sample in enumerate(self.samples):
+            totals = list(self.totals)
+            totals[number] = totals[number] - sample
+            found.append(self.at(*totals))
+        return found
+
+
+def mean_sums(
+    values: Floats, clusters: Sequence[Hashable], groups: Sequence[Hashable] | None = None
+) -> Sums:
+    """Return the sums of a mean, or of the unweighted mean over groups of the mean in each.
+
+    Parameters
+    ----------
+    values : array of shape (n,)
+        NaN where an item does not enter the mean, such as a tie that a rule leaves out.
+    clusters, groups : sequence of length n
+        Clusters are the units.
+    """
+    unit = _numbered(clusters)
+    group = _numbered(groups) if groups is not None else np.zeros(len(values), dtype=np.int64)
+    n_groups = int(group.max(initial=0)) + 1
+    shape = (int(unit.max(initial=-1)) + 1, n_groups)
+    counted = ~np.isnan(values)
+    columns = [
+        np.bincount(unit * n_groups + group, weights=weights, minlength=shape[0] * n_groups)
+        for weights in (np.where(counted, values, 0.0), counted.astype(np.float64))
+    ]
+    rows = np.concatenate([c.reshape(shape) for c in columns], axis=1)
+
+    def of_totals(totals: Floats) -> Floats:
+        ratios = totals[..., :n_groups] / totals[..., n_groups:]
+        if n_groups == 1:
+            return ratios[..., 0]
+        # A resample may lack a group.
+        there = ~np.isnan(ratios)
+        found: Floats = np.where(there, ratios, 0.0).sum(-1) / there.sum(-1)
+        return found
+
+    return Sums((rows,), of_totals, float(np.abs(values[counted]).max(initial=0.0)))
+
+
+def change_sums(now: Sums, then: Sums) -> Sums:
+    """Return the sums of the change from one version to another, units resampled in both."""
+    return _joined(now, then, np.subtract)
+
+
+def worsening_sums(now: Sums, then: Sums, ideal: float) -> Sums:
+    """Return the sums of how much further from the ideal the one version is than the other."""
+
+    def further(a: Floats, b: Floats) -> Floats:
+        found: Floats = np.abs(a - ideal) - np.abs(b - ideal)
+        return found
+
+    return _joined(now, then, further)
+
+
+def _joined(now: Sums, then: Sums, between: Callable[[Floats, Floats], Floats]) -> Sums:
+    widths = [s.shape[1] for s in now.samples]
+    samples = tuple(
+        np.concatenate(pair, axis=1) for pair in zip(now.samples, then.samples, strict=True)
+    )
+
+    def of_totals(*totals: Floats) -> Floats:
+        first = [t[..., :w] for t, w in zip(totals, widths, strict=True)]
+        second = [t[..., w:] for t, w in zip(totals, widths, strict=True)]
+        return between(now.of_totals(*first), then.of_totals(*second))
+
+    return Sums(samples, of_totals, max(now.scale, then.scale))
+
+
+def bca(
+    found: Estimate, sums: Sums, sampling: Sampling, constant: str = "all values are equal"
+) -> Estimate:
+    """Add the bias-corrected and accelerated bootstrap interval over the units of each sample.
+
+    scipy draws the resamples; what the jackknife leaves out is subtracted from the totals, which
+    takes as many steps as there are units, not their square.
+
+    Parameters
+    ----------
+    constant : str
+        What to say where no resample differs from another.
+
+    References
+    ----------
+    Efron and Tibshirani (1993), An Introduction to the Bootstrap, section 14.3.
+    """
+    from scipy import stats
+    from scipy.special import ndtr, ndtri
+
+    def resampled(*index: NDArray[np.int64], axis: int = -1) -> Floats:
+        return sums.at(*(s[i].sum(-2) for s, i in zip(sums.samples, index, strict=True)))
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        drawn = stats.bootstrap(
+            tuple(np.arange(len(s)) for s in sums.samples),
+            resampled,
+            n_resamples=sampling.n_resamples,
+            batch=500,
+            vectorized=True,
+            confidence_level=sampling.level,
+            method="percentile",
+            rng=sampling.rng,
+        ).bootstrap_distribution
+    drawn = drawn[~np.isnan(drawn)]
+    if len(drawn) < (1 - MAX_UNDEFINED) * sampling.n_resamples:
+        why = "too many resamples have no value"
+        return replace(found, method=None, interval_reason=why)
+    if np.ptp(drawn) == 0:
+        return replace(found, method=None, interval_reason=constant)
+    at = float(sums.at(*sums.totals))
+    bias = float(ndtri(((drawn < at).mean() + (drawn <= at).mean()) / 2))
+    if not math.isfinite(bias):
+        why = "the value lies outside its resamples"
+        return replace(found, method=None, interval_reason=why)
+    cubes = squares = 0.0
+    for values in sums.left_out():
+        lean = (len(values) - 1) / len(values) * (values.mean() - values)
+        cubes += float((lean**3).sum())
+        squares += float((lean**2).sum())
+    acceleration = cubes / (6 * squares**1.5) if squares > 0 else 0.0
+    z = bias + ndtri([(1 - sampling.level) / 2, (1 + sampling.level) / 2])
+    low, high = np.percentile(drawn, 100 * ndtr(bias + z / (1 - acceleration * z)))
+    return replace(found, method="bca", interval=(float(low), float(high)))
+
+
+def exchange_test(now: Sums, then: Sums, rng: np.random.Generator) -> Test:
+    """Test whether it makes a difference which of two versions a unit's numbers come from.
+
+    Two-sided permutation test: under the hypothesis the two versions of each unit can be exchanged.
+    The test is exact where at most 100,000 exchanges exist, else p is (k + 1) / (n + 1) over 9,999
+    random ones.
+
+    Parameters
+    ----------
+    now, then : Sums
+        The same units in the same order. The mirror image of values at their ideal takes the place
+        of another version where the hypothesis is that a mean is at its ideal.
+    """
+    if min(len(s) for s in now.samples) < 2:
+        return Test(reason="fewer than two clusters")
+    observed = float(now.at(*now.totals) - then.at(*then.totals))
+    if not math.isfinite(observed):
+        return Test(reason="no value")
+    differences = [b - a for a, b in zip(now.samples, then.samples, strict=True)]
+    moved = [np.flatnonzero((d != 0).any(axis=1)) for d in differences]
+    n_moved = sum(map(len, moved))
+    exact = 2**n_moved <= EXACT_PARTITIONS if n_moved < 64 else False
+    at_least = n = 0
+    for flips in _exchanges(n_moved, rng, exact=exact):
+        first, second = [], []
+        start = 0
+        for a, b, d, m in zip(now.totals, then.totals, differences, moved, strict=True):
+            # einsum adds up in one order, whatever the number of threads.
+            shift = np.einsum("bm,mk->bk", flips[:, start : start + len(m)], d[m])
+            first.append(a + shift)
+            second.append(b - shift)
+            start += len(m)
+        found = np.abs(now.at(*first) - then.at(*second))
+        at_least += int((found >= abs(observed) * (1 - 1e-12)).sum())
+        n += len(flips)
+    if exact:
+        return Test("exact permutation of versions", at_least / n)
+    return Test(f"{N_RESAMPLES:,} permutations of versions", (at_least + 1) / (n + 1))
+
+
+def _exchanges(n: int, rng: np.random.Generator, *, exact: bool) -> Iterator[Floats]:
+    if exact:
+        yield np.array(list(product((0.0, 1.0), repeat=n))).reshape(2**n, n)
+        return
+    # Chunked, so that memory does not grow with the number of units.
+    size = max(1, 2**22 // n)
+    for start in range(0, N_RESAMPLES, size):
+        rows = min(size, N_RESAMPLES - start)
+        yield rng.integers(0, 2, size=(rows, n), dtype=np.int8).astype(np.float64)
+
+
+def mean_test(
+    values: Floats,
+    clusters: Sequence[Hashable],
+    ideal: float,
+    rng: np.random.Generator,
+    groups: Sequence[Hashable] | None = None,
+) -> Test:
+    """Test whether a mean is at its ideal: values are mirrored there, cluster by cluster."""
+    now, then = (mean_sums(v, clusters, groups) for v in (values, 2 * ideal - values))
+    test = exchange_test(now, then, rng)
+    return replace(test, how=test.how and test.how.replace("versions", "signs"))
+
+
+def share(values: Floats, clusters: Sequence[Hashable], sampling: Sampling) -> Estimate:
+    """Proportion of independent trials, in percent, with its Wilson interval.
+
+    `values` are 0, 100, or 50 for a tie. If several values share a cluster the trials are not
+    independent, and the interval is that of `mean`.
+    """
+    if len(set(clusters)) < len(values):
+        return mean(values, clusters, sampling)
+    if len(values) == 0:
+        return Estimate(None, interval_reason="nothing was scored")
+    low, high = wilson(float(values.sum()) / 100, len(values), sampling.level)
+    return Estimate(
+        float(values.mean()), (100 * low, 100 * high), method="wilson", n_clusters=len(values)
+    )
+
+
+def mean(
+    values: Floats,
+    clusters: Sequence[Hashable],
+    sampling: Sampling,
+    groups: Sequence[Hashable] | None = None,
+) -> Estimate:
+    """Mean, or unweighted mean over `groups` of theirs, with the BCa interval over clusters.
+
+    Whole clusters are resampled, so values made from one template or one word stay together.
+    """
+    if len(values) == 0:
+        return Estimate(None, interval_reason="nothing was scored")
+    sums = mean_sums(values, clusters, groups)
+    at = float(values.mean()) if groups is None else sums.value
+    found = Estimate(at, n_clusters=sums.n_units)
+    if sums.n_units < 2:
+        return replace(found, interval_reason=_too_few(len(values), sums.n_units))
+    if np.ptp(values) == 0:
+        return replace(found, interval_reason="all values are equal")
+    return bca(found, sums, sampling, "the resamples do not vary")
+
+
+def difference_of_means(first: Floats, second: Floats, sampling: Sampling) -> Estimate:
+    """Mean of the first sample minus that of the second, with its BCa bootstrap interval."""
+    if len(first) == 0 or len(second) == 0:
+        return Estimate(None, interval_reason="a sample is empty")
+    found = Estimate(float(first.mean() - second.mean()), n_clusters=len(first) + len(second))
+    if min(len(first), len(second)) < 2:
+        return replace(found, interval_reason="a sample holds one value")
+    if np.ptp(first) == 0 and np.ptp(second) == 0:
+        return replace(found, interval_reason="all values of a sample are equal")
+    # Sorted, so that the order in which the values came does not matter.
+    parts = [mean_sums(np.sort(v), range(len(v))) for v in (first, second)]
+
+    def gap(x: Floats, y: Floats) -> Floats:
+        return parts[0].of_totals(x) - parts[1].of_totals(y)
+
+    samples = (parts[0].samples[0], parts[1].samples[0])
+    return bca(found, Sums(samples, gap, max(p.scale for p in parts)), sampling)
+
+
+def change(now: Sums, then: Sums, sampling: Sampling, n: int) -> Estimate:
+    """Estimate the current value minus the baseline's, with its paired BCa interval and test.
+
+    Parameters
+    ----------
+    now, then : Sums
+        Of the same `n` items; clusters are resampled in both together.
+    """
+    sums = change_sums(now, then)
+    if not math.isfinite(sums.value):
+        why = "nothing was scored in both"
+        return Estimate(None, interval_reason=why, p_reason=why)
+    found = _paired(sums, sampling, n)
+    test = exchange_test(now, then, sampling.rng)
+    return replace(found, test=test.how, p_value=test.p_value, p_reason=test.reason)
+
+
+def worsening(now: Sums, then: Sums, ideal: float, sampling: Sampling, n: int) -> Estimate:
+    """Estimate how much further from the ideal the current value is, with its paired interval."""
+    sums = worsening_sums(now, then, ideal)
+    if not math.isfinite(sums.value):
+        return Estimate(None, interval_reason="nothing was scored in both")
+    return _paired(sums, sampling, n)
+
+
+def _paired(sums: Sums, sampling: Sampling, n: int) -> Estimate:
+    found = Estimate(sums.value, n_clusters=sums.n_units)
+    if min(map(len, sums.samples)) < 2:
+        return replace(found, interval_reason=_too_few(n, sums.n_units))
+    return bca(found, sums, sampling, "all items changed by the same")
+
+
+def by_cluster(values: Floats, clusters: Sequence[Hashable]) -> tuple[Floats, Floats]:
+    """Return sum and count of the values of each cluster, clusters in the order of their names."""
+    sums, counts = mean_sums(values, clusters).samples[0].T
+    return sums, counts
+
+
+def _numbered(names: Sequence[Hashable]) -> NDArray[np.int64]:
+    """Number names in their own order, whatever the order in which they come."""
+    number = {name: i for i, name in enumerate(sorted(set(names), key=repr))}
+    return np.array([number[name] for name in names], dtype=np.int64)
+
+
+def _too_few(n: int, n_clusters: int) -> str:
+    return "one value" if n == 1 else f"{n_clusters} cluster of {n} values"
