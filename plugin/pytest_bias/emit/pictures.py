@@ -10,6 +10,7 @@ from pytest_bias.compare import Change, SuiteComparison
 from pytest_bias.emit.change import shown, signed
 from pytest_bias.emit.plots import Row, Scale, forest, scale
 from pytest_bias.emit.wording import (
+    EXPLORATORY,
     capitalized,
     clean,
     count,
@@ -164,9 +165,9 @@ def by_group(suite: SuiteResult) -> Picture | None:
     if left := len(groups) - len(kept):
         notes.append(f"The {len(kept)} groups furthest from the ideal; {left} more in the table.")
     if none := len(found) - len(groups):
-        notes.append(f"{none} groups have no value; the table says why.")
+        notes.append(f"Without a value: {none}; the table says why.")
     if any(s.family == "exploratory" for s in kept):
-        notes.append("Groups are exploratory: they were looked at without a question asked before.")
+        notes.append(EXPLORATORY)
     return Picture(
         svg=forest(rows, _alternative(zip(rows, scores, strict=True)), shared),
         caption=capitalized(clean(f"{metric_words(one.metric)} by {levels}", 2 * NAME)),
@@ -236,8 +237,10 @@ def changes(suite: SuiteComparison) -> Picture | None:
         f"{direction(c)}"
         for row, c in zip(rows, drawn, strict=True)
     ]
-    clear = [c for c in suite.changes if c.current.by and c.direction != "unclear"]
     notes = [clean(suite.note, 300)] if suite.note else []
+    if any(c.family == "exploratory" for c in drawn):
+        notes.append(EXPLORATORY)
+    clear = [c for c in suite.changes if c.current.by and c.direction != "unclear"]
     if len(clear) > len(drawn) - 1:
         notes.append(
             f"{len(clear)} scores of groups changed clearly; the picture has the largest changes "
@@ -252,7 +255,8 @@ def changes(suite: SuiteComparison) -> Picture | None:
 
 
 def _changes_table(suite: SuiteComparison) -> Table:
-    head = ("Score", "Group", "Before", "Now", "Change", "Interval", "Items changed", "Direction")
+    head: tuple[str, ...] = ("Score", "Group", "Before", "Now", "Change", "Interval")
+    head += ("p", "adjusted", "among", "Items changed", "Direction")
     rows = [
         (
             short(metric_words(c.current.metric)),
@@ -261,6 +265,9 @@ def _changes_table(suite: SuiteComparison) -> Table:
             value(c.current),
             signed(c.change.value or 0.0, c.current),
             _change_interval(c) or "–",
+            p_value(c.change.p_value),
+            p_value(c.p_adjusted),
+            c.family,
             f"{count(c.n_changed)} of {count(c.n)}" if c.n else "–",
             direction(c),
         )

@@ -1,12 +1,13 @@
 """What the page says of one suite: its numbers, how they were made, and how far to trust them."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from pytest_bias.emit import templates
 from pytest_bias.emit.pictures import by_group, remarks, scores_table, short
 from pytest_bias.emit.wording import (
+    FAMILIES,
     capitalized,
     clean,
     count,
@@ -19,10 +20,10 @@ from pytest_bias.emit.wording import (
     suite_label,
 )
 from pytest_bias.errors import UnknownName
-from pytest_bias.records import Item, SuiteResult
+from pytest_bias.records import Item, Record, SuiteResult
 from pytest_bias.scores import Score
-from pytest_bias.scoring import Paired
-from pytest_bias.suites import STRUCTURE, Suite, find
+from pytest_bias.scoring import Additive, Mean
+from pytest_bias.suites import STRUCTURE, Metric, Suite, find
 
 SHOWN_ITEMS: Final = 10
 CARD_FIELDS: Final = 40
@@ -34,10 +35,14 @@ Fact = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Furthest:
-    """The items of a suite that are furthest from its ideal, or why none can be named."""
+    """The items of a suite that are furthest from its ideal, or why none can be named.
+
+    If more are `tied` than are shown, `by` is the score that orders them.
+    """
 
     ids: tuple[str, ...] = ()
     tied: int = 0
+    by: str = ""
     reason: str = ""
 
 
@@ -64,7 +69,7 @@ def section(suite: SuiteResult, items: Mapping[str, Item]) -> str:
             card=_card(installed) if installed else [],
             no_card="" if installed else f"{short(suite.name)} is not installed here.",
             failed=_failed(suite),
-            far=far,
+            far=replace(far, ids=tuple(map(short, far.ids))),
             texts=[(short(i), _texts(items[i])) for i in far.ids if i in items],
             records=clean(suite.records_path, 200),
         )
@@ -121,10 +126,8 @@ def _test(score: Score) -> str:
     words = p_value(score.p_value)
     if score.test:
         words += f" ({clean(score.test, 80)})"
-    if score.p_adjusted is not None:
-        words += f"; {p_value(score.p_adjusted)} adjusted"
-        if score.family:
-            words += f" among the tests of its family ({score.family})"
+    if score.p_adjusted is not None and score.family:
+        words += f"; {p_value(score.p_adjusted)} adjusted among {FAMILIES[score.family]}"
     return words
 
 
@@ -175,18 +178,37 @@ def furthest(suite: SuiteResult, installed: Suite | None) -> Furthest:
     except UnknownName as error:
         return Furthest(reason=clean(error.message, 300))
     metric = next((m for m in metrics if m.name == headline.metric), None)
-    if metric is None or not isinstance(metric.estimate, Paired):
+    if metric is None or not isinstance(metric.estimate, Additive):
         return Furthest(reason="This score has no value for single items.")
-    found = []
-    for record in suite.records:
-        if record.status == "scored" and metric.where(record):
-            part = metric.estimate.of(record)
-            if part is not None:
-                found.append((-abs(part - headline.ideal), record.item))
-    found.sort()
-    tied = sum(distance == found[0][0] for distance, _ in found)
-    ids = tuple(item for _, item in found[:SHOWN_ITEMS])
-    return Furthest(ids, tied if tied > SHOWN_ITEMS else 0)
+    try:
+        return _ordered(suite.records, metric, metrics)
+    except (KeyError, TypeError, ValueError):
+        return Furthest(reason="The records do not fit the suite; pytest-bias verify says more.")
+
+
+def _ordered(records: Sequence[Record], metric: Metric, metrics: Sequence[Metric]) -> Furthest:
+    distances = order = _distances(records, metric)
+    ends = sorted(distances.values())
+    tied, by = 0, ""
+    if len(ends) > SHOWN_ITEMS and ends[-1] == ends[-SHOWN_ITEMS - 1]:
+        tied = ends.count(ends[-1])
+        # A percentage counts all items alike; a mean over the same items tells them apart.
+        if other := next(
+            (m for m in metrics if isinstance(m.estimate, Mean) and m != metric), None
+        ):
+            by, order = metric_words(other.name), _distances(records, other)
+    found = sorted(distances, key=lambda i: (-distances[i], -order.get(i, 0.0), i))
+    return Furthest(tuple(found[:SHOWN_ITEMS]), tied, by)
+
+
+def _distances(records: Sequence[Record], metric: Metric) -> dict[str, float]:
+    """Return how far the part of each item in a metric is from the ideal."""
+    if not isinstance(metric.estimate, Additive):
+        return {}
+    scored = [r for r in records if r.status == "scored" and metric.where(r)]
+    kept, values = metric.estimate.contributing(scored)
+    distances = abs(values - metric.ideal).tolist()
+    return dict(zip((r.item for r in kept), distances, strict=True))
 
 
 def _texts(item: Item) -> Sequence[Fact]:

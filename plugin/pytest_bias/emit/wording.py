@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from pytest_bias.records import Report, SuiteResult
-from pytest_bias.scores import Score
+from pytest_bias.scores import Family, Score
 
 SOCIAL_LIMITS: Final = "A low score does not show that a model is safe."
 INTRINSIC_LIMITS: Final = (
@@ -26,21 +26,41 @@ STATUS_SENTENCES: Final[Mapping[str, str]] = {
 }
 """What a decision says, by its status."""
 
+FAMILIES: Final[Mapping[Family, str]] = {
+    "decision": "the headlines of the run (Holm)",
+    "suite": "the tests of the suite (Holm)",
+    "exploratory": "groups, exploratory (Benjamini-Hochberg)",
+}
+"""The tests among which a p-value was adjusted, in words."""
+
+EXPLORATORY: Final = "Groups are exploratory: looked at without a question that was asked before."
+
+MOST: Final = 10**12
+"""No count, time or amount of a run is larger; what a report that was read says may be."""
+
 _DECIMALS: Final[Mapping[str, int]] = {"%": 1, "nats": 2, "bits": 2, "d": 2, "": 2}
 _UNITS: Final[Mapping[str, str]] = {"%": " %", "nats": " nats", "bits": " bits", "d": "", "": ""}
 
 
 def clean(text: str, limit: int = 200) -> str:
     """Return untrusted text on one line, without control or direction characters."""
-    kept = "".join(" " if c in "\r\n\t" else c for c in text)
-    kept = "".join(c for c in kept if unicodedata.category(c) not in ("Cc", "Cf", "Cs", "Co", "Cn"))
-    kept = " ".join(kept.split())
-    return kept if len(kept) <= limit else f"{kept[: limit - 1]}…"
+    kept: list[str] = []
+    for char in text:
+        if char in "\r\n\t" or unicodedata.category(char) in ("Zs", "Zl", "Zp"):
+            if kept and kept[-1] != " ":
+                kept.append(" ")
+        elif unicodedata.category(char) not in ("Cc", "Cf", "Cs", "Co", "Cn"):
+            kept.append(char)
+        # A text may be long; no more of it is read than shows that it has to be cut.
+        if len(kept) > limit + 1:
+            break
+    line = "".join(kept).rstrip(" ")
+    return line if len(line) <= limit else f"{line[: limit - 1]}…"
 
 
-def markdown(text: str) -> str:
+def markdown(text: str, limit: int = 200) -> str:
     """Return untrusted text as plain words in Markdown, also inside a table."""
-    text = clean(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    text = clean(text, limit).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     text = text.replace("://", ":\\/\\/")
     text = re.sub(r"(?i)\b(www)\.", r"\1\\.", text)
     return re.sub(r"([`*_{}\[\]#!|~$@]|\\(?![/.]))", r"\\\1", text)
@@ -108,7 +128,7 @@ def ideal(score: Score) -> str:
 
 def count(n: int) -> str:
     """Return a number of things; one that no count can be is not written out."""
-    return str(n) if abs(n) < 10**12 else "more than 10^12"
+    return str(n) if abs(n) < MOST else "more than 10^12"
 
 
 def p_value(p: float | None) -> str:
@@ -200,7 +220,7 @@ def _at(revision: str | None) -> str:
 
 def parameters(n: int | None) -> str:
     """Return a number of parameters in millions or billions."""
-    if n is None:
+    if n is None or n >= 1000 * MOST:
         return "unknown size"
     for size, unit in ((1e9, "B"), (1e6, "M"), (1e3, "k")):
         if n >= size:
@@ -236,7 +256,8 @@ def cost(report: Report) -> str:
 
 
 def _numbers(given: Mapping[str, Any], *names: str) -> bool:
-    return all(isinstance(given.get(name), int | float) for name in names)
+    found = [given.get(name) for name in names]
+    return all(isinstance(v, int | float) and abs(v) < MOST for v in found)
 
 
 def month(report: Report) -> str:
