@@ -15,7 +15,7 @@ from pytest_bias.errors import UnknownName
 from pytest_bias.interface import Capability
 from pytest_bias.records import Report, SuiteResult
 from pytest_bias.scores import Family, Score
-from pytest_bias.scoring import Additive, Context, members
+from pytest_bias.scoring import LEVEL, Additive, Context, members
 from pytest_bias.statistics import Estimate, Sampling
 from pytest_bias.suites import Metric, find
 
@@ -38,6 +38,7 @@ class Change:
 
     `change` is the current value minus the baseline's, `worsening` how much further from the ideal
     the current value is; each has the interval of a bootstrap over the same items in both.
+    `decisive` is the worsening again, at the level at which a project's limits are decided.
     `change.p_value` tests that the two versions of an item can be exchanged, and `p_adjusted` is
     the same within the `family`: headlines and scores that a project limits are decided on (Holm),
     all others are exploratory (Benjamini-Hochberg within their suite).
@@ -47,6 +48,7 @@ class Change:
     baseline: Score
     change: Estimate
     worsening: Estimate
+    decisive: Estimate
     direction: Direction = "unclear"
     n: int = 0
     n_changed: int = 0
@@ -97,7 +99,9 @@ def _no_score(suite: SuiteResult, score: Score) -> bool:
     return False
 
 
-def compare(current: Report, baseline: Report, named: Named = _no_score) -> Comparison:
+def compare(
+    current: Report, baseline: Report, named: Named = _no_score, level: float = LEVEL
+) -> Comparison:
     """Compare every suite that both reports measured in the same way.
 
     Parameters
@@ -105,7 +109,10 @@ def compare(current: Report, baseline: Report, named: Named = _no_score) -> Comp
     named : callable, optional
         Says which scores besides the headlines belong to the decision family: those that a limit
         names.
+    level : float
+        Level of the intervals that decide on those limits.
     """
+    policy = _Policy(named, level, int(current.settings["seed"]))
     now, then = ({s.entry: s for s in r.suites} for r in (current, baseline))
     suites = []
     for entry in [*now, *(e for e in then if e not in now)]:
@@ -118,7 +125,7 @@ def compare(current: Report, baseline: Report, named: Named = _no_score) -> Comp
         if reason or suite is None or other is None:
             suites.append(SuiteComparison(entry, either.title, reason=reason))
             continue
-        changes = _changes(suite, other, int(current.settings["seed"]), named)
+        changes = _changes(suite, other, policy)
         note = _note(suite, other, current, baseline)
         suites.append(SuiteComparison(entry, suite.title, changes, note=note))
     return Comparison(current, baseline, _decided(suites))
@@ -198,18 +205,29 @@ def _asks_for_texts(suite: SuiteResult) -> bool:
     return Capability.GENERATE in find(suite.name).measure_named(suite.measure or "").needs
 
 
-def _changes(suite: SuiteResult, other: SuiteResult, seed: int, named: Named) -> tuple[Change, ...]:
+@dataclass(frozen=True, slots=True)
+class _Policy:
+    """Which scores a project decides on, at which level; and the seed of what is drawn."""
+
+    named: Named
+    level: float
+    seed: int
+
+
+def _changes(suite: SuiteResult, other: SuiteResult, policy: _Policy) -> tuple[Change, ...]:
     measure = find(suite.name).measure_named(suite.measure or "")
     metrics = {m.name: m for m in measure.metrics}
     theirs = {(s.metric, tuple(sorted(s.by.items()))): s for s in other.scores}
-    context = Context(suite.name, suite.config, seed)
+    context = Context(suite.name, suite.config, policy.seed)
     found = []
     for score in suite.scores:
         before = theirs.get((score.metric, tuple(sorted(score.by.items()))))
         if before is None or before.value is None or score.value is None:
             continue
-        change = _change(score, before, metrics[score.metric], suite, other, context)
-        decides = score.headline or named(suite, score)
+        named = policy.named(suite, score)
+        level = policy.level if named else context.level
+        change = _change(score, before, metrics[score.metric], suite, other, context, level)
+        decides = score.headline or named
         found.append(replace(change, family="decision" if decides else "exploratory"))
     return tuple(_adjusted(found, "exploratory", statistics.benjamini_hochberg))
 
@@ -221,6 +239,7 @@ def _change(
     suite: SuiteResult,
     other: SuiteResult,
     context: Context,
+    level: float,
 ) -> Change:
     estimator = metric.estimate
     if not isinstance(estimator, Additive):
@@ -238,18 +257,26 @@ def _change(
     moved = np.where(entered, 2 * UNCHANGED, np.nan_to_num(np.abs(now - then)))
     order = sorted(range(len(both)), key=lambda i: (-moved[i], both[i][0].item))
     changed = [i for i in order if moved[i] > UNCHANGED]
+    change = worsening = decisive = NO_CHANGE
     if changed:
-        rng = context.rng(f"change of {metric.name}", dict(score.by))
-        sampling, sums = Sampling(rng, context.level), [estimator.sums(r) for r in records]
-        change = resampling.change(sums[0], sums[1], sampling, len(both))
-        worsening = resampling.worsening(sums[0], sums[1], metric.ideal, sampling, len(both))
-    else:
-        change = worsening = NO_CHANGE
+        sums = [estimator.sums(r) for r in records]
+
+        def drawn(what: str, level: float) -> Sampling:
+            return Sampling(context.rng(f"{what} of {metric.name}", dict(score.by)), level)
+
+        def worse(level: float) -> Estimate:
+            sampling = drawn("worsening", level)
+            return resampling.worsening(sums[0], sums[1], metric.ideal, sampling, len(both))
+
+        change = resampling.change(sums[0], sums[1], drawn("change", context.level), len(both))
+        worsening = worse(context.level)
+        decisive = worsening if level == context.level else worse(level)
     return Change(
         current=score,
         baseline=before,
         change=change,
         worsening=worsening,
+        decisive=decisive,
         n=len(both),
         n_changed=len(changed),
         items=tuple(both[i][0].item for i in changed[:SHOWN_ITEMS]),
@@ -259,12 +286,13 @@ def _change(
 def _without_items(score: Score, before: Score, same: bool) -> Change:
     """Compare two values of a metric that single items have no part in."""
     if same:
-        return Change(score, before, NO_CHANGE, NO_CHANGE, n=score.n)
+        return Change(score, before, NO_CHANGE, NO_CHANGE, NO_CHANGE, n=score.n)
     why = "this metric has no value for single items"
     difference = (score.value or 0) - (before.value or 0)
     further = (score.distance or 0) - (before.distance or 0)
     change = Estimate(difference, interval_reason=why, p_reason=why)
-    return Change(score, before, change, Estimate(further, interval_reason=why))
+    worsening = Estimate(further, interval_reason=why)
+    return Change(score, before, change, worsening, worsening)
 
 
 def _decided(suites: Sequence[SuiteComparison]) -> tuple[SuiteComparison, ...]:

@@ -7,7 +7,7 @@ digested, that the records give the scores, and that the scores give the badges.
 import json
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import astuple, dataclass, replace
 from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias
 
@@ -16,7 +16,7 @@ from pytest_bias.errors import BiasError, ReportError
 from pytest_bias.folder import REPORT, read_plain_report, read_records
 from pytest_bias.records import Report, SuiteResult, records_digest, seal
 from pytest_bias.scores import Score
-from pytest_bias.scoring import scored
+from pytest_bias.scoring import scored, with_decision_family
 from pytest_bias.suites import find
 
 Outcome: TypeAlias = Literal["holds", "fails", "unknown"]
@@ -92,6 +92,9 @@ def _scores(suite: SuiteResult, report: Report) -> Check:
         return Check(name, "unknown", f"version {ran} of the suite was run, {here} is installed")
     try:
         again = scored(suite, definition, int(report.settings["seed"]))
+        # What the p-value of a headline is adjusted for are the other headlines of the report.
+        others = [again if s.entry == suite.entry else s for s in report.suites]
+        again = next(s for s in with_decision_family(others) if s.entry == suite.entry)
         measure = definition.measure_named(suite.measure or "")
     except (BiasError, KeyError, TypeError, ValueError) as error:
         return Check(name, "fails", f"they cannot be computed from the records: {error!r:.200}")
@@ -123,14 +126,13 @@ def _scores(suite: SuiteResult, report: Report) -> Check:
 
 def _same(claimed: Score, found: Score) -> bool:
     numbers = ("value", "floor", "p_value", "p_adjusted")
-    bare = [
-        replace(s, value=None, floor=None, p_value=None, p_adjusted=None, interval=None)
-        for s in (claimed, found)
-    ]
-    if bare[0] != bare[1]:
+    nothing: dict[str, Any] = dict.fromkeys((*numbers, "interval", "spread"))
+    if replace(claimed, **nothing) != replace(found, **nothing):
         return False
     pairs = [(getattr(claimed, n), getattr(found, n)) for n in numbers]
     pairs += zip(claimed.interval or (None,), found.interval or (None,), strict=False)
+    spreads = [astuple(s.spread)[1:] if s.spread else (None,) for s in (claimed, found)]
+    pairs += zip(*spreads, strict=False)
     return all(
         a is b is None
         or (a is not None and b is not None and math.isclose(a, b, rel_tol=RELATIVE, abs_tol=1e-12))

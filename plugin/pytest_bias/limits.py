@@ -8,14 +8,16 @@ the project's policy, so it is in decision.json and never in report, card or bad
 import json
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Final, Literal, TypeAlias
 
-from pytest_bias.compare import Comparison
+from pytest_bias.compare import Comparison, Named
 from pytest_bias.errors import UnknownName, UsageError
 from pytest_bias.records import Report, SuiteResult
 from pytest_bias.scores import Score
+from pytest_bias.scoring import LEVEL, at_level
+from pytest_bias.statistics import Estimate
 from pytest_bias.suites import find
 
 SCHEMA: Final = "pytest-bias/decision/1"
@@ -66,13 +68,55 @@ class Limit:
 
     def is_about(self, suite: SuiteResult) -> bool:
         """Whether the limit is about this result of a suite."""
-        config = self.config or suite.language.partition("-")[0]
-        return suite.name == self.suite and suite.config in (config, "all")
+        return self.covers(suite.name, suite.config, suite.language)
+
+    def covers(self, name: str, config: str, language: str) -> bool:
+        """Whether the limit is about a suite in one configuration."""
+        return name == self.suite and config in (self.config or language.partition("-")[0], "all")
+
+    def names(self, suite: SuiteResult, score: Score) -> bool:
+        """Whether the limit is about this score of a result."""
+        same = (score.metric, dict(score.by)) == (self.metric, dict(self.by))
+        return same and self.is_about(suite)
+
+    @property
+    def rules(self) -> tuple[str, ...]:
+        """What is limited: the distance, the regression, or both."""
+        return tuple(r for r in ("max_distance", "max_regression") if getattr(self, r) is not None)
+
+
+Entries: TypeAlias = Iterable[tuple[str, str, str]]
+"""Name, configuration and language of suites."""
+
+
+def decision_level(
+    limits: Sequence[Limit], entries: Entries, *, has_baseline: bool, level: float = LEVEL
+) -> float:
+    """Return the level of the intervals that decide on a project's limits.
+
+    Each limit can be exceeded by chance, so with m of them every interval has the level
+    1 - (1 - `level`) / m (Bonferroni): over all of them together, chance alone then exceeds a limit
+    in at most 1 - `level` of the runs. Limits on regression count where there is a baseline.
+    """
+    there = list(entries)
+    rules = ("max_distance", *(["max_regression"] if has_baseline else []))
+    n = sum(
+        rule in rules and limit.covers(*entry)
+        for limit in limits
+        for rule in limit.rules
+        for entry in there
+    )
+    return 1 - (1 - level) / max(1, n)
+
+
+def named_by(limits: Sequence[Limit]) -> Named:
+    """Return what says whether a project named a score beforehand, by a limit on it."""
+    return lambda suite, score: any(limit.names(suite, score) for limit in limits)
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What became of one limit."""
+    """What became of one limit; `interval` has the `level` that decides."""
 
     limit: str
     rule: str
@@ -80,6 +124,7 @@ class Outcome:
     entry: str | None
     value: float | None = None
     interval: tuple[float, float] | None = None
+    level: float | None = None
     allowed: tuple[float | None, float | None] | None = None
     reason: str | None = None
     n: int | None = None
@@ -89,13 +134,17 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """The one decision of a run: the same in the terminal, JUnit, the summary and the exit code."""
+    """The one decision of a run: the same in the terminal, JUnit, the summary and the exit code.
+
+    `report` and `baseline` say by their digests what was held against the limits.
+    """
 
     status: Status
     exit_code: int
     outcomes: tuple[Outcome, ...]
     problems: tuple[str, ...]
     report: str
+    baseline: Mapping[str, str | None] | None = None
 
     def to_json(self) -> str:
         """Return decision.json."""
@@ -115,6 +164,11 @@ def read_limits(plain: Mapping[str, Any]) -> tuple[Limit, ...]:
 
 
 def _limit(text: str, rules: Any) -> Limit:
+    if "*" in text:
+        raise UsageError(
+            f"limit {text!r}: a limit is on one metric, since each has a unit of its own.",
+            f"Name every metric: {_FORM}",
+        )
     match = _KEY.fullmatch(text)
     if match is None or not isinstance(rules, Mapping):
         raise UsageError(f"limit {text!r} is malformed.", f"For instance: {_FORM}")
@@ -168,12 +222,19 @@ def decide(
     comparison: Comparison | None = None,
     *,
     first_run: bool = False,
+    level: float = LEVEL,
 ) -> Decision:
     """Hold a report, and its comparison with the baseline, against a project's limits.
 
-    `first_run` says that no baseline is expected, so that regression limits do not apply yet.
+    Parameters
+    ----------
+    first_run : bool
+        Whether no baseline is expected, so that regression limits do not apply yet.
+    level : float
+        Level of the intervals that decide, from `decision_level`; that of the comparison as well.
     """
-    outcomes = tuple(o for limit in limits for o in _outcomes(report, limit, comparison))
+    judge = _Judge(report, comparison, level)
+    outcomes = tuple(o for limit in limits for o in judge.outcomes(limit))
     if first_run:
         outcomes = tuple(o for o in outcomes if o.verdict != "no_baseline")
     problems = tuple(
@@ -191,65 +252,95 @@ def decide(
         (True, "measured", EXIT_OK),
     )
     status, exit_code = next((s, code) for holds, s, code in cases if holds)
-    return Decision(status, exit_code, outcomes, problems, report.digest)
+    return Decision(status, exit_code, outcomes, problems, report.digest, _about(comparison))
 
 
-def _outcomes(report: Report, limit: Limit, comparison: Comparison | None) -> Iterator[Outcome]:
-    suites = [s for s in report.suites if limit.is_about(s)]
-    rules = [r for r in ("max_distance", "max_regression") if getattr(limit, r) is not None]
-    for rule in rules:
-        missing = Outcome(limit.text, rule, "not_measured", None)
-        if not suites:
-            yield replace(missing, reason="the suite was not run")
-        for suite in suites:
-            if suite.status == "scored":
-                yield _outcome(suite, limit, rule, comparison)
-            else:
-                yield replace(missing, entry=suite.entry, reason=suite.reason)
+def _about(comparison: Comparison | None) -> dict[str, str | None] | None:
+    if comparison is None:
+        return None
+    baseline = comparison.baseline
+    return {
+        "reference": baseline.model.reference,
+        "revision": baseline.model.revision,
+        "digest": baseline.digest,
+    }
 
 
-def _outcome(suite: SuiteResult, limit: Limit, rule: str, comparison: Comparison | None) -> Outcome:
-    missing = Outcome(limit.text, rule, "not_measured", suite.entry)
-    try:
-        score = suite.score(limit.metric, **limit.by)
-    except KeyError as error:
-        return replace(missing, reason=str(error.args[0]))
-    if score.value is None:
-        return replace(missing, reason=score.note)
-    if rule == "max_distance":
+@dataclass(frozen=True, slots=True)
+class _Judge:
+    """Holds the scores of a report against limits, each interval at the level that decides."""
+
+    report: Report
+    comparison: Comparison | None
+    level: float
+
+    def outcomes(self, limit: Limit) -> Iterator[Outcome]:
+        suites = [s for s in self.report.suites if limit.is_about(s)]
+        for rule in limit.rules:
+            missing = Outcome(limit.text, rule, "not_measured", None)
+            if not suites:
+                yield replace(missing, reason="the suite was not run")
+            for suite in suites:
+                if suite.status == "scored":
+                    yield self._outcome(suite, limit, rule)
+                else:
+                    yield replace(missing, entry=suite.entry, reason=suite.reason)
+
+    def _outcome(self, suite: SuiteResult, limit: Limit, rule: str) -> Outcome:
+        missing = Outcome(limit.text, rule, "not_measured", suite.entry)
+        try:
+            score = suite.score(limit.metric, **limit.by)
+        except KeyError as error:
+            return replace(missing, reason=str(error.args[0]))
+        if score.value is None:
+            return replace(missing, reason=score.note)
+        judged = {"max_distance": self._distance, "max_regression": self._regression}
+        return judged[rule](missing, suite, limit, score)
+
+    def _distance(
+        self, missing: Outcome, suite: SuiteResult, limit: Limit, score: Score
+    ) -> Outcome:
         low, high = score.bounds
         distance = limit.max_distance or 0.0
         allowed = (
             max(score.ideal - distance, -math.inf if low is None else low),
             min(score.ideal + distance, math.inf if high is None else high),
         )
-        return _held_against(missing, limit, score.value, score.interval, allowed, score)
-    if comparison is None:
-        return replace(missing, verdict="no_baseline", reason="there is no baseline")
-    change = comparison.change(suite.entry, score)
-    if change is None:
-        return replace(missing, reason=f"not comparable: {comparison.reason(suite.entry)}")
-    worse = change.worsening
-    allowed = (-math.inf, limit.max_regression or 0.0)
-    outcome = _held_against(missing, limit, worse.value or 0.0, worse.interval, allowed, score)
-    if worse.interval is None:
-        return replace(outcome, reason=f"no interval: {worse.interval_reason}")
-    return outcome
+        found = Estimate(score.value, score.interval, score.interval_reason)
+        if score.interval and self.level != score.level:
+            if not suite.records:
+                return replace(missing, reason="the records are missing")
+            seed = int(self.report.settings["seed"])
+            found = at_level(suite, score, self.level, seed)
+        return _held_against(missing, limit, found, allowed, score, self.level)
+
+    def _regression(
+        self, missing: Outcome, suite: SuiteResult, limit: Limit, score: Score
+    ) -> Outcome:
+        if self.comparison is None:
+            return replace(missing, verdict="no_baseline", reason="there is no baseline")
+        change = self.comparison.change(suite.entry, score)
+        if change is None:
+            why = self.comparison.reason(suite.entry)
+            return replace(missing, reason=f"not comparable: {why}")
+        allowed = (-math.inf, limit.max_regression or 0.0)
+        return _held_against(missing, limit, change.decisive, allowed, score, self.level)
 
 
 def _held_against(
     outcome: Outcome,
     limit: Limit,
-    value: float,
-    interval: tuple[float, float] | None,
+    found: Estimate,
     allowed: tuple[float, float],
     score: Score,
+    level: float,
 ) -> Outcome:
     """Say whether an interval lies inside what is allowed, outside, or across its edge."""
     verdict: Verdict = "undecided"
     reason = None
+    value, interval = found.value or 0.0, found.interval
     if interval is None:
-        reason = f"no interval: {score.interval_reason}"
+        reason = f"no interval: {found.interval_reason}"
     elif allowed[0] <= interval[0] and interval[1] <= allowed[1]:
         verdict = "held"
     elif interval[1] < allowed[0] or interval[0] > allowed[1]:
@@ -261,6 +352,7 @@ def _held_against(
         verdict=verdict,
         value=value,
         interval=interval,
+        level=level,
         allowed=(_finite(allowed[0]), _finite(allowed[1])),
         reason=reason,
         n=score.n,

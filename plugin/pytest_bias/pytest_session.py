@@ -15,7 +15,7 @@ from pytest_bias.config import Settings, read_settings
 from pytest_bias.emit.wording import clean
 from pytest_bias.errors import BiasError, UnknownName, UsageError
 from pytest_bias.folder import release
-from pytest_bias.limits import decide
+from pytest_bias.limits import decide, named_by
 from pytest_bias.merging import Measured, gathered
 from pytest_bias.options import OPTIONS
 from pytest_bias.records import Part, SuiteResult
@@ -310,9 +310,11 @@ class BiasRun:
         job = self.owner.job
         report = replace(self.owner.session.report(only_measured=True), suites=(result,))
         limits = [limit for limit in job.limits if limit.is_about(result)]
-        comparison = compare(report, job.baseline) if job.baseline else None
-        first_run = self.owner.settings.first_run
-        outcomes = decide(report, limits, comparison, first_run=first_run).outcomes
+        level, first_run = job.decision_level, self.owner.settings.first_run
+        comparison = (
+            compare(report, job.baseline, named_by(limits), level) if job.baseline else None
+        )
+        outcomes = decide(report, limits, comparison, first_run=first_run, level=level).outcomes
         failed = [o for o in outcomes if o.fails or o.verdict in ("not_measured", "no_baseline")]
         if failed:
             from pytest_bias.emit.terminal import VERDICTS, because

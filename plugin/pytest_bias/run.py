@@ -36,7 +36,7 @@ from pytest_bias.folder import (
     run_key,
     write_report,
 )
-from pytest_bias.limits import Decision, Limit, decide, read_limits
+from pytest_bias.limits import Decision, Limit, decide, decision_level, named_by, read_limits
 from pytest_bias.merging import joined
 from pytest_bias.records import Item, Report
 from pytest_bias.suites import find, installed
@@ -63,12 +63,21 @@ class Job:
     out: Path
     key: str
 
+    @property
+    def decision_level(self) -> float:
+        """Level of the intervals that decide: it depends on how many limits were set, on what."""
+        planned = [p.entry for p in self.session.plan.entries]
+        entries = [(e.suite.name, e.configuration.name, e.configuration.language) for e in planned]
+        return decision_level(self.limits, entries, has_baseline=self.baseline is not None)
+
     def finish(self, report: Report) -> Finished:
         """Compare, decide and write; returns what there is to print."""
         settings = self.session.settings
         items = self.session.items() if settings.with_texts or settings.show_items else {}
         report = replace(report, run={**report.run, "key": self.key})
-        finished = finish(report, settings, self.limits, self.baseline, self.out, items)
+        finished = finish(
+            report, settings, self.limits, self.baseline, self.out, items, self.decision_level
+        )
         if not report.run.get("interrupted"):
             remove_unfinished(self.out)
         return finished
@@ -105,10 +114,11 @@ def finish(
     baseline: Report | None,
     out: Path,
     items: Mapping[str, Mapping[str, Item]],
+    level: float,
 ) -> Finished:
-    """Compare, decide and write; `items` are kept and shown as far as the settings say so."""
-    comparison = compare(report, baseline) if baseline else None
-    decision = decide(report, limits, comparison, first_run=settings.first_run)
+    """Compare, decide at `level` and write; `items` are kept and shown as the settings say."""
+    comparison = compare(report, baseline, named_by(limits), level) if baseline else None
+    decision = decide(report, limits, comparison, first_run=settings.first_run, level=level)
     save(report, decision, out, comparison, items if settings.with_texts else {})
     return Finished(report, decision, comparison, out, items if settings.show_items else {})
 
@@ -171,7 +181,9 @@ def merge_command(reports: Sequence[Path], settings: Settings, console: Console)
     key = run_key({"merged": report.digest})
     claim(out, key, fresh=settings.fresh)
     report = replace(report, run={**report.run, "key": key})
-    done = finish(report, settings, limits, baseline, out, {})
+    entries = [(s.name, s.config, s.language) for s in report.suites]
+    level = decision_level(limits, entries, has_baseline=baseline is not None)
+    done = finish(report, settings, limits, baseline, out, {}, level)
     done.show(console)
     return done.decision.exit_code
 

@@ -260,7 +260,7 @@ def _score(
             p_value=estimate.p_value,
             p_reason=estimate.p_reason,
             floor=estimate.floor if floor is None else floor,
-            spread=_spread(scored, metric),
+            spread=_spread(scored, metric, by),
             note=estimate.note,
         ),
         scored,
@@ -282,9 +282,11 @@ def _tested(score: Score, records: Sequence[Record], metric: Metric, context: Co
     return replace(score, test=test.how, p_value=test.p_value, p_reason=test.reason)
 
 
-def _spread(records: Sequence[Record], metric: Metric) -> Spread | None:
+def _spread(records: Sequence[Record], metric: Metric, by: Mapping[str, str]) -> Spread | None:
     """Return how far the metric differs between the templates that its records name."""
     if not metric.spread or not isinstance(metric.estimate, Additive):
+        return None
+    if metric.spread_within and metric.spread_within not in by:
         return None
     by_template: dict[str, list[Record]] = {}
     for record in records:

@@ -71,6 +71,8 @@ class Metric:
     spread : str
         Key of the records' `detail` that names the template of an item, so that the score says how
         far it differs between templates; empty where there are none.
+    spread_within : str
+        `by` key within which templates can be compared, such as ``axis``; empty for all of them.
     """
 
     name: str
@@ -86,6 +88,7 @@ class Metric:
     family: bool = False
     floor: Callable[[Sequence[Record]], float | None] | None = None
     spread: str = ""
+    spread_within: str = ""
 
 
 @dataclass(frozen=True)

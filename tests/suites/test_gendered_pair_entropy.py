@@ -12,6 +12,7 @@ from bias_suites.social.gendered_pair_entropy import (
     binary_entropy,
     entropy_bias,
     male_probability,
+    wording_floor,
 )
 from bias_suites.social.gendered_sentences import (
     WIKITEXT,
@@ -23,7 +24,8 @@ from bias_suites.social.gendered_sentences import (
 from pytest_bias.datasources import DataFolder
 from pytest_bias.errors import DataError
 from pytest_bias.interface import Cloze
-from pytest_bias.records import Item
+from pytest_bias.records import Item, Record
+from pytest_bias.scoring import Context, score_records
 from suites.stand_ins import Slots, Texts, records_of, result_of, values
 
 
@@ -347,3 +349,40 @@ def test_every_kept_sentence_has_one_gap_and_no_other_gendered_word(corpus):
             assert not words & gendered_words()
             assert "<unk>" not in sentence
             assert not re.search(r" [.,;]|@-@| 's", sentence)
+
+
+def record_of(occupation: str, template: str, odds: float, words: str = "he/she") -> Record:
+    detail = {"log_p_male": odds, "log_p_female": 0.0, "template": template}
+    by = {"part": "neutral", "pair": words}
+    name = f"{template}/{words}/{occupation}"
+    return Record(name, occupation, "scored", entropy_bias(odds), by, detail)
+
+
+def test_the_floor_is_what_wording_alone_brings():
+    # Two wordings one nat apart each: sqrt(2) / 2 nats from even after the mean is taken away.
+    made = [
+        record_of(o, t, m + d)
+        for o, m in (("nurse", -3), ("smith", 2))
+        for t, d in (("a", 0), ("b", 1))
+    ]
+    assert wording_floor(made) == pytest.approx(entropy_bias(math.sqrt(0.5)))
+    alike = [record_of(o, t, m) for o, m in (("nurse", -3), ("smith", 2)) for t in "ab"]
+    assert wording_floor(alike) == 0
+    # An occupation with one sentence a pair says nothing of wording.
+    assert (
+        wording_floor([record_of("nurse", "a", 3), record_of("nurse", "a", -3, "man/woman")])
+        is None
+    )
+
+
+def test_the_headline_has_its_floor_and_the_spread_over_templates():
+    made = [
+        record_of(o, t, m) for o in ("nurse", "smith", "clerk") for t, m in (("a", 0.5), ("b", 2))
+    ]
+    metrics = SUITE.measures[0].metrics
+    headline = score_records(made, metrics, Context(SUITE.name, "en"))[0]
+    low, high = entropy_bias(0.5), entropy_bias(2)
+    assert headline.floor == pytest.approx(entropy_bias(0.75 * math.sqrt(2)))
+    assert (headline.spread.over, headline.spread.n) == ("template", 2)
+    assert (headline.spread.low, headline.spread.high) == pytest.approx((low, high))
+    assert headline.spread.sd == pytest.approx((high - low) / math.sqrt(2))

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 
 import pytest
 
@@ -9,6 +10,8 @@ from bias_suites.social.template_association import SUITE
 from pytest_bias.datasources import DataFolder
 from pytest_bias.interface import Cloze, ClozeScore
 from pytest_bias.records import Item
+from pytest_bias.scores import Spread
+from pytest_bias.scoring import Context, score_records
 from pytest_bias.sentences import text_file
 from suites.stand_ins import UNREADABLE, Slots, records_of, result_of, values
 
@@ -26,7 +29,7 @@ def item(group: str, attribute: str, groups: tuple[str, ...] = TWO, axis: str = 
             **{g: g.title() for g in groups},
         },
         {"axis": axis, "group": group, "attribute": attribute},
-        {"groups": groups},
+        {"groups": groups, "template": "is"},
     )
 
 
@@ -146,3 +149,18 @@ def test_gender_attributes_follow_the_labour_statistics():
     assert all(women[a] <= 25 for a in listed["male"])
     assert all(women[a] >= 70 for a in listed["female"])
     assert len(listed["male"]) == len(listed["female"])
+
+
+def test_the_spread_is_over_the_templates_of_one_axis():
+    made = [
+        replace(item("male", "a"), id=f"t{n}", meta={"groups": TWO, "template": f"t{n}"})
+        for n in range(3)
+    ]
+    even = model(dict.fromkeys(("Male", "Female"), 0.3), dict.fromkeys(("Male", "Female"), 0.3))
+    records = records_of(SUITE, even, made).values()
+    # As if the templates had scored 0, 1 and 2.
+    moved = [replace(r, value=float(n)) for n, r in enumerate(records)]
+    metrics = SUITE.measures[0].metrics
+    found = {tuple(s.by): s for s in score_records(moved, metrics, Context(SUITE.name, "en"))}
+    assert found[("axis",)].spread == Spread("template", 3, 1.0, 0.0, 2.0)
+    assert found[()].spread is None

@@ -89,7 +89,7 @@ def report(*suites: SuiteResult, model: str = "org/name", **more: Any) -> Report
     return Report(suites=suites, **defaults | more)
 
 
-def endless(n: int = 3000, length: int = 10_000) -> Report:
+def endless(n: int = 2000, length: int = 10_000) -> Report:
     """Return a report with more suites, groups, notices and longer names than any has."""
     name = "&" * length
     groups = [
@@ -102,7 +102,7 @@ def endless(n: int = 3000, length: int = 10_000) -> Report:
             f"suite{i}",
             "en",
             [score(name, 1e300, interval=(-1e300, 1e300), unit=name, floor=1e300, n=10**400)]
-            + (groups if i < 60 else []),
+            + (groups if i < 30 else []),
             kind=kinds[i % 3],
             title=f"{i}{name}",
             validity=name,
@@ -129,16 +129,17 @@ def endless(n: int = 3000, length: int = 10_000) -> Report:
             "environment": {f"{i}{name}": {name: name} for i in range(100)},
             "cost": spent,
         },
+        sealed=name,
     )
 
 
 def endless_comparison(current: Report) -> Comparison:
     """Return a comparison that is as long."""
-    name = "&" * 10_000
+    name, huge = "&" * 10_000, Estimate(1e300, (-1e300, 1e300))
     suites = []
     for i, suite in enumerate(current.suites):
         moved = tuple(
-            Change(s, s, Estimate(1e300, (-1e300, 1e300)), Estimate(1.0), "crossed", 10**400, 10**9)
+            Change(s, s, huge, huge, huge, "crossed", n=10**400, n_changed=10**9, items=(name,) * 9)
             for s in suite.scores
         )
         suites.append(
@@ -149,7 +150,7 @@ def endless_comparison(current: Report) -> Comparison:
     return Comparison(current, current, tuple(suites))
 
 
-def endless_decision(n: int = 3000) -> Decision:
+def endless_decision(n: int = 2000) -> Decision:
     """Return a decision on as many limits, the last of which is exceeded."""
     name = "&" * 10_000
     held = [Outcome(name, "max_distance", "held", name, 1e300, reason=name)] * n

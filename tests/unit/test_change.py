@@ -29,7 +29,7 @@ def moved(
     n_changed, n = counts
     difference = Estimate(now - before, interval)
     made = (score(value=v, **more) for v in (now, before))
-    return Change(*made, difference, difference, direction, n, n_changed)
+    return Change(*made, difference, difference, difference, direction, n, n_changed)
 
 
 def since(*suites: SuiteComparison, model: str = "org/v1.2", **more: Any) -> Comparison:
@@ -53,7 +53,7 @@ RELIGION = {"bias_type": "religion"}
         (
             moved(58.1, 64.2, (3.0, 9.2), by=RELIGION),
             "religion rose 6.1 points (3.0 to 9.2) since org/v1.2, further from the ideal; "
-            "41 of 105 items changed.",
+            "41 of 105 items changed; exploratory.",
         ),
         (
             moved(64.2, 58.1, (-9.2, -3.0), "better"),
@@ -77,7 +77,7 @@ RELIGION = {"bias_type": "religion"}
         (
             moved(0.5, 0.75, (0.2, 0.3), unit="", by={"axis": "gender", "group": "female"}),
             "gender, female rose 0.25 (0.20 to 0.30) since org/v1.2, further from the ideal; "
-            "41 of 105 items changed.",
+            "41 of 105 items changed; exploratory.",
         ),
     ],
     ids=["a group", "fell", "crossed", "nats", "effect size", "two keys"],
@@ -252,7 +252,7 @@ def test_hostile_names_are_printed_as_text(text, width):
 def test_hostile_names_keep_the_sentence_one_line(text):
     made = moved(50, 60, (5, 15), by={"bias_type": text})
     found = change.main_sentence(since(suite(HEAD, made), model=text))
-    assert found.endswith("further from the ideal; 41 of 105 items changed.")
+    assert found.endswith("further from the ideal; 41 of 105 items changed; exploratory.")
     assert len(found.splitlines()) == 1
     assert not set(found) & CONTROL
 
@@ -260,7 +260,7 @@ def test_hostile_names_keep_the_sentence_one_line(text):
 @pytest.mark.parametrize("text", ["[bold red]x[/]", "[/]", "[link=http://e]x[/link]"])
 def test_what_looks_like_markup_is_shown_as_it_was_written(text):
     made = since(replace(suite(HEAD), title=text), suite(reason=text), model=text)
-    assert printed(made).count(text) == 3
+    assert printed(made).count(text) == 4
 
 
 def test_a_long_reason_is_cut():
@@ -280,3 +280,27 @@ def test_a_unit_stays_text(unit):
 def test_what_is_noted_is_shown():
     shown = printed(since(suite(moved(1.0, 2.0), note="bfloat16 before, float32 now")))
     assert "CrowS-Pairs: bfloat16 before, float32 now" in shown
+
+
+def test_a_change_is_shown_with_its_distance_its_p_value_and_its_items():
+    made = replace(
+        moved(45, 55, (6, 14.04), "crossed", (10, 100)),
+        worsening=Estimate(0.0, (-2.0, 2.5)),
+        family="decision",
+        p_adjusted=0.004,
+        items=("crows/0001", "crows/0002", "crows/0003", "crows/0004"),
+    )
+    words = " ".join(printed(since(suite(made))).split())
+    assert "0.0 further from 50 (-2.0 to +2.5); p = 0.004, adjusted; 10 of 100" in words
+    assert "most of all: crows/0001, crows/0002, crows/0003 " in words
+    assert "crows/0004" not in words
+
+
+def test_groups_are_marked_as_exploratory_unless_a_limit_names_them():
+    group = moved(50, 60, (5, 15), by=RELIGION)
+    looked_at = printed(since(suite(HEAD, group)))
+    assert "religion °" in looked_at
+    assert "° exploratory" in looked_at
+    named = printed(since(suite(HEAD, replace(group, family="decision"))))
+    assert "religion" in named
+    assert "°" not in named

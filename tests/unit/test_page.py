@@ -11,10 +11,12 @@ import pytest
 from pytest_bias.compare import Change, Comparison, SuiteComparison
 from pytest_bias.emit import page, wording
 from pytest_bias.emit.plots import Row, Scale, fitted, forest, scale
+from pytest_bias.emit.suite_section import furthest
 from pytest_bias.limits import decide, read_limits
 from pytest_bias.records import Item
 from pytest_bias.scores import Spread
 from pytest_bias.statistics import Estimate
+from pytest_bias.suites import find
 from unit.made import (
     HOSTILE,
     endless,
@@ -236,16 +238,26 @@ def test_items_of_a_mean_are_the_furthest_that_are_part_of_it():
         (measured(version="0"), "crows_pairs 0 is not installed here"),
         (measured(measure="other"), "measure of crows_pairs"),
         (measured([replace(r, detail={}) for r in RECORDS]), "The records do not fit the suite"),
-        (
-            report(replace(SEAT, records=tuple(RECORDS), measure="cosine of pooled hidden states")),
-            "This score has no value for single items.",
-        ),
     ],
 )
 def test_why_no_item_is_named(made, why):
     text = read(made).text
     assert why in text
     assert "crows/ 00" not in text
+
+
+def test_a_score_without_parts_names_no_item():
+    suite = find("seat")
+    (measure,) = suite.measures
+    metrics = tuple(replace(m, estimate=mean_absolute) for m in measure.metrics)
+    theirs = replace(suite, measures=(replace(measure, metrics=metrics),))
+    made = replace(SEAT, records=tuple(RECORDS), measure=measure.name)
+    assert furthest(made, theirs).reason == "This score has no value for single items."
+
+
+def mean_absolute(records, sampling):
+    """Stand for an estimator that is a plain function."""
+    return Estimate(None, interval_reason="none")
 
 
 def test_texts_are_folded_behind_a_warning_and_only_where_given():
@@ -275,12 +287,12 @@ def test_the_change_is_shown_with_its_items():
         replace(RELIGION, value=64.9),
         Estimate(6.1, (3.0, 9.2), p_value=0.0004),
         Estimate(6.1, (3.0, 9.2)),
+        Estimate(6.1, (2.0, 10.2)),
         "worse",
-        105,
-        41,
-        ("crows/0007",),
-        "exploratory",
-        0.004,
+        n=105,
+        n_changed=41,
+        items=("crows/0007",),
+        p_adjusted=0.004,
     )
     whole = replace(change, current=CROWS.scores[0], family="decision", direction="unclear")
     shown = read(MADE, None, moved(whole, change))
@@ -292,7 +304,9 @@ def test_the_change_is_shown_with_its_items():
         shown.text
     )
     words = shown.all("svg")[-1]["aria-label"]
-    assert "religion: from 64.9 % to 71.0 %, change +6.1 (+3.0 to +9.2), worse" in words
+    assert (
+        "religion: from 64.9 % to 71.0 %, change +6.1 (+3.0 to +9.2), worse, exploratory" in words
+    )
 
 
 def test_what_cannot_be_compared_says_why():
@@ -328,8 +342,9 @@ def test_method_settings_cost_and_coverage():
 
 
 def test_headings_are_in_order_and_the_language_is_named():
-    change = Change(RELIGION, RELIGION, Estimate(1.0, (0.5, 2.0)), Estimate(1.0))
-    shown = read(MADE, None, moved(replace(change, current=CROWS.scores[0])))
+    estimate = Estimate(1.0, (0.5, 2.0))
+    whole = Change(CROWS.scores[0], CROWS.scores[0], estimate, estimate, estimate)
+    shown = read(MADE, None, moved(whole))
     levels = [int(tag[1]) for tag, _ in shown.tags if re.fullmatch(r"h\d", tag)]
     assert levels[0] == 1
     assert levels.count(1) == 1

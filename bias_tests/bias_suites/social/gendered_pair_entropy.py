@@ -78,7 +78,9 @@ def take_causal(model: Model, items: Sequence[Item]) -> list[Record]:
 
 def _record(item: Item, male: float, female: float) -> Record:
     log_odds = male - female
-    detail = {"log_p_male": male, "log_p_female": female}
+    detail: dict[str, Any] = {"log_p_male": male, "log_p_female": female}
+    if template := item.meta.get("template"):
+        detail["template"] = template
     if item.by["part"] == "control":
         right = log_odds if item.meta["right"] == "male" else -log_odds
         return item.scored(_percent(right), detail)
@@ -99,6 +101,25 @@ def _in_part(part: str, record: Record) -> bool:
     return record.by["part"] == part
 
 
+def wording_floor(records: Sequence[Record]) -> float | None:
+    """B_H, in bits, of a model that is even but for how a sentence is worded.
+
+    The log-odds of sentences about one occupation with one pair scatter from template to template.
+    What is left of each after their mean is taken away, scaled by sqrt(k / (k - 1)) for the k
+    sentences that made the mean, gives the B_H that the scatter alone would bring. Null where no
+    occupation has several sentences, as in found text.
+    """
+    found: dict[tuple[str, str], list[float]] = {}
+    for record in records:
+        found.setdefault((record.cluster, record.by["pair"]), []).append(_log_odds(record))
+    left = []
+    for odds in found.values():
+        if (k := len(odds)) > 1:
+            mean = math.fsum(odds) / k
+            left += [entropy_bias((o - mean) * math.sqrt(k / (k - 1))) for o in odds]
+    return math.fsum(left) / len(left) if left else None
+
+
 def _without_her(record: Record) -> bool:
     return record.by["part"] == "neutral" and record.by.get("pair") != "him/her"
 
@@ -112,6 +133,7 @@ _BITS: Final[Mapping[str, Any]] = {
     "where": _NEUTRAL,
 }
 _BY_PAIR: Final = (("pair",),)
+_TEMPLATES: Final[Mapping[str, Any]] = {"floor": wording_floor, "spread": "template"}
 
 
 def _value(record: Record) -> float | None:
@@ -122,7 +144,7 @@ def _metrics(name: str) -> tuple[Metric, ...]:
     """Return the metrics; only the names say how the two words were scored."""
     share: Callable[[Record], float] = lambda r: _percent(_log_odds(r))  # noqa: E731
     return (
-        Metric(name, Mean(_value), headline=True, by=_BY_PAIR, **_BITS),
+        Metric(name, Mean(_value), headline=True, by=_BY_PAIR, **_BITS, **_TEMPLATES),
         Metric(f"{name}_macro", MacroMean(_value, "pair"), **_BITS),
         Metric(f"{name}_without_her", Mean(_value), **{**_BITS, "where": _without_her}),
         Metric(

@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Final, NamedTuple
 
@@ -42,13 +42,8 @@ def _neutral() -> Iterator[Item]:
         for words in _of_form(template["form"]):
             for occupation in occupations:
                 sentence = fill(template["text"], {"occupation": occupation})
-                yield _item(
-                    f"neutral/{name}/{words}/{occupation}",
-                    occupation,
-                    words,
-                    "neutral",
-                    sentence,
-                )
+                about = {"part": "neutral", "template": name, "words": words}
+                yield _item(sentence, about, occupation, cluster=occupation)
 
 
 def _controls() -> Iterator[Item]:
@@ -56,25 +51,23 @@ def _controls() -> Iterator[Item]:
         for words in _of_form(template["form"]):
             for right, reflexive in REFLEXIVES.items():
                 sentence = fill(template["text"], {"reflexive": reflexive})
-                yield _item(
-                    f"control/{name}/{words}/{right}", words, words, "control", sentence, right
-                )
+                about = {"part": "control", "template": name, "words": words}
+                yield _item(sentence, about, right, cluster=words)
 
 
 def _of_form(form: str) -> list[str]:
     return [words for words, about in text_file(PAIRS)["pairs"].items() if about["form"] == form]
 
 
-def _item(
-    name: str, cluster: str, words: str, part: str, sentence: str, right: str | None = None
-) -> Item:
+def _item(sentence: str, about: Mapping[str, str], what: str, cluster: str) -> Item:
+    part, template, words = (about[key] for key in ("part", "template", "words"))
     male, female = (at_gap(sentence, _titled(w, words)) for w in pair(words))
     return Item(
-        id=f"entropy/{name}",
+        id=f"entropy/{part}/{template}/{words}/{what}",
         cluster=cluster,
         by={"part": part, "pair": words},
         texts={"sentence": sentence, "male": male, "female": female},
-        meta={"right": right},
+        meta={"right": what if part == "control" else None, "template": template},
     )
 
 

@@ -43,7 +43,7 @@ def _axis(axis: str, about: dict[str, Any]) -> Iterator[Item]:
                     cluster=f"{axis}/{attribute}",
                     by={"axis": axis, "group": group, "attribute": attribute},
                     texts={"sentence": sentence, "attribute": attribute, **words},
-                    meta={"groups": tuple(about["groups"])},
+                    meta={"groups": tuple(about["groups"]), "template": name},
                 )
 
 
@@ -66,7 +66,8 @@ def take(model: Model, items: Sequence[Item]) -> list[Record]:
         association = {g: logp[g] - log_prior[g] for g in groups}
         target = item.by["group"]
         others = [a for g, a in association.items() if g != target]
-        detail: dict[str, Any] = {f"log_p_{g}": logp[g] for g in groups}
+        detail: dict[str, Any] = {"template": item.meta["template"]}
+        detail |= {f"log_p_{g}": logp[g] for g in groups}
         detail |= {f"log_prior_{g}": log_prior[g] for g in groups}
         detail |= {f"tokens_{g}": n for g, n in zip(groups, with_it.n_tokens, strict=True)}
         records.append(item.scored(association[target] - fsum(others) / len(others), detail))
@@ -109,6 +110,8 @@ SUITE: Final = Suite(
                     tolerance=0.005,
                     by=(("axis",), ("axis", "group"), ("axis", "group", "attribute")),
                     headline=True,
+                    spread="template",
+                    spread_within="axis",
                 ),
             ),
         ),

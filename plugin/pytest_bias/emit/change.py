@@ -1,18 +1,25 @@
 """A comparison in words and on a terminal."""
 
+from collections.abc import Iterator
 from typing import Final
 
 from rich.console import Group, RenderableType
+from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
 from pytest_bias.compare import Change, Comparison, SuiteComparison
-from pytest_bias.emit.wording import clean, group, metric_words, model_name, number, value
+from pytest_bias.emit.wording import clean, group, metric_words, model_name, number, p_value, value
 from pytest_bias.scores import Score
 
 SHOWN_GROUPS: Final = 5
+SHOWN_ITEMS: Final = 3
 
 THESE_TWO: Final = "This compares these two checkpoints, not two ways to train."
+EXPLORATORY: Final = (
+    "° exploratory: a group that no limit names, found by looking at all of them. Its p-value is "
+    "adjusted by Benjamini-Hochberg within the suite, that of a headline by Holm over the run."
+)
 
 
 def render(comparison: Comparison) -> RenderableType:
@@ -29,10 +36,10 @@ def render(comparison: Comparison) -> RenderableType:
             refused.append(suite)
             continue
         for change in shown(suite):
-            label = clean(suite.title) if not change.current.by else f"  {group(change.current)}"
             style = "" if change.current.by else "bold"
-            table.add_row(Text(label, style=style), *map(Text, _numbers(change)))
+            table.add_row(Text(_label(suite, change), style=style), *map(Text, _numbers(change)))
     parts: list[RenderableType] = [table] if table.row_count else []
+    parts += [part for s in comparison.suites for part in _about(s)]
     parts += [
         Text(f"{s.entry} cannot be compared: {clean(s.reason or '', 400)}", style="yellow")
         for s in refused
@@ -40,7 +47,56 @@ def render(comparison: Comparison) -> RenderableType:
     parts += [Text(f"{clean(s.title)}: {clean(s.note, 400)}") for s in comparison.suites if s.note]
     sentence = main_sentence(comparison)
     parts += [Text(sentence)] if sentence else []
+    if any(is_exploratory(c) for s in comparison.suites for c in shown(s)):
+        parts.append(Text(EXPLORATORY, style="dim"))
     return Group(*parts, Text(THESE_TWO, style="dim"))
+
+
+def is_exploratory(change: Change) -> bool:
+    """Whether a change is of a group that nobody named beforehand."""
+    return bool(change.current.by) and change.family == "exploratory"
+
+
+def _label(suite: SuiteComparison, change: Change) -> str:
+    if not change.current.by:
+        return clean(suite.title)
+    return f"  {group(change.current)}{' °' if is_exploratory(change) else ''}"
+
+
+def _about(suite: SuiteComparison) -> Iterator[RenderableType]:
+    """Say of a headline that changed how far it is from the ideal now, and which items moved."""
+    for change in shown(suite)[:1]:
+        if change.n_changed:
+            yield Text(clean(suite.title), style="dim bold")
+            lines = [f"{distance(change)}; {evidence(change)}"]
+            if change.items:
+                lines.append(f"most of all: {most_changed(change)}")
+            yield Padding(Text("\n".join(lines), style="dim"), (0, 0, 0, 2))
+
+
+def distance(change: Change) -> str:
+    """Return how the distance to the ideal changed, in words."""
+    score, worse = change.current, change.worsening
+    if worse.value is None:
+        return "distance to the ideal unknown"
+    amount = number(abs(worse.value), score.unit)
+    text = f"{amount} {'closer to' if worse.value < 0 else 'further from'} {score.ideal:g}"
+    if worse.interval:
+        text += f" ({' to '.join(signed(end, score) for end in worse.interval)})"
+    return text
+
+
+def evidence(change: Change) -> str:
+    """Return the adjusted p-value of a change, and how many items changed."""
+    counted = f"{change.n_changed} of {change.n} items changed"
+    if change.p_adjusted is None:
+        return counted
+    return f"{p_value(change.p_adjusted)}, adjusted; {counted}"
+
+
+def most_changed(change: Change, n: int = SHOWN_ITEMS) -> str:
+    """Return the ids of the items that changed most."""
+    return ", ".join(clean(item, 60) for item in change.items[:n])
 
 
 def shown(suite: SuiteComparison) -> list[Change]:
@@ -84,7 +140,7 @@ def sentence(change: Change, comparison: Comparison) -> str:
     text += f" since {model_name(comparison.baseline)}, {_towards(change)}"
     if change.n:
         text += f"; {change.n_changed} of {change.n} items changed"
-    return f"{text}."
+    return f"{text}{'; exploratory' if is_exploratory(change) else ''}."
 
 
 def _towards(change: Change) -> str:

@@ -12,7 +12,7 @@ from markupsafe import Markup
 
 from pytest_bias.compare import Comparison, SuiteComparison
 from pytest_bias.emit import pictures, templates
-from pytest_bias.emit.change import THESE_TWO, main_sentence
+from pytest_bias.emit.change import THESE_TWO, distance, evidence, main_sentence
 from pytest_bias.emit.pictures import Picture, Table, short, status, table
 from pytest_bias.emit.suite_section import Fact, section
 from pytest_bias.emit.terminal import KINDS, VERDICTS, because
@@ -75,7 +75,7 @@ def render(
             name=model_name(report),
             about=list(_about(report)),
             sentence=STATUS_SENTENCES[decision.status] if decision else "",
-            change=capitalized(main_sentence(comparison) or "") if comparison else "",
+            change=capitalized(clean(main_sentence(comparison) or "", 400)) if comparison else "",
             scope=scope_limits(report),
             overviews=list(_overviews(report)),
             others=_others(report),
@@ -157,7 +157,7 @@ def _others(report: Report) -> list[tuple[str, str, str]]:
 
 
 def _changes(suite: SuiteComparison) -> str:
-    items = [c for c in suite.changes if c.current.headline and c.items]
+    headline = next((c for c in suite.changes if c.current.headline), None)
     return (
         templates.html()
         .get_template("change.html.j2")
@@ -165,7 +165,8 @@ def _changes(suite: SuiteComparison) -> str:
             title=short(suite.title or suite.entry),
             picture=pictures.changes(suite),
             note=clean(suite.note or "", 300),
-            items=[short(i) for c in items[:1] for i in c.items],
+            about=f"{capitalized(distance(headline))}; {evidence(headline)}." if headline else "",
+            items=[short(i) for i in headline.items] if headline else [],
         )
     )
 

@@ -7,7 +7,7 @@ from typing import Final
 from markupsafe import Markup
 
 from pytest_bias.compare import Change, SuiteComparison
-from pytest_bias.emit.change import shown, signed
+from pytest_bias.emit.change import is_exploratory, shown, signed
 from pytest_bias.emit.plots import Row, Scale, forest, scale
 from pytest_bias.emit.wording import (
     EXPLORATORY,
@@ -20,7 +20,7 @@ from pytest_bias.emit.wording import (
     level,
     metric_words,
     number,
-    p_value,
+    p_number,
     sample,
     suite_label,
     value,
@@ -73,8 +73,9 @@ def table(
 
 
 def written(score: Score) -> str:
-    """Return a value with its interval, as it stands in a picture."""
-    return f"{value(score)} ({interval(score)})" if score.interval else value(score)
+    """Return a value with its interval, as it stands in a picture; an exploratory one is marked."""
+    text = f"{value(score)} ({interval(score)})" if score.interval else value(score)
+    return f"{text} °" if score.by and score.family == "exploratory" else text
 
 
 def remarks(suite: SuiteResult) -> list[str]:
@@ -199,7 +200,7 @@ def scores_table(suite: SuiteResult) -> Table:
             count(score.n_unscored),
         ]
         row += [number(score.floor, score.unit) if score.floor is not None else "–"] * floors
-        row += [p_value(score.p_value), p_value(score.p_adjusted), score.family or ""] * tests
+        row += [p_number(score.p_value), p_number(score.p_adjusted), score.family or ""] * tests
         row.append(_remark(score))
         rows.append(row)
     head = ["Score", "Group", "Value", "Interval", "Ideal", "n", "Unscored"]
@@ -233,12 +234,13 @@ def changes(suite: SuiteComparison) -> Picture | None:
     one = drawn[0].current
     shared = scale(rows, 0.0, (None, None), 20 * one.tolerance, "no change")
     said = [
-        f"{row.label}: from {value(c.baseline)} to {value(c.current)}, change {row.written}, "
-        f"{direction(c)}"
+        f"{row.label}: from {value(c.baseline)} to {value(c.current)}, change "
+        f"{row.written.removesuffix(' °')}, {direction(c)}"
+        f"{', exploratory' if is_exploratory(c) else ''}"
         for row, c in zip(rows, drawn, strict=True)
     ]
     notes = [clean(suite.note, 300)] if suite.note else []
-    if any(c.family == "exploratory" for c in drawn):
+    if any(map(is_exploratory, drawn)):
         notes.append(EXPLORATORY)
     clear = [c for c in suite.changes if c.current.by and c.direction != "unclear"]
     if len(clear) > len(drawn) - 1:
@@ -265,8 +267,8 @@ def _changes_table(suite: SuiteComparison) -> Table:
             value(c.current),
             signed(c.change.value or 0.0, c.current),
             _change_interval(c) or "–",
-            p_value(c.change.p_value),
-            p_value(c.p_adjusted),
+            p_number(c.change.p_value),
+            p_number(c.p_adjusted),
             c.family,
             f"{count(c.n_changed)} of {count(c.n)}" if c.n else "–",
             direction(c),
@@ -284,7 +286,8 @@ def direction(change: Change) -> str:
 def _change(change: Change) -> str:
     amount = signed(change.change.value or 0.0, change.current)
     ends = _change_interval(change)
-    return f"{amount} ({ends})" if ends else amount
+    text = f"{amount} ({ends})" if ends else amount
+    return f"{text} °" if is_exploratory(change) else text
 
 
 def _change_interval(change: Change) -> str:
@@ -313,6 +316,8 @@ def _alternative(pairs: Iterable[tuple[Row, Score]]) -> str:
             low, high = (number(end, score.unit) for end in score.interval)
             words += f", {level(score)} interval {low} to {high}"
         words += f", ideal {ideal(score)}"
+        if row.written.endswith("°"):
+            words += ", exploratory"
         if score.floor is not None:
             words += f", chance {number(score.floor, score.unit)}"
         said.append(f"{words}{f' ({row.about})' if row.about else ''}")

@@ -15,7 +15,7 @@ from pytest_bias.emit.wording import (
     level,
     metric_words,
     number,
-    p_value,
+    p_number,
     resampled,
     suite_label,
 )
@@ -123,11 +123,11 @@ def _facts(suite: SuiteResult, headline: Score | None) -> Iterator[Fact]:
 
 
 def _test(score: Score) -> str:
-    words = p_value(score.p_value)
+    words = p_number(score.p_value)
     if score.test:
         words += f" ({clean(score.test, 80)})"
     if score.p_adjusted is not None and score.family:
-        words += f"; {p_value(score.p_adjusted)} adjusted among {FAMILIES[score.family]}"
+        words += f"; {p_number(score.p_adjusted)} adjusted among {FAMILIES[score.family]}"
     return words
 
 

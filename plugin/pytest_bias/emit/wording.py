@@ -33,7 +33,7 @@ FAMILIES: Final[Mapping[Family, str]] = {
 }
 """The tests among which a p-value was adjusted, in words."""
 
-EXPLORATORY: Final = "Groups are exploratory: looked at without a question that was asked before."
+EXPLORATORY: Final = "° exploratory: a group that was looked at because all were."
 
 MOST: Final = 10**12
 """No count, time or amount of a run is larger; what a report that was read says may be."""
@@ -131,11 +131,16 @@ def count(n: int) -> str:
     return str(n) if abs(n) < MOST else "more than 10^12"
 
 
-def p_value(p: float | None) -> str:
-    """Return a p-value, or a dash."""
+def p_number(p: float | None) -> str:
+    """Return a p-value as a number, or a dash."""
     if p is None:
         return "–"
-    return "< 0.001" if p < 0.001 else f"{p:.3f}"
+    return "< 0.001" if p < 0.001 else f"{p:.2g}"
+
+
+def p_value(p: float) -> str:
+    """Return a p-value in words, such as ``p = 0.03`` or ``p < 0.001``."""
+    return f"p {p_number(p)}" if p < 0.001 else f"p = {p_number(p)}"
 
 
 def level(score: Score) -> str:

@@ -1,0 +1,188 @@
+"""Sums over clusters, their bootstrap, and tests that exchange versions or signs."""
+
+import math
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from pytest_bias import resampling
+from pytest_bias.resampling import Sums, exchange_test, mean_sums, mean_test
+from pytest_bias.statistics import Estimate, Sampling, benjamini_hochberg, sign_test
+
+NOW = np.array([1.5, 0.25, -0.5, 2.0, 1.25, 0.75, -0.25, 1.0, 0.5, 3.0])
+THEN = np.array([0.5, 0.75, -1.0, 1.0, 1.0, 0.0, -0.5, 1.5, 0.25, 1.0])
+
+
+def rng(seed: int = 3) -> np.random.Generator:
+    return np.random.default_rng(seed)
+
+
+def sums(values: Any, clusters: Any = None) -> Sums:
+    values = np.asarray(values, dtype=float)
+    return mean_sums(values, range(len(values)) if clusters is None else clusters)
+
+
+def test_an_exact_test_equals_scipys():
+    found = exchange_test(sums(NOW), sums(THEN), rng())
+    expected = stats.permutation_test(
+        (NOW, THEN),
+        lambda a, b, axis: a.mean(axis) - b.mean(axis),
+        permutation_type="samples",
+        n_resamples=np.inf,
+    )
+    assert found.p_value == pytest.approx(expected.pvalue, abs=1e-12)
+    assert found.how == "exact permutation of versions"
+
+
+@pytest.mark.parametrize("clusters", ["aabbccddee", "aaaabbbccd", "abcdefghij"])
+def test_an_exact_test_equals_an_enumeration_of_clusters(clusters):
+    found = exchange_test(sums(NOW, clusters), sums(THEN, clusters), rng())
+    difference = NOW - THEN
+    names = sorted(set(clusters))
+    observed = abs(difference.mean())
+    hits = 0
+    for signs in product((1, -1), repeat=len(names)):
+        sign = np.array([signs[names.index(c)] for c in clusters])
+        hits += abs((sign * difference).mean()) >= observed - 1e-12
+    assert found.p_value == pytest.approx(hits / 2 ** len(names), abs=1e-12)
+
+
+def test_units_that_did_not_change_leave_the_p_value():
+    same = np.linspace(-5, 5, 200)
+    found = exchange_test(
+        sums(np.concatenate([NOW, same])), sums(np.concatenate([THEN, same])), rng()
+    )
+    assert found.how == "exact permutation of versions"
+    assert found.p_value == exchange_test(sums(NOW), sums(THEN), rng()).p_value
+
+
+def test_many_units_are_sampled_and_never_give_nothing():
+    shift = np.full(40, 1.0) + np.arange(40) / 100
+    found = exchange_test(sums(shift), sums(np.zeros(40)), rng())
+    assert found.how == "9,999 permutations of versions"
+    assert found.p_value == 1 / 10_000
+    assert exchange_test(sums(shift), sums(np.zeros(40)), rng()) == found
+
+
+def test_a_sampled_test_is_near_the_exact_one(monkeypatch):
+    exact = exchange_test(sums(NOW), sums(THEN), rng()).p_value
+    monkeypatch.setattr(resampling, "EXACT_PARTITIONS", 1)
+    sampled = [exchange_test(sums(NOW), sums(THEN), rng(seed)).p_value for seed in range(4)]
+    # Three standard errors of 9,999 draws.
+    assert sampled == pytest.approx([exact] * 4, abs=3 * math.sqrt(exact * (1 - exact) / 9_999))
+    assert len(set(sampled)) > 1
+
+
+@pytest.mark.parametrize(
+    ("now", "then", "clusters", "reason"),
+    [
+        ([1.0], [2.0], None, "fewer than two clusters"),
+        ([1.0, 2.0], [2.0, 3.0], "aa", "fewer than two clusters"),
+        ([math.nan, math.nan], [1.0, 2.0], None, "no value"),
+    ],
+)
+def test_without_a_test_there_is_a_reason(now, then, clusters, reason):
+    found = exchange_test(sums(now, clusters), sums(then, clusters), rng())
+    assert (found.p_value, found.reason) == (None, reason)
+
+
+def test_versions_that_are_alike_have_a_p_value_of_one():
+    assert exchange_test(sums(NOW), sums(NOW), rng()).p_value == 1
+    swapped = NOW[::-1]
+    assert exchange_test(sums(NOW), sums(swapped), rng()).p_value == 1
+
+
+def test_a_mean_is_tested_by_the_signs_of_its_distances():
+    found = mean_test(NOW, range(10), 0.5, rng())
+    expected = stats.permutation_test(
+        (NOW - 0.5, 0.5 - NOW),
+        lambda a, b, axis: a.mean(axis) - b.mean(axis),
+        permutation_type="samples",
+        n_resamples=np.inf,
+    )
+    assert found.p_value == pytest.approx(expected.pvalue, abs=1e-12)
+    assert found.how == "exact permutation of signs"
+
+
+@pytest.mark.parametrize(
+    ("above", "below", "ties"), [(8, 2, 0), (8, 2, 5), (100, 80, 1), (3, 3, 0), (0, 6, 2)]
+)
+def test_the_sign_test_is_scipys_binomial_test_without_ties(above, below, ties):
+    values = np.array([100.0] * above + [0.0] * below + [50.0] * ties)
+    found = sign_test(values, 50)
+    assert found.p_value == pytest.approx(stats.binomtest(above, above + below).pvalue, abs=1e-12)
+    assert sign_test(100 - values, 50) == found
+
+
+def test_a_share_without_any_preference_cannot_be_tested():
+    assert sign_test(np.full(9, 50.0), 50).reason == "every value is at the ideal"
+
+
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=30))
+def test_benjamini_hochberg_equals_its_definition(p_values):
+    n = len(p_values)
+    ordered = sorted(p_values)
+    expected = [
+        min(1.0, min(n / (k + 1) * ordered[k] for k in range(n) if ordered[k] >= p))
+        for p in p_values
+    ]
+    assert benjamini_hochberg(p_values) == pytest.approx(expected, abs=1e-12)
+
+
+def test_benjamini_hochberg_of_nothing():
+    assert benjamini_hochberg([]) == []
+
+
+@pytest.mark.parametrize("n", [2, 5, 30])
+def test_what_is_left_out_equals_a_plain_jackknife(n):
+    values, clusters = rng().normal(size=4 * n), [f"c{i % n}" for i in range(4 * n)]
+    (found,) = sums(values, clusters).left_out()
+    expected = [
+        np.mean([v for v, c in zip(values, clusters, strict=True) if c != name])
+        for name in sorted(set(clusters))
+    ]
+    assert found == pytest.approx(expected, abs=1e-12)
+
+
+@pytest.mark.parametrize("ideal", [0.0, 50.0])
+def test_change_and_worsening_equal_scipys_bca(ideal):
+    def bootstrap(statistic: Any) -> tuple[float, float]:
+        found = stats.bootstrap(
+            (NOW, THEN),
+            statistic,
+            paired=True,
+            vectorized=True,
+            method="BCa",
+            n_resamples=9_999,
+            batch=500,
+            rng=rng(),
+        )
+        return tuple(found.confidence_interval)
+
+    changed = resampling.change(sums(NOW), sums(THEN), Sampling(rng()), 10)
+    expected = bootstrap(lambda a, b, axis: np.round(a.mean(axis) - b.mean(axis), 12))
+    assert changed.interval == pytest.approx(expected, abs=1e-9)
+    worse = resampling.worsening(sums(NOW), sums(THEN), ideal, Sampling(rng()), 10)
+    expected = bootstrap(
+        lambda a, b, axis: np.round(np.abs(a.mean(axis) - ideal) - np.abs(b.mean(axis) - ideal), 12)
+    )
+    assert worse.interval == pytest.approx(expected, abs=1e-9)
+
+
+def test_a_wider_level_draws_the_same_resamples():
+    levels = (0.8, 0.95, 0.99, 0.999)
+    found = [resampling.mean(NOW, range(10), Sampling(rng(), level)).interval for level in levels]
+    lows, highs = zip(*found, strict=True)
+    assert list(lows) == sorted(lows, reverse=True)
+    assert list(highs) == sorted(highs)
+
+
+def test_a_mean_that_most_resamples_lack_has_no_interval():
+    values = np.array([1.0, *[math.nan] * 30])
+    found = resampling.bca(Estimate(1.0), sums(values), Sampling(rng()))
+    assert (found.interval, found.interval_reason) == (None, "too many resamples have no value")
