@@ -29,6 +29,7 @@ from pytest_bias.emit.wording import (
 )
 from pytest_bias.limits import Decision
 from pytest_bias.records import Item, Report
+from pytest_bias.scoring import LEVEL
 from pytest_bias.statistics import N_RESAMPLES
 from pytest_bias.suites import STRUCTURE
 
@@ -88,6 +89,7 @@ def render(
             refused=_refused(comparison) if comparison else None,
             these_two=THESE_TWO,
             limits=_limits(decision) if decision and decision.outcomes else None,
+            level=_level(decision) if decision else "",
             problems=[clean(p, 300) for p in decision.problems[:LISTED]] if decision else [],
             settings=list(_settings(report)),
             environment=list(_environment(report)),
@@ -184,6 +186,12 @@ def _limits(decision: Decision) -> Table:
         outcomes.sort(key=lambda o: grave.index(o.verdict))
     rows = [(clean(o.limit, 120), VERDICTS[o.verdict], clean(because(o))) for o in outcomes]
     return table(("Limit", "Verdict", "Because"), rows, 3, LIMITS)
+
+
+def _level(decision: Decision) -> str:
+    """Return the level of the intervals that decided, if it is not that of the scores."""
+    levels = {o.level for o in decision.outcomes if o.level is not None}
+    return f"{100 * max(levels):.4g} %" if levels and max(levels) > LEVEL else ""
 
 
 def _settings(report: Report) -> Iterator[Fact]:

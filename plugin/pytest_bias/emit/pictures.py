@@ -136,8 +136,8 @@ def _headline(suite: SuiteResult, score: Score) -> Row:
     about = " · ".join([short(metric_words(score.metric)), *remarks(suite)])
     row = _row(short(suite_label(suite)), score, about=about)
     words = f"ideal {ideal(score)}"
-    if score.floor is not None:
-        words += f" · chance ≈ {number(score.floor, score.unit)}"
+    if row.floor is not None:
+        words += f" · chance ≈ {number(row.floor, score.unit)}"
     low, high = score.bounds
     if low is not None and high is not None and 0 < high - low < 1e100:
         own = Scale(low, high, score.ideal, words)
@@ -297,12 +297,16 @@ def _change_interval(change: Change) -> str:
 
 
 def _row(label: str, score: Score, about: str = "", *, strong: bool = False) -> Row:
+    floor = score.floor
+    if floor is not None and abs(floor - score.ideal) <= score.tolerance:
+        # Chance gives the ideal, which is marked already.
+        floor = None
     return Row(
         label=label,
         written=written(score),
         value=score.value or 0.0,
         interval=score.interval,
-        floor=score.floor,
+        floor=floor,
         about=about,
         strong=strong,
     )

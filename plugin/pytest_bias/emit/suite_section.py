@@ -16,6 +16,7 @@ from pytest_bias.emit.wording import (
     metric_words,
     number,
     p_number,
+    plural,
     resampled,
     suite_label,
 )
@@ -105,7 +106,7 @@ def _facts(suite: SuiteResult, headline: Score | None) -> Iterator[Fact]:
         if spread := headline.spread:
             low, high = number(spread.low, headline.unit), number(spread.high, headline.unit)
             yield (
-                f"Spread over {clean(spread.over, 40)}",
+                f"Spread over {plural(spread.over)}",
                 f"standard deviation {number(spread.sd, headline.unit)} over "
                 f"{count(spread.n)}, from {low} to {high}",
             )

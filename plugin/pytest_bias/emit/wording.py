@@ -33,7 +33,7 @@ FAMILIES: Final[Mapping[Family, str]] = {
 }
 """The tests among which a p-value was adjusted, in words."""
 
-EXPLORATORY: Final = "° exploratory: a group that was looked at because all were."
+EXPLORATORY: Final = "°\N{NO-BREAK SPACE}exploratory: a group that was looked at because all were."
 
 MOST: Final = 10**12
 """No count, time or amount of a run is larger; what a report that was read says may be."""
@@ -64,6 +64,11 @@ def markdown(text: str, limit: int = 200) -> str:
     text = text.replace("://", ":\\/\\/")
     text = re.sub(r"(?i)\b(www)\.", r"\1\\.", text)
     return re.sub(r"([`*_{}\[\]#!|~$@]|\\(?![/.]))", r"\\\1", text)
+
+
+def plural(noun: str) -> str:
+    """Return what a spread is over in the plural."""
+    return clean(f"{noun.removesuffix('s')}s", 40)
 
 
 def capitalized(words: str) -> str:
@@ -155,7 +160,7 @@ def resampled(suite: SuiteResult, score: Score) -> str:
     of = f"{count(score.n_clusters)} {clean(suite.clusters, 40)}"
     fixed = "this checkpoint"
     if score.spread is not None:
-        fixed += f" and these {clean(score.spread.over, 40)}"
+        fixed += f" and these {plural(score.spread.over)}"
     return f"{level(score)} interval over {of}; {fixed} held fixed."
 
 
