@@ -25,6 +25,7 @@ LAYERS = (
     {"engine", "compare", "folder", "merging"},
     {"limits", "child"},
     {"emit", "children"},
+    {"withholding"},
     {"evidence"},
     {"run"},
     {"cli", "pytest_session", "action"},

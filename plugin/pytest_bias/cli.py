@@ -136,7 +136,7 @@ def render(
 
 
 @app.command()
-@_with_options("out", "config", "baseline", "first_run", "fresh")
+@_with_options("out", "config", "baseline", "first_run", "fresh", "withhold_scores")
 def merge(
     reports: Annotated[list[Path], typer.Argument(help="Reports of the shards, all of them.")],
     **options: Any,
@@ -150,11 +150,15 @@ def merge(
 @app.command()
 def verify(
     report: Annotated[Path, typer.Argument(help="A report.json, or the folder that holds it.")],
+    full: Annotated[
+        Path | None,
+        typer.Option("--full", help="The full report, if scores are withheld.", metavar="REPORT"),
+    ] = None,
 ) -> None:
     """Recompute scores from records and badges from scores; exit 1 if something does not hold."""
     from pytest_bias.evidence import verify as checks_of
 
-    checks = checks_of(report)
+    checks = checks_of(report, full)
     table = Table(box=None, pad_edge=False, header_style="dim")
     for column in ("Check", "Outcome", "Detail"):
         table.add_column(column)

@@ -266,7 +266,9 @@ def _change(
 
         def worse(level: float) -> Estimate:
             sampling = drawn("worsening", level)
-            return resampling.worsening(sums[0], sums[1], metric.ideal, sampling, len(both))
+            return resampling.worsening(
+                sums[0], sums[1], metric.ideal, metric.bounds, sampling, len(both)
+            )
 
         change = resampling.change(sums[0], sums[1], drawn("change", context.level), len(both))
         worsening = worse(context.level)

@@ -47,6 +47,7 @@ class Settings:
     shard: str | None = None
     show_items: bool = False
     with_texts: bool = False
+    withhold_scores: bool = False
     trust_remote_code: bool = False
     allow_pickle: bool = False
     accept_licences: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
@@ -109,6 +110,13 @@ EXCLUSIVE: Final = (
     ("devices", "budget", "--profile quick takes one sample on all devices."),
     ("device_map", "device", "--device-map chooses; CUDA_VISIBLE_DEVICES limits its choice."),
     ("device_map", "devices", "One spreads the model, the other the items."),
+    ("withhold_scores", "show_items", "What is withheld is shown nowhere."),
+    ("withhold_scores", "with_texts", "What is withheld leaves no records."),
+    (
+        "withhold_scores",
+        "shard",
+        "Scores come from the records of all shards; merge withholds them.",
+    ),
 )
 """Settings of which only one can be given, and what helps."""
 
@@ -119,7 +127,10 @@ def _check_together(settings: Settings) -> None:
     for one, other, hint in EXCLUSIVE:
         values = [(name, getattr(settings, name)) for name in (one, other)]
         if all(value != getattr(usual, name) for name, value in values):
-            given = " and ".join(f"--{flags[name]} {value}" for name, value in values)
+            given = " and ".join(
+                f"--{flags[name]}" + ("" if value is True else f" {value}")
+                for name, value in values
+            )
             raise UsageError(f"{given} cannot be given together.", hint)
 
 

@@ -1,7 +1,8 @@
 """Does a report hold what it claims? Checked from its own files, without the model.
 
 This version checks that the digest is that of the content, that the records are those that were
-digested, that the records give the scores, and that the scores give the badges.
+digested, that the records give the scores, and that the scores give the badges. Scores that are
+withheld cannot be checked without the full report and the salt.
 """
 
 import json
@@ -12,12 +13,13 @@ from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias
 
 from pytest_bias.emit import badges
-from pytest_bias.errors import BiasError, ReportError
+from pytest_bias.errors import BiasError, ReportError, UsageError
 from pytest_bias.folder import REPORT, read_plain_report, read_records
 from pytest_bias.records import Report, SuiteResult, records_digest, seal
 from pytest_bias.scores import Score
 from pytest_bias.scoring import scored, with_decision_family
 from pytest_bias.suites import find
+from pytest_bias.withholding import SALT, read_salt, withheld
 
 Outcome: TypeAlias = Literal["holds", "fails", "unknown"]
 
@@ -35,17 +37,30 @@ class Check:
     detail: str = ""
 
 
-def verify(path: Path) -> list[Check]:
+def verify(path: Path, full: Path | None = None) -> list[Check]:
     """Check a report's folder, or its report.json.
+
+    Parameters
+    ----------
+    path : Path
+        The report.
+    full : Path, optional
+        The full report of one whose scores are withheld; its salt lies beside the withheld one.
 
     Raises
     ------
     ReportError
         If there is no report, or none of a schema that can be read.
+    UsageError
+        If a full report is given of scores that are not withheld.
     """
     file = path / REPORT if path.is_dir() else path
     report = read_plain_report(file, check=False)
     checks = [_digest(file, report)]
+    if full and not report.withheld:
+        raise UsageError(f"--full {full}: {path} withholds no scores.")
+    if report.withheld or any(s.status == "withheld" for s in report.suites):
+        checks += _withheld(report, file.parent, full)
     for suite in report.suites:
         checks += _suite(suite, file.parent, report)
     return [*checks, *_badges(report, file.parent)]
@@ -57,6 +72,33 @@ def _digest(file: Path, report: Report) -> Check:
     if found == report.sealed:
         return Check("report", "holds", f"digest {found[:19]}")
     return Check("report", "fails", f"its digest is {found[:19]}, it says {report.sealed!s:.19}")
+
+
+def _withheld(report: Report, folder: Path, full: Path | None) -> Iterator[Check]:
+    name = "withheld scores"
+    if report.withheld is None:
+        yield Check(name, "fails", "the report has no digest of what is withheld")
+        return
+    kept = [s.entry for s in report.suites if s.scores or s.records_sha256]
+    kept += [s.records_path for s in report.suites if (folder / s.records_path).is_file()]
+    if kept:
+        yield Check(name, "fails", f"they are there: {', '.join(kept[:4])}")
+    if full is None:
+        yield Check(name, "unknown", f"need the full report (--full) and {SALT} to be checked")
+        return
+    try:
+        salt = read_salt(folder)
+    except BiasError as error:
+        yield Check(name, "fails", error.message)
+        return
+    if salt is None:
+        yield Check(name, "unknown", f"there is no {SALT} beside the report")
+        return
+    whole = read_plain_report(full / REPORT if full.is_dir() else full)
+    if withheld(whole, salt).digested() == report.digested():
+        yield Check(name, "holds", f"they are those of the report {whole.digest[:19]}")
+    else:
+        yield Check(name, "fails", "salt and full report give another withheld report")
 
 
 def _suite(suite: SuiteResult, folder: Path, report: Report) -> Iterator[Check]:

@@ -40,13 +40,16 @@ def run_key(what: Mapping[str, Any]) -> str:
     return sha256(canonical_json(dict(what)))
 
 
-def claim(folder: Path, key: str, *, fresh: bool) -> None:
+def claim(folder: Path, key: str, *, fresh: bool, withholds: bool = False) -> None:
     """Make sure, before a model runs, that the folder can be written and holds nothing else.
+
+    A run that `withholds` scores takes the place of the same run with scores, not the other way
+    round: scores that were withheld do not appear because an option was forgotten.
 
     Raises
     ------
     OutputError
-        If it cannot be written, or holds the report of something else.
+        If it cannot be written, or holds the report of something else, or one without scores.
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -69,15 +72,25 @@ def claim(folder: Path, key: str, *, fresh: bool) -> None:
                 "--fresh replaces it; --out keeps both.",
             )
         return
-    try:
-        there = Report.from_json(path.read_text(encoding="utf-8"), check=False).run.get("key")
-    except (ReportError, OSError, ValueError):
-        there = None
-    if there != key:
+    there = standing(folder)
+    if there is None or there.run.get("key") != key:
         raise OutputError(
             f"{folder} holds a report of something else (another model, suites or settings).",
             "--fresh replaces it; --out keeps both.",
         )
+    if there.withheld and not withholds:
+        raise OutputError(
+            f"{folder} holds a report whose scores are withheld; this run would write them there.",
+            "--withhold-scores withholds them again; --fresh replaces it; --out keeps both.",
+        )
+
+
+def standing(folder: Path) -> Report | None:
+    """Return the report that stands in a folder; null if there is none that can be read."""
+    try:
+        return read_plain_report(folder / REPORT, check=False)
+    except ReportError:
+        return None
 
 
 def release(folder: Path) -> None:

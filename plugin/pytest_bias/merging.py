@@ -78,6 +78,12 @@ def joined(reports: Sequence[Report]) -> Report:
     ReportError
         If a shard is missing or there twice, or they are not of one whole.
     """
+    for report in reports:
+        if report.withheld:
+            raise ReportError(
+                f"the scores of {report.model.reference} are withheld: nothing can be joined.",
+                "Measure the shards without --withhold-scores; merge has it as well.",
+            )
     by_part = _parts(reports)
     parts = [by_part[number] for number in sorted(by_part)]
     whole = merged(parts, [s.entry for s in parts[0].suites])

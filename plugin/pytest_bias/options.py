@@ -86,6 +86,7 @@ OPTIONS: Final = (
     Option("shard", "shard", "text", "Measure one part of several; merge joins them.", "2/8"),
     Option("show_items", "show-items", "flag", "Show item texts, which are offensive by design."),
     Option("with_texts", "with-texts", "flag", "Keep item texts in the records."),
+    Option("withhold_scores", "withhold-scores", "flag", "Write no score: that tests were run."),
     Option("trust_remote_code", "trust-remote-code", "flag", "Run code that the model brings."),
     Option("allow_pickle", "allow-pickle", "flag", "Load pickled weights, which can run code."),
 )

@@ -21,6 +21,7 @@ from pytest_bias.options import OPTIONS
 from pytest_bias.records import Part, SuiteResult
 from pytest_bias.suites import LoadedData
 from pytest_bias.testing import BiasModel, assert_within, difference, group_values
+from pytest_bias.withholding import verdict_alone
 
 if TYPE_CHECKING:
     from pytest_bias.engine import Session
@@ -265,7 +266,10 @@ class BiasSession:
 
 @dataclass(frozen=True)
 class BiasRun:
-    """Measures suites for one test, and leaves their numbers in its JUnit properties."""
+    """Measures suites for one test, and leaves their numbers in its JUnit properties.
+
+    Where scores are withheld, no number is left anywhere.
+    """
 
     owner: BiasSession
     node: pytest.Item
@@ -283,6 +287,8 @@ class BiasRun:
         result = self.owner.session.measure(planned, part)
         if part:
             # Its numbers are those of a part.
+            return result
+        if self.owner.settings.withhold_scores:
             return result
         known = {key for key, _ in self.node.user_properties}
         for score in result.scores:
@@ -319,6 +325,8 @@ class BiasRun:
         if failed:
             from pytest_bias.emit.terminal import VERDICTS, because
 
+            if self.owner.settings.withhold_scores:
+                failed = [verdict_alone(o) for o in failed]
             lines = [f"{o.limit} is {VERDICTS[o.verdict]}: {because(o)}" for o in failed]
             pytest.fail("\n".join(lines), pytrace=False)
         return result
@@ -346,5 +354,15 @@ class BiasRun:
             What to do where the interval of the difference crosses the limit.
         """
         result = self(name)
-        values = (group_values(result, **first), group_values(result, **second))
-        assert_within(difference(*values, paired=False), within, undecided)
+        withholds = self.owner.settings.withhold_scores
+        try:
+            values = (group_values(result, **first), group_values(result, **second))
+            found = difference(*values, paired=False)
+            assert_within(found, within, undecided, withholds=withholds)
+            return
+        except (AssertionError, ValueError) as error:
+            if not withholds:
+                raise
+            text = str(error)
+        # A traceback shows what was passed on, scores among it.
+        pytest.fail(text, pytrace=False)

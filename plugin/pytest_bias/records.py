@@ -232,12 +232,25 @@ class SuiteResult:
 
 
 @dataclass(frozen=True, slots=True)
+class Withheld:
+    """What stands in place of scores that are not published; `withholding` has the rule.
+
+    `digest` is a salted one of the full report. `finite` says that every suite that was measured
+    has a headline with a value.
+    """
+
+    digest: str
+    finite: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Report:
     """Everything a run found, and where it came from.
 
     `settings` holds only what changes scores, `run` what does not (time, machine, cost); the digest
     covers all but `run` and itself. `coverage` names the languages and every social suite that
-    applies to the model in them, whether it was asked for or not.
+    applies to the model in them, whether it was asked for or not. `withheld` is null unless the
+    scores are not published.
     """
 
     tool: Mapping[str, str]
@@ -246,6 +259,7 @@ class Report:
     suites: tuple[SuiteResult, ...]
     coverage: Mapping[str, Json] = field(default_factory=dict)
     run: Mapping[str, Json] = field(default_factory=dict)
+    withheld: Withheld | None = None
     schema: str = SCHEMA
     sealed: str | None = field(default=None, repr=False, compare=False)
     """Digest of a report that was read: it covers keys of other versions too."""
@@ -259,6 +273,7 @@ class Report:
             "settings": dict(self.settings),
             "coverage": dict(self.coverage),
             "suites": [s.to_json() for s in self.suites],
+            **({"withheld": asdict(self.withheld)} if self.withheld else {}),
         }
 
     @property
@@ -314,6 +329,7 @@ class Report:
                     suites=tuple(SuiteResult.from_json(s) for s in plain["suites"]),
                     coverage=plain.get("coverage", {}),
                     run=plain.get("run", {}),
+                    withheld=_withheld(plain.get("withheld")),
                     sealed=plain.get("digest"),
                 )
             )
@@ -347,6 +363,10 @@ def _identity(plain: Json) -> ModelIdentity:
     if values.get("adapter") is not None:
         values["adapter"] = checked(AdapterIdentity(**_known(AdapterIdentity, values["adapter"])))
     return checked(ModelIdentity(**values))
+
+
+def _withheld(plain: Json) -> Withheld | None:
+    return None if plain is None else checked(Withheld(**_known(Withheld, plain)))
 
 
 def _score(plain: Json) -> Score:

@@ -120,16 +120,6 @@ def change_sums(now: Sums, then: Sums) -> Sums:
     return _joined(now, then, np.subtract)
 
 
-def worsening_sums(now: Sums, then: Sums, ideal: float) -> Sums:
-    """Return the sums of how much further from the ideal the one version is than the other."""
-
-    def further(a: Floats, b: Floats) -> Floats:
-        found: Floats = np.abs(a - ideal) - np.abs(b - ideal)
-        return found
-
-    return _joined(now, then, further)
-
-
 def _joined(now: Sums, then: Sums, between: Callable[[Floats, Floats], Floats]) -> Sums:
     widths = [s.shape[1] for s in now.samples]
     samples = tuple(
@@ -339,12 +329,62 @@ def change(now: Sums, then: Sums, sampling: Sampling, n: int) -> Estimate:
     return replace(found, test=test.how, p_value=test.p_value, p_reason=test.reason)
 
 
-def worsening(now: Sums, then: Sums, ideal: float, sampling: Sampling, n: int) -> Estimate:
-    """Estimate how much further from the ideal the current value is, with its paired interval."""
-    sums = worsening_sums(now, then, ideal)
-    if not math.isfinite(sums.value):
+def worsening(
+    now: Sums,
+    then: Sums,
+    ideal: float,
+    bounds: tuple[float | None, float | None],
+    sampling: Sampling,
+    n: int,
+) -> Estimate:
+    """Estimate how much further from the ideal the current value is, with its paired interval.
+
+    A distance has a corner at the ideal, where a bootstrap of it covers too seldom (71 to 85 % in
+    our simulations). On either side it is linear, so the interval is made for the sides on which
+    the two values are: for both sides of a value that may be on either, then from the least to the
+    greatest end of all. No distance changes by more than the value does.
+    """
+    values = now.value - ideal, then.value - ideal
+    if not all(map(math.isfinite, values)):
         return Estimate(None, interval_reason="nothing was scored in both")
-    return _paired(sums, sampling, n)
+    found = Estimate(abs(values[0]) - abs(values[1]), n_clusters=now.n_units)
+    changed = _paired(change_sums(now, then), sampling, n)
+    if changed.interval is None:
+        return replace(found, interval_reason=changed.interval_reason)
+    most = max(map(abs, changed.interval))
+    ends = []
+    for side, was in product(*(_sides(s, ideal, bounds, sampling.level) for s in (now, then))):
+        if side == was:
+            ends += [side * end for end in changed.interval]
+            continue
+
+        def further(a: Floats, b: Floats, side: int = side) -> Floats:
+            return side * (a + b - 2 * ideal)
+
+        across = _paired(_joined(now, then, further), sampling, n)
+        ends += [max(-most, min(most, end)) for end in across.interval or (-most, most)]
+    return replace(found, method="bca", interval=(min(ends), max(ends)))
+
+
+def _sides(
+    sums: Sums, ideal: float, bounds: tuple[float | None, float | None], level: float
+) -> tuple[int, ...]:
+    """Return on which sides of the ideal a value may be, 1 above and -1 below.
+
+    Both, unless the scale ends there or the value is so far away that it is on the wrong side in
+    a tenth of 1 - `level` at most (normal, with the standard error of the jackknife).
+    """
+    from scipy.special import ndtri
+
+    if ideal in bounds:
+        return (1,) if ideal == bounds[0] else (-1,)
+    variance = sum(
+        (len(v) - 1) / len(v) * float(((v - v.mean()) ** 2).sum()) for v in sums.left_out()
+    )
+    distance = sums.value - ideal
+    if abs(distance) > float(ndtri(1 - (1 - level) / 20)) * math.sqrt(variance):
+        return (1,) if distance > 0 else (-1,)
+    return (1, -1)
 
 
 def _paired(sums: Sums, sampling: Sampling, n: int) -> Estimate:

@@ -40,11 +40,16 @@ from pytest_bias.limits import Decision, Limit, decide, decision_level, named_by
 from pytest_bias.merging import joined
 from pytest_bias.records import Item, Report
 from pytest_bias.suites import find, installed
+from pytest_bias.withholding import SALT, read_salt, salt_for, withheld, without_numbers
 
 if TYPE_CHECKING:
     from pytest_bias.engine import Session
 
 EXIT_INTERRUPTED: Final = 130
+
+ABOUT_SALT: Final = (
+    "keep it private; with it and the full report anybody can check later what was measured."
+)
 
 RENDERERS: Final[Mapping[str, Callable[[Report], dict[str, str]]]] = {
     "badges": badges.render,
@@ -105,6 +110,9 @@ class Finished:
             console.print(Text(f"{name:<{width}}  {self.out / path}"), soft_wrap=True)
         sentence = STATUS_SENTENCES[self.decision.status]
         console.print(Text(f"{'Result':<{width}}  {sentence}", style="bold"), soft_wrap=True)
+        if self.report.withheld:
+            told = f"{'Salt':<{width}}  {self.out / SALT}: {ABOUT_SALT}"
+            console.print(Text(told), soft_wrap=True)
 
 
 def finish(
@@ -116,9 +124,16 @@ def finish(
     items: Mapping[str, Mapping[str, Item]],
     level: float,
 ) -> Finished:
-    """Compare, decide at `level` and write; `items` are kept and shown as the settings say."""
+    """Compare, decide at `level` and write; `items` are kept and shown as the settings say.
+
+    Where scores are withheld, the decision is taken on them, and then they are dropped.
+    """
     comparison = compare(report, baseline, named_by(limits), level) if baseline else None
     decision = decide(report, limits, comparison, first_run=settings.first_run, level=level)
+    if settings.withhold_scores:
+        remove(_with_scores(report), out)
+        report = withheld(report, salt_for(report, out))
+        decision, comparison = without_numbers(decision, report), None
     save(report, decision, out, comparison, items if settings.with_texts else {})
     return Finished(report, decision, comparison, out, items if settings.show_items else {})
 
@@ -126,7 +141,7 @@ def finish(
 def run_command(settings: Settings, console: Console) -> int:
     """Measure a model, write and print what came of it; returns the exit code."""
     started = time.perf_counter()
-    printer = ProgressPrinter(console)
+    printer = ProgressPrinter(console, withholds=settings.withhold_scores)
     with printer.status("Importing torch and transformers …"):
         from pytest_bias import children, engine
         from pytest_bias.models.placing import shared
@@ -168,18 +183,27 @@ def prepare(settings: Settings, listener: Listener = ignore, *, claims: bool = T
     out = settings.out or default_folder(name, key)
     session.unfinished = out / UNFINISHED
     if claims:
-        claim(out, key, fresh=settings.fresh)
+        _claim(out, key, settings)
     return Job(session, limits, baseline, out, key)
+
+
+def _claim(out: Path, key: str, settings: Settings) -> None:
+    claim(out, key, fresh=settings.fresh, withholds=settings.withhold_scores)
+    if settings.withhold_scores:
+        # A salt that cannot be read is found before the model runs.
+        read_salt(out)
 
 
 def merge_command(reports: Sequence[Path], settings: Settings, console: Console) -> int:
     """Join the reports of shards: scores from all their records, one decision; the exit code."""
     limits = read_limits(settings.limits)
     baseline = read_report(settings.baseline) if settings.baseline else None
-    report = joined([read_report(path) for path in reports])
-    out = settings.out or default_folder(report.model.reference, report.digest.partition(":")[2])
-    key = run_key({"merged": report.digest})
-    claim(out, key, fresh=settings.fresh)
+    parts = [read_report(path) for path in reports]
+    report = joined(parts)
+    # Of what the shards depend on, not of what came out: that may be withheld.
+    key = run_key({"merged": sorted(str(part.run.get("key") or part.digest) for part in parts)})
+    out = settings.out or default_folder(report.model.reference, key)
+    _claim(out, key, settings)
     report = replace(report, run={**report.run, "key": key})
     entries = [(s.name, s.config, s.language) for s in report.suites]
     level = decision_level(limits, entries, has_baseline=baseline is not None)
@@ -204,8 +228,13 @@ def save(
     }
     with suppress(ReportError):
         before = read_plain_report(out / REPORT, check=False)
-        remove([*badges.render(before), *(s.records_path for s in before.suites)], out)
+        remove(_with_scores(before), out)
     write_report(report, files, out, texts)
+
+
+def _with_scores(report: Report) -> list[str]:
+    """Name the files of a run that are not there, or not the same, without its scores."""
+    return [*badges.render(report), *(s.records_path for s in report.suites)]
 
 
 def write_files(files: Mapping[str, str], out: Path) -> None:

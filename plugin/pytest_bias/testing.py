@@ -77,10 +77,20 @@ def difference(
     return Difference(found, (len(first), len(second)))
 
 
-def assert_within(found: Difference, within: float, undecided: Literal["warn", "fail"]) -> None:
-    """Fail if a difference is outside a limit as a whole; warn, or fail, if it is undecided."""
+def assert_within(
+    found: Difference,
+    within: float,
+    undecided: Literal["warn", "fail"],
+    *,
+    withholds: bool = False,
+) -> None:
+    """Fail if a difference is outside a limit as a whole; warn, or fail, if it is undecided.
+
+    Where it `withholds`, the message has the verdict without the difference.
+    """
     verdict = found.verdict(within)
-    text = f"difference {found} against a limit of ±{within:g}: {verdict}"
+    what = "difference" if withholds else f"difference {found}"
+    text = f"{what} against a limit of ±{within:g}: {verdict}"
     if verdict == "exceeded" or (verdict == "undecided" and undecided == "fail"):
         raise AssertionError(text)
     if verdict == "undecided":

@@ -184,6 +184,20 @@ def test_outputs_lead_to_what_was_written(demo: Step) -> None:
     assert commands(demo.log) == []
 
 
+def test_withheld_scores_are_no_output(tmp_path: Path, demo: Step) -> None:
+    extra = "--withhold-scores\n--suite=template_association"
+    step = run(tmp_path, {"model": "demo", "extra-args": extra}).done(0)
+    assert step.outputs["scores"] == "{}"
+    assert step.outputs["status"] == "measured"
+    assert "scores not published" in step.summary
+    salt = (step.checkout / "bias-report" / "withheld-salt.txt").read_text().strip()
+    association = json.loads(demo.outputs["scores"])["template_association[en]"]["value"]
+    for text in (step.log, step.summary, *(value for _, _, value in step.written)):
+        assert salt not in text
+        assert f"{association:.2f} nats" not in text
+    assert f"{association:.2f} nats" in demo.log
+
+
 def test_delimiters_of_outputs_cannot_be_guessed(demo: Step, everything: Step) -> None:
     delimiters = {end for _, end, _ in (*demo.written, *everything.written)}
     assert len(delimiters) == 2 * len(NOTHING)

@@ -17,6 +17,7 @@ from pytest_bias.records import Item
 from pytest_bias.scores import Spread
 from pytest_bias.statistics import Estimate
 from pytest_bias.suites import find
+from pytest_bias.withholding import withheld
 from unit.made import (
     HOSTILE,
     endless,
@@ -151,10 +152,18 @@ def test_pictures_are_told_in_words():
 def test_what_has_no_score_is_named_with_its_reason():
     text = read().text
     assert "honest[it] skipped licence not accepted" in text
-    withheld = replace(CROWS, status="withheld", scores=(), reason="scores are not published")
-    text = read(report(withheld)).text
-    assert "crows_pairs[en] withheld scores are not published" in text
-    assert "No suite has a score." in text
+
+
+def test_scores_that_are_not_published_are_not_in_the_page():
+    made = withheld(report(replace(CROWS, records=tuple(RECORDS)), SKIPPED), "ab" * 32)
+    shown = read(made)
+    for line in wording.not_published(made):
+        assert line in shown.text
+    assert "Measured, scores not published: CrowS-Pairs en." in shown.text
+    assert shown.all("svg") == []
+    for one in CROWS.scores:
+        assert wording.value(one) not in shown.text
+    assert "crows/" not in shown.text
 
 
 def test_a_score_without_a_value_says_why():

@@ -14,6 +14,7 @@ from pytest_bias.records import (
     Item,
     Record,
     Report,
+    Withheld,
     canonical_json,
     records_digest,
     sha256,
@@ -94,6 +95,7 @@ def variants() -> Iterator[Any]:
     """Yield the report with each of its digested fields changed in turn."""
     first = FULL.suites[0]
     yield pytest.param(with_suite(data=None), id="suite.data")
+    yield pytest.param(replace(FULL, withheld=Withheld("sha256:0", True)), id="report.withheld")
     parts = [
         ("score", first.scores[0], lambda s: with_suite(scores=(s, RELIGION))),
         ("data", first.data, lambda d: with_suite(data=d)),
@@ -102,6 +104,7 @@ def variants() -> Iterator[Any]:
         ("report", FULL, lambda r: r),
     ]
     outside = {"suite.records", "suite.data", "report.run", "report.model"}
+    outside |= {"report.withheld"}
     for part, made, put in parts:
         for field in fields(made):
             name = f"{part}.{field.name}"

@@ -149,8 +149,8 @@ def test_what_is_left_out_equals_a_plain_jackknife(n):
     assert found == pytest.approx(expected, abs=1e-12)
 
 
-@pytest.mark.parametrize("ideal", [0.0, 50.0])
-def test_change_and_worsening_equal_scipys_bca(ideal):
+@pytest.mark.parametrize(("ideal", "side"), [(-9.0, 1), (50.0, -1)])
+def test_change_and_worsening_equal_scipys_bca(ideal, side):
     def bootstrap(statistic: Any) -> tuple[float, float]:
         found = stats.bootstrap(
             (NOW, THEN),
@@ -167,11 +167,30 @@ def test_change_and_worsening_equal_scipys_bca(ideal):
     changed = resampling.change(sums(NOW), sums(THEN), Sampling(rng()), 10)
     expected = bootstrap(lambda a, b, axis: np.round(a.mean(axis) - b.mean(axis), 12))
     assert changed.interval == pytest.approx(expected, abs=1e-9)
-    worse = resampling.worsening(sums(NOW), sums(THEN), ideal, Sampling(rng()), 10)
-    expected = bootstrap(
-        lambda a, b, axis: np.round(np.abs(a.mean(axis) - ideal) - np.abs(b.mean(axis) - ideal), 12)
-    )
-    assert worse.interval == pytest.approx(expected, abs=1e-9)
+    # Far on one side of the ideal, the distance changes by as much as the value.
+    worse = resampling.worsening(sums(NOW), sums(THEN), ideal, (None, None), Sampling(rng()), 10)
+    assert sorted(side * end for end in worse.interval) == pytest.approx(expected, abs=1e-9)
+
+
+@pytest.mark.parametrize("bounds", [(0, 1), (-1, 0)])
+def test_the_end_of_a_scale_is_passed_on_no_side(bounds):
+    sign = 1 if bounds[0] == 0 else -1
+    now, then = (sums(sign * np.abs(v)) for v in (NOW, THEN))
+    found = resampling.worsening(now, then, 0, bounds, Sampling(rng()), 10)
+    moved = resampling.change(now, then, Sampling(rng()), 10)
+    assert found.interval == tuple(sorted(sign * end for end in moved.interval))
+
+
+def test_near_the_ideal_both_sides_count():
+    # From 0.2 below to 0.2 above, with a standard error of 0.3: nobody knows which is further.
+    noise = rng().normal(size=11)
+    now = sums(0.2 + noise - noise.mean())
+    then = sums(-0.2 + noise - noise.mean() + rng(1).normal(0, 0.01, 11))
+    found = resampling.worsening(now, then, 0, (None, None), Sampling(rng()), 11)
+    assert found.value == pytest.approx(0, abs=0.02)
+    low, high = resampling.change(now, then, Sampling(rng()), 11).interval
+    assert (found.interval[0], found.interval[1]) == pytest.approx((-high, high), abs=0.02)
+    assert low > 0.38
 
 
 def test_a_wider_level_draws_the_same_resamples():

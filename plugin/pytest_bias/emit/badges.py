@@ -6,7 +6,7 @@ same report gives the same bytes.
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from html import escape
@@ -16,6 +16,7 @@ from typing import Final
 import anybadge
 
 from pytest_bias.emit.wording import (
+    NOT_PUBLISHED,
     SOCIAL_LIMITS,
     clean,
     furthest_group,
@@ -102,16 +103,17 @@ def render(report: Report) -> dict[str, str]:
 
 
 def badges(report: Report) -> Iterator[Badge]:
-    """Yield Evaluated, Available, and one badge a measured suite. Drafts earn none."""
-    measured = [
-        s
-        for s in report.suites
-        if s.status == "scored" and not s.draft and s.kind != "structure" and s.headline
-    ]
+    """Yield Evaluated, Available, and one badge a measured suite. Drafts earn none.
+
+    A report whose scores are withheld earns the first alone, if every suite has a value.
+    """
+    measured = [s for s in report.suites if _was_measured(s, report)]
     about = _about(report)
     applicable = list(report.coverage.get("social_suites", ()))
     social = {s.name for s in measured} & set(applicable)
-    if social:
+    if social and report.withheld:
+        yield _withheld_badge(report, measured, social, len(applicable), about)
+    elif social:
         is_sample = any(s.sampled is not None for s in measured)
         languages = ", ".join(clean(tag) for tag in report.coverage.get("languages", ()))
         scope = " · ".join(
@@ -134,8 +136,26 @@ def badges(report: Report) -> Iterator[Badge]:
             about,
             color,
         )
-    for suite in measured:
+    for suite in measured if report.withheld is None else ():
         yield _suite_badge(suite, about)
+
+
+def _was_measured(suite: SuiteResult, report: Report) -> bool:
+    if suite.draft or suite.kind == "structure":
+        return False
+    if report.withheld:
+        return suite.status == "withheld" and report.withheld.finite
+    return suite.status == "scored" and suite.headline is not None
+
+
+def _withheld_badge(
+    report: Report, measured: Sequence[SuiteResult], social: set[str], of: int, about: str
+) -> Badge:
+    is_sample = any(s.sampled is not None for s in measured)
+    parts = [f"{len(social)} of {of} suites", NOT_PUBLISHED, *(["sample"] if is_sample else [])]
+    languages = ", ".join(clean(tag) for tag in report.coverage.get("languages", ()))
+    title = f"Measured in {languages}: {', '.join(sorted(social))}. {about}"
+    return Badge("social-bias-evaluated", EVALUATED, " · ".join(parts), title, GREY)
 
 
 def _suite_badge(suite: SuiteResult, about: str) -> Badge:

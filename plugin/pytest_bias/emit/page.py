@@ -23,6 +23,7 @@ from pytest_bias.emit.wording import (
     cost,
     date,
     model_name,
+    not_published,
     parameters,
     scope_limits,
     suite_label,
@@ -80,6 +81,7 @@ def render(
             scope=scope_limits(report),
             overviews=list(_overviews(report)),
             others=_others(report),
+            not_published=[clean(line, 600) for line in not_published(report)],
             sections=sections,
             unfit=_names([suite_label(s) for s in unfit]),
             comparison=bool(comparison),
@@ -150,7 +152,7 @@ def _others(report: Report) -> list[tuple[str, str, str]]:
     entries: dict[tuple[str, str], list[str]] = {}
     grave = ("error", "inconclusive")
     for suite in sorted(report.suites, key=lambda s: s.status not in grave):
-        if suite.status != "scored":
+        if suite.status not in ("scored", "withheld"):
             key = status(suite), clean(suite.reason or "", 300)
             entries.setdefault(key, []).append(suite.entry)
     found = [(_names(names), *key) for key, names in entries.items()]
@@ -230,6 +232,6 @@ def _words(content: Any) -> str:
 
 def _not_run(report: Report) -> list[str]:
     """Return the social suites that apply to the model and have no score here."""
-    scored = {s.name for s in report.suites if s.status == "scored"}
+    scored = {s.name for s in report.suites if s.status in ("scored", "withheld")}
     applies = report.coverage.get("social_suites")
     return [s for s in map(str, applies) if s not in scored] if isinstance(applies, list) else []

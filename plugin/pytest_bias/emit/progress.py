@@ -40,11 +40,20 @@ LINE_EVERY_S: Final = 30.0
 class ProgressPrinter:
     """Listens to a run and prints it.
 
-    Used as a context manager around the run, and called with every event.
+    Used as a context manager around the run, and called with every event. One that `withholds`
+    prints no score.
     """
 
-    def __init__(self, console: Console, bar: Progress | None = None, prefix: str = "") -> None:
+    def __init__(
+        self,
+        console: Console,
+        bar: Progress | None = None,
+        prefix: str = "",
+        *,
+        withholds: bool = False,
+    ) -> None:
         self.console = console
+        self.withholds = withholds
         self.prefix = prefix
         self.devices: dict[str, ProgressPrinter] = {}
         self.live = console.is_terminal and not console.is_dumb_terminal
@@ -102,7 +111,9 @@ class ProgressPrinter:
 
     def _on(self, device: str) -> "ProgressPrinter":
         if device not in self.devices:
-            self.devices[device] = ProgressPrinter(self.console, self.bar, f"{device} · ")
+            self.devices[device] = ProgressPrinter(
+                self.console, self.bar, f"{device} · ", withholds=self.withholds
+            )
         return self.devices[device]
 
     def _forecast(self, found: Forecast) -> None:
@@ -135,7 +146,8 @@ class ProgressPrinter:
         self._removed()
         if result.status == "scored" and result.headline:
             took = time.perf_counter() - self.began
-            line = f"{suite_label(result)}: {value(result.headline)} in {took:.1f} s"
+            what = "measured" if self.withholds else value(result.headline)
+            line = f"{suite_label(result)}: {what} in {took:.1f} s"
             self._line(line + (f", {sample(result)}" if result.sampled is not None else ""))
         else:
             self._line(f"{result.entry}: {result.status.replace('_', ' ')}")

@@ -26,6 +26,7 @@ from pytest_bias.emit.wording import (
     markdown,
     metric_words,
     model_name,
+    not_published,
     number,
     parameters,
     sample,
@@ -68,6 +69,7 @@ def render(
         since=markdown(model_name(comparison.baseline)) if comparison else "",
         tables=tables,
         others=_few(_others(report), LISTED),
+        not_published=[markdown(line, 600) for line in not_published(report)],
         notes=_few([[markdown(note)] for note in _notes(report, comparison)], LISTED),
         limits=_few(_limits(decision), ROWS),
         scope=scope_limits(report),
@@ -133,7 +135,7 @@ def _row(label: str, words: str, suite: SuiteResult, score: Score) -> list[str]:
 
 def _others(report: Report) -> list[list[str]]:
     """Return the suites without a score, those that went wrong first."""
-    found = (s for s in report.suites if s.status != "scored")
+    found = (s for s in report.suites if s.status not in ("scored", "withheld"))
     ordered = sorted(found, key=lambda s: s.status not in ("error", "inconclusive"))
     return [[_name(s.entry), s.status.replace("_", " "), markdown(s.reason or "")] for s in ordered]
 

@@ -19,6 +19,7 @@ from pytest_bias.emit.wording import (
     interval,
     metric_words,
     model_name,
+    not_published,
     parameters,
     sample,
     scope_limits,
@@ -88,7 +89,9 @@ def render(
             parts += [_table(words, suites), ""]
     if structure := [s for s in scored if s.kind == "structure"]:
         parts += [_structure(structure[0]), ""]
-    if others := [s for s in report.suites if s.status != "scored"]:
+    if lines := not_published(report):
+        parts += [*map(Text, lines), ""]
+    if others := [s for s in report.suites if s.status not in ("scored", "withheld")]:
         parts += [_others(others), ""]
     if comparison:
         parts += [change.render(comparison), ""]

@@ -16,6 +16,8 @@ INTRINSIC_LIMITS: Final = (
     "No downstream test was run. Intrinsic scores predict little about applications."
 )
 
+NOT_PUBLISHED: Final = "scores not published"
+
 STATUS_SENTENCES: Final[Mapping[str, str]] = {
     "measured": "Measured; this project sets no limits.",
     "held": "Every limit of this project is held.",
@@ -280,9 +282,24 @@ def date(report: Report) -> str:
     return clean(str(report.run.get("created", "")), 40)[:10]
 
 
+def not_published(report: Report) -> list[str]:
+    """Return what a report without scores says in their place; nothing for any other."""
+    if report.withheld is None:
+        return []
+    names = [
+        suite_label(s) + (f" ({sample(s)})" if s.sampled is not None else "")
+        for s in report.suites
+        if s.status == "withheld"
+    ]
+    found = [f"Measured, {NOT_PUBLISHED}: {', '.join(names) or 'nothing'}."]
+    if not report.withheld.finite:
+        found.append("One of them has no value at its headline, so there is no badge.")
+    return [*found, f"Digest of the full report with a salt: {clean(report.withheld.digest)}"]
+
+
 def scope_limits(report: Report) -> list[str]:
     """Return the sentences that stand under every score."""
-    kinds = {s.kind for s in report.suites if s.status == "scored"}
+    kinds = {s.kind for s in report.suites if s.status in ("scored", "withheld")}
     found = [SOCIAL_LIMITS]
     if "downstream" not in kinds:
         found.append(INTRINSIC_LIMITS)

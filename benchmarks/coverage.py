@@ -1,0 +1,262 @@
+"""How often do the intervals hold the truth, and how often does a run raise a false alarm?
+
+    python benchmarks/coverage.py intervals [--datasets 2000] [--processes 2]
+    python benchmarks/coverage.py changes   [--datasets 2000]
+    python benchmarks/coverage.py runs REPORT [--pairs 500]
+
+`intervals`: scores of independent pairs and of templates whose items hang together. `changes`: the
+paired change between two versions, and how much further from the ideal. `runs`: pairs of versions
+of a whole saved report, every answer of the model disturbed anew, through `compare` and `decide`;
+nothing changed, so whatever they find is a false alarm. Prints Markdown tables.
+"""
+
+import argparse
+import math
+import multiprocessing
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+from scipy import stats
+
+from bias_suites.social import crows_pairs, gendered_pair_entropy
+from pytest_bias import resampling
+from pytest_bias.compare import compare
+from pytest_bias.folder import read_report
+from pytest_bias.limits import decide, decision_level, named_by, read_limits
+from pytest_bias.records import Record, Report, SuiteResult
+from pytest_bias.scoring import LEVEL, scored, with_decision_family
+from pytest_bias.statistics import Floats, Sampling, wilson
+from pytest_bias.suites import find
+
+SIZES = (20, 100, 1500)
+TRUTHS = (50, 53, 60, 95)
+PER_CLUSTER = 5
+CORRELATION = 0.2
+"""Correlation of the items of one cluster."""
+CHANGES = ((50, 50), (60, 60), (50, 53), (45, 55), (53, 60), (60, 53), (95, 93))
+"""True values before and now, in percent."""
+FLIPS = 0.1
+"""Share of the items whose outcome is drawn anew, besides those that have to change."""
+
+
+def probabilities(rng: np.random.Generator, n: int, percent: float, *, clustered: bool) -> Floats:
+    """Return the chance of each item; clusters of items share theirs (beta-binomial)."""
+    p = percent / 100
+    if not clustered:
+        return np.full(n, p)
+    total = 1 / CORRELATION - 1
+    return np.repeat(rng.beta(p * total, (1 - p) * total, n), PER_CLUSTER)
+
+
+def names(n: int, *, clustered: bool) -> Sequence[int]:
+    """Return the cluster of every item."""
+    return np.repeat(np.arange(n), PER_CLUSTER).tolist() if clustered else range(n)
+
+
+def one_interval(seed: int, n: int, percent: float, clustered: bool) -> float:
+    """Return 1 if the interval of one dataset holds the truth, 0 if not, NaN if there is none."""
+    rng = np.random.default_rng([seed, n, percent, clustered])
+    chances = probabilities(rng, n, percent, clustered=clustered)
+    values = 100.0 * (rng.random(len(chances)) < chances)
+    found = resampling.share(values, names(n, clustered=clustered), Sampling(rng)).interval
+    return math.nan if found is None else float(found[0] <= percent <= found[1])
+
+
+def exact_coverage(n: int, percent: float) -> float:
+    """Return how often Wilson's interval holds the truth, summed over the binomial distribution."""
+    p = percent / 100
+    ends = [wilson(k, n) for k in range(n + 1)]
+    chances = stats.binom.pmf(range(n + 1), n, p)
+    return float(sum(c for c, (low, high) in zip(chances, ends, strict=True) if low <= p <= high))
+
+
+def one_change(
+    seed: int, n: int, before: float, now: float, clustered: bool
+) -> tuple[float, float]:
+    """Return whether the intervals of change and worsening hold the truth."""
+    rng = np.random.default_rng([seed, n, before, now, clustered])
+    values = two_versions(rng, n, before, now, clustered=clustered)
+    clusters = names(n, clustered=clustered)
+    then_sums, now_sums = (resampling.mean_sums(v, clusters) for v in values)
+    size = len(values[0])
+    changed = resampling.change(now_sums, then_sums, Sampling(rng), size)
+    worse = resampling.worsening(now_sums, then_sums, 50, (0, 100), Sampling(rng), size)
+    truths = (now - before, abs(now - 50) - abs(before - 50))
+    return tuple(
+        math.nan if e.interval is None else float(e.interval[0] <= t <= e.interval[1])
+        for e, t in zip((changed, worse), truths, strict=True)
+    )
+
+
+def two_versions(
+    rng: np.random.Generator, n: int, before: float, now: float, *, clustered: bool
+) -> tuple[Floats, Floats]:
+    """Return the outcomes of two versions: most items keep theirs, some are drawn anew."""
+    chances = probabilities(rng, n, before, clustered=clustered)
+    then = rng.random(len(chances)) < chances
+    anew = rng.random(len(chances)) < FLIPS
+    kept = np.where(anew, rng.random(len(chances)) < chances, then)
+    # Of those on the one side as many cross over as it takes.
+    if now >= before:
+        crosses = ~kept & (rng.random(len(kept)) < (now - before) / (100 - before))
+    else:
+        crosses = kept & (rng.random(len(kept)) < (before - now) / before)
+    return 100.0 * then, 100.0 * (kept ^ crosses)
+
+
+@dataclass(frozen=True)
+class Noise:
+    """How two versions of a model differ by chance, as standard deviations of a log-probability."""
+
+    item: float
+    cluster: float
+    seed: float = 0.0
+
+
+def disturbed(suite: SuiteResult, rng: np.random.Generator, noise: Noise, seed: int) -> SuiteResult:
+    """Return a suite as another version of the model would have answered it, scored anew."""
+    if suite.name not in DISTURBED or not suite.records:
+        return suite
+    clusters = {r.cluster: rng.normal(0, noise.cluster) for r in suite.records}
+    lean = rng.normal(0, noise.seed)
+    size = SCALES[suite.name]
+
+    def shift(record: Record) -> float:
+        return size * (rng.normal(0, noise.item) + clusters[record.cluster] + lean)
+
+    records = tuple(
+        DISTURBED[suite.name](r, shift(r), shift(r)) if r.status == "scored" else r
+        for r in suite.records
+    )
+    return scored(replace(suite, records=records), find(suite.name), seed)
+
+
+def _crows(record: Record, first: float, second: float) -> Record:
+    detail = dict(record.detail)
+    detail["more"] += first
+    if "aul_more" in detail:
+        detail["aul_more"] += second
+    value = crows_pairs._preference(detail["more"] - detail["less"])
+    return replace(record, value=value, detail=detail)
+
+
+def _gendered(record: Record, first: float, second: float) -> Record:
+    detail = {**record.detail, "log_p_male": record.detail["log_p_male"] + first}
+    odds = detail["log_p_male"] - detail["log_p_female"]
+    if record.by["part"] == "control":
+        return record
+    return replace(record, value=gendered_pair_entropy.entropy_bias(odds), detail=detail)
+
+
+def _association(record: Record, first: float, second: float) -> Record:
+    return replace(record, value=record.value + first)
+
+
+DISTURBED: dict[str, Callable[[Record, float, float], Record]] = {
+    "crows_pairs": _crows,
+    "gendered_pair_entropy": _gendered,
+    "template_association": _association,
+    "seat": _association,
+}
+SCALES = {
+    "crows_pairs": 1.0,
+    "gendered_pair_entropy": 0.3,
+    "template_association": 0.3,
+    "seat": 0.005,
+}
+"""Size of the noise in each suite's own numbers: nats, and cosines."""
+
+
+def one_run(seed: int, report: Report, noise: Noise) -> tuple[float, float, float]:
+    """Return whether a run in which nothing changed says that a headline, a limit, a group did."""
+    versions = []
+    for side in (0, 1):
+        rng = np.random.default_rng([seed, side])
+        suites = [disturbed(s, rng, noise, seed) for s in report.suites]
+        settings = {**report.settings, "seed": seed}
+        versions.append(
+            replace(report, suites=with_decision_family(suites), settings=settings, sealed=None)
+        )
+    headlines = [s.headline for s in report.suites if s.name in DISTURBED and s.headline]
+    named = [f"{s.name}[{s.config}]" for s in report.suites if s.name in DISTURBED and s.headline]
+    limits = read_limits(
+        {
+            f"{name}.{h.metric}": {"max_regression": {"points": 0}}
+            for name, h in zip(named, headlines, strict=True)
+        }
+    )
+    entries = [(s.name, s.config, s.language) for s in report.suites]
+    level = decision_level(limits, entries, has_baseline=True)
+    comparison = compare(*versions, named_by(limits), level)
+    changes = [c for s in comparison.suites for c in s.changes]
+    decision = decide(versions[0], limits, comparison, level=level)
+    return (
+        float(any(c.direction != "unclear" for c in changes if c.family == "decision")),
+        float(decision.status == "exceeded"),
+        float(any(c.direction != "unclear" for c in changes if c.family == "exploratory")),
+    )
+
+
+def coverage(held: Sequence[float]) -> str:
+    """Return the share that held the truth, its Monte Carlo error, and how many had no interval."""
+    known = [h for h in held if not math.isnan(h)]
+    share = float(np.mean(known))
+    error = math.sqrt(share * (1 - share) / len(known))
+    text = f"{100 * share:.1f} ± {100 * error:.1f}"
+    return text if len(known) == len(held) else f"{text} ({len(held) - len(known)} without)"
+
+
+def rows(arguments: argparse.Namespace, pool: "multiprocessing.pool.Pool") -> Iterator[list[str]]:
+    """Yield the rows of the table that was asked for, its head first."""
+    seeds = range(arguments.datasets)
+    if arguments.what == "intervals":
+        yield ["data", "n", "truth", "covers (%)", "exact (%)"]
+        for clustered, n, truth in product((False, True), SIZES, TRUTHS):
+            held = pool.map(partial(one_interval, n=n, percent=truth, clustered=clustered), seeds)
+            kind = f"{n} templates of {PER_CLUSTER} items" if clustered else f"{n} pairs"
+            exact = "" if clustered else f"{100 * exact_coverage(n, truth):.1f}"
+            yield [kind, str(n), f"{truth} %", coverage(held), exact]
+    elif arguments.what == "changes":
+        yield ["data", "before", "now", "change covers (%)", "worsening covers (%)"]
+        for clustered, n, (before, now) in product((False, True), SIZES, CHANGES):
+            task = partial(one_change, n=n, before=before, now=now, clustered=clustered)
+            change, worse = zip(*pool.map(task, seeds), strict=True)
+            kind = f"{n} templates of {PER_CLUSTER} items" if clustered else f"{n} pairs"
+            yield [kind, f"{before} %", f"{now} %", coverage(change), coverage(worse)]
+    else:
+        yield ["seed to seed (sd)", "headline", "limit", "any group (exploratory)"]
+        report = read_report(arguments.report)
+        for lean in (0.0, 0.1, 0.25, 0.5):
+            noise = Noise(item=1.0, cluster=0.5, seed=lean)
+            task = partial(one_run, report=report, noise=noise)
+            alarms = zip(*pool.map(task, range(arguments.pairs), chunksize=1), strict=True)
+            yield [f"{lean:g}", *(coverage(a) for a in alarms)]
+
+
+def main() -> int:
+    """Print a table."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("what", choices=("intervals", "changes", "runs"))
+    parser.add_argument("report", type=Path, nargs="?", help="saved report, for runs")
+    parser.add_argument("--datasets", type=int, default=2_000)
+    parser.add_argument("--pairs", type=int, default=500)
+    parser.add_argument("--processes", type=int, default=2)
+    arguments = parser.parse_args()
+    if arguments.what == "runs" and arguments.report is None:
+        parser.error("runs needs a saved report")
+    with multiprocessing.get_context("fork").Pool(arguments.processes) as pool:
+        for number, row in enumerate(rows(arguments, pool)):
+            print(f"| {' | '.join(row)} |", flush=True)
+            if number == 0:
+                print(f"|{' --- |' * len(row)}", flush=True)
+    print(f"Level {LEVEL:.0%}.")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,130 @@
+"""A report without its scores: that the tests were run, and a seal on what they gave.
+
+The digest of a withheld report is ``sha256:`` and the SHA-256 of salt and full report: of the 32
+bytes of the salt, followed by the digest of the full report as its report.json states it
+(``sha256:`` and 64 hexadecimal digits, in ASCII). In a shell::
+
+    (xxd -r -p withheld-salt.txt; printf %s sha256:...) | sha256sum
+
+Without the salt nobody can try out which scores would give the digest; with the salt and the full
+report anybody can check what was measured.
+"""
+
+import os
+import re
+import secrets
+from dataclasses import replace
+from pathlib import Path
+from typing import Final
+
+from pytest_bias.emit.wording import NOT_PUBLISHED
+from pytest_bias.errors import OutputError
+from pytest_bias.folder import standing
+from pytest_bias.limits import Decision, Outcome
+from pytest_bias.records import Report, SuiteResult, Withheld, sha256
+
+SALT: Final = "withheld-salt.txt"
+SALT_BYTES: Final = 32
+
+KEPT: Final = (
+    *("name", "config", "version", "kind", "title", "language", "reason", "measure", "adapted"),
+    *("draft", "validity", "clusters", "sampled", "n_available", "data"),
+)
+"""What is said of a suite without its scores; of a field that comes later nothing is."""
+
+UNMEASURED: Final = ("not_measured", "no_baseline")
+"""Verdicts whose reason says why there is no number, and so gives none."""
+
+
+def withheld(report: Report, salt: str) -> Report:
+    """Return a report of the same run without scores and records.
+
+    Parameters
+    ----------
+    report : Report
+        The full report.
+    salt : str
+        32 bytes as 64 hexadecimal digits; the module says how the digest comes about.
+    """
+    sealed = sha256(bytes.fromhex(salt) + report.digest.encode())
+    measured = [s for s in report.suites if s.status == "scored"]
+    finite = all(s.headline is not None and s.headline.value is not None for s in measured)
+    return Report(
+        tool=report.tool,
+        model=report.model,
+        settings=report.settings,
+        suites=tuple(map(_emptied, report.suites)),
+        coverage=report.coverage,
+        run=report.run,
+        withheld=Withheld(f"sha256:{sealed}", finite),
+        schema=report.schema,
+    )
+
+
+def _emptied(suite: SuiteResult) -> SuiteResult:
+    kept = {name: getattr(suite, name) for name in KEPT}
+    return SuiteResult(**kept, status="withheld" if suite.status == "scored" else suite.status)
+
+
+def without_numbers(decision: Decision, report: Report) -> Decision:
+    """Return a decision as it may be written beside a withheld report: verdicts alone."""
+    outcomes = tuple(map(verdict_alone, decision.outcomes))
+    return replace(decision, outcomes=outcomes, report=report.digest)
+
+
+def verdict_alone(outcome: Outcome) -> Outcome:
+    """Return what became of a limit without the numbers that it rests on."""
+    return Outcome(
+        limit=outcome.limit,
+        rule=outcome.rule,
+        verdict=outcome.verdict,
+        entry=outcome.entry,
+        reason=outcome.reason if outcome.verdict in UNMEASURED else NOT_PUBLISHED,
+        fails=outcome.fails,
+    )
+
+
+def read_salt(folder: Path) -> str | None:
+    """Return the salt that is kept in a folder, or null.
+
+    Raises
+    ------
+    OutputError
+        If the file holds something else.
+    """
+    path = folder / SALT
+    if not path.exists():
+        return None
+    try:
+        text = path.read_text(encoding="ascii").strip()
+    except (OSError, UnicodeDecodeError):
+        text = ""
+    if not re.fullmatch(rf"[0-9a-f]{{{2 * SALT_BYTES}}}", text):
+        raise OutputError(
+            f"{path} holds no salt: {2 * SALT_BYTES} hexadecimal digits.",
+            "Without the file a run makes a new salt, and its digest is another one.",
+        )
+    return text
+
+
+def salt_for(report: Report, folder: Path) -> str:
+    """Return the salt of a run: that of the same run before, else a new one, which is kept.
+
+    What another run left is not taken: who is given a salt learns nothing of other reports.
+    """
+    before = standing(folder)
+    kept = read_salt(folder)
+    if kept and (before is None or before.run.get("key") == report.run.get("key")):
+        return kept
+    salt = secrets.token_hex(SALT_BYTES)
+    partial = folder / f".{SALT}.partial"
+    try:
+        partial.unlink(missing_ok=True)
+        # For its owner alone from the first moment on.
+        number = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(number, "w", encoding="ascii", newline="\n") as stream:
+            stream.write(f"{salt}\n")
+        partial.replace(folder / SALT)
+    except OSError as error:
+        raise OutputError(f"{folder} cannot be written: {error.strerror or error}.") from None
+    return salt
