@@ -29,7 +29,7 @@ from pytest_bias.compare import compare
 from pytest_bias.folder import read_report
 from pytest_bias.limits import decide, decision_level, named_by, read_limits
 from pytest_bias.records import Record, Report, SuiteResult
-from pytest_bias.scoring import LEVEL, scored, with_decision_family
+from pytest_bias.scoring import LEVEL, Context, score_records, with_decision_family
 from pytest_bias.statistics import Floats, Sampling, wilson
 from pytest_bias.suites import find
 
@@ -119,7 +119,10 @@ class Noise:
 
 
 def disturbed(suite: SuiteResult, rng: np.random.Generator, noise: Noise, seed: int) -> SuiteResult:
-    """Return a suite as another version of the model would have answered it, scored anew."""
+    """Return a suite as another version of the model would have answered it.
+
+    Its headline and the groups of its headline are scored anew; the others are left out.
+    """
     if suite.name not in DISTURBED or not suite.records:
         return suite
     clusters = {r.cluster: rng.normal(0, noise.cluster) for r in suite.records}
@@ -133,7 +136,10 @@ def disturbed(suite: SuiteResult, rng: np.random.Generator, noise: Noise, seed: 
         DISTURBED[suite.name](r, shift(r), shift(r)) if r.status == "scored" else r
         for r in suite.records
     )
-    return scored(replace(suite, records=records), find(suite.name), seed)
+    metrics = find(suite.name).measure_named(suite.measure or "").metrics
+    headline = [m for m in metrics if m.headline]
+    scores = score_records(records, headline, Context(suite.name, suite.config, seed))
+    return replace(suite, records=records, scores=scores)
 
 
 def _crows(record: Record, first: float, second: float) -> Record:

@@ -325,7 +325,8 @@ def _directed(found: Change) -> Change:
     score, before = found.current, found.baseline
     alpha = 1 - score.level
     clear = found.p_adjusted is not None and found.p_adjusted <= alpha
-    if not clear or not _excludes(found.change.interval, 0):
+    # Without an interval, as of a mean of sizes, the test alone decides.
+    if not clear or (found.change.interval and not _excludes(found.change.interval, 0)):
         return replace(found, direction="unclear")
     moved, further = found.change.value or 0.0, found.worsening.value or 0.0
     # On one side of the ideal the distance changes by as much as the value does.

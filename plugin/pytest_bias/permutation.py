@@ -55,7 +55,8 @@ def mean_absolute_sums(tests: Sequence[Targets]) -> Sums:
         found: Floats = np.where(there, sizes, 0.0).sum(-1) / there.sum(-1)
         return found
 
-    return Sums((rows.reshape(len(names), -1),), of_totals, 1.0)
+    biased = "a mean of sizes, which resampling makes larger"
+    return Sums((rows.reshape(len(names), -1),), of_totals, 1.0, biased)
 
 
 def _moments(values: Floats, clusters: Sequence[Hashable], wanted: NDArray[np.bool_]) -> Floats:

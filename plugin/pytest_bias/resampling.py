@@ -37,11 +37,14 @@ class Sums:
         Totals, an array of shape (..., k) for each sample, to the statistic, of shape (...).
     scale : float
         Size of the numbers that the statistic is made of, for rounding.
+    biased : str, optional
+        Why a bootstrap of the statistic is biased, so that it has no interval.
     """
 
     samples: tuple[Floats, ...]
     of_totals: Callable[..., Floats]
     scale: float = 1.0
+    biased: str | None = None
 
     @property
     def n_units(self) -> int:
@@ -131,7 +134,7 @@ def _joined(now: Sums, then: Sums, between: Callable[[Floats, Floats], Floats]) 
         second = [t[..., w:] for t, w in zip(totals, widths, strict=True)]
         return between(now.of_totals(*first), then.of_totals(*second))
 
-    return Sums(samples, of_totals, max(now.scale, then.scale))
+    return Sums(samples, of_totals, max(now.scale, then.scale), now.biased)
 
 
 def bca(
@@ -155,7 +158,7 @@ def bca(
     from scipy.special import ndtr, ndtri
 
     def resampled(*index: NDArray[np.int64], axis: int = -1) -> Floats:
-        return sums.at(*(s[i].sum(-2) for s, i in zip(sums.samples, index, strict=True)))
+        return sums.at(*(_drawn(s, i) for s, i in zip(sums.samples, index, strict=True)))
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -191,6 +194,16 @@ def bca(
     return replace(found, method="bca", interval=(float(low), float(high)))
 
 
+def _drawn(sample: Floats, index: NDArray[np.int64]) -> Floats:
+    """Return the totals of resamples, given which units were drawn, of shape (..., n)."""
+    n = len(sample)
+    rows = index.reshape(-1, n)
+    times = np.bincount((rows + n * np.arange(len(rows))[:, None]).ravel(), minlength=rows.size)
+    # einsum adds up in one order, whatever the number of threads.
+    totals: Floats = np.einsum("bn,nk->bk", times.reshape(rows.shape).astype(np.float64), sample)
+    return totals.reshape(*index.shape[:-1], -1)
+
+
 def exchange_test(now: Sums, then: Sums, rng: np.random.Generator) -> Test:
     """Test whether it makes a difference which of two versions a unit's numbers come from.
 
@@ -218,7 +231,6 @@ def exchange_test(now: Sums, then: Sums, rng: np.random.Generator) -> Test:
         first, second = [], []
         start = 0
         for a, b, d, m in zip(now.totals, then.totals, differences, moved, strict=True):
-            # einsum adds up in one order, whatever the number of threads.
             shift = np.einsum("bm,mk->bk", flips[:, start : start + len(m)], d[m])
             first.append(a + shift)
             second.append(b - shift)
@@ -389,6 +401,8 @@ def _sides(
 
 def _paired(sums: Sums, sampling: Sampling, n: int) -> Estimate:
     found = Estimate(sums.value, n_clusters=sums.n_units)
+    if sums.biased:
+        return replace(found, interval_reason=sums.biased)
     if min(map(len, sums.samples)) < 2:
         return replace(found, interval_reason=_too_few(n, sums.n_units))
     return bca(found, sums, sampling, "all items changed by the same")
