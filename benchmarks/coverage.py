@@ -24,7 +24,7 @@ import numpy as np
 from scipy import stats
 
 from bias_suites.social import crows_pairs, gendered_pair_entropy
-from pytest_bias import resampling
+from pytest_bias import paired, resampling
 from pytest_bias.compare import compare
 from pytest_bias.folder import read_report
 from pytest_bias.limits import decide, decision_level, named_by, read_limits
@@ -88,8 +88,8 @@ def one_change(
         replace(resampling.mean_sums(v, clusters), independent=not clustered) for v in values
     )
     size = len(values[0])
-    changed = resampling.change(now_sums, then_sums, Sampling(rng), size)
-    worse = resampling.worsening(now_sums, then_sums, 50, (0, 100), Sampling(rng), size)
+    changed = paired.change(now_sums, then_sums, Sampling(rng), size)
+    worse = paired.worsening(now_sums, then_sums, 50, (0, 100), Sampling(rng), size)
     truths = (now - before, abs(now - 50) - abs(before - 50))
     return tuple(
         math.nan if e.interval is None else float(e.interval[0] <= t <= e.interval[1])

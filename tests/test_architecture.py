@@ -18,7 +18,7 @@ SOURCES = {"pytest_bias": "plugin", "bias_suites": "bias_tests", "bias_templates
 LAYERS = (
     {"errors", "options", "power", "statistics", "checked", "devices", "identity", "scores"},
     {"records", "config", "resampling"},
-    {"interface", "events", "datasources", "sampling", "permutation"},
+    {"interface", "events", "datasources", "sampling", "permutation", "paired"},
     {"models", "suites", "sentences"},
     {"scoring", "testing", "planning", "refusals", "forecast"},
     {"schedule", "reporting", "resolution"},
@@ -45,6 +45,7 @@ HEAVY = {
     "huggingface_hub": {"models"},
     "peft": {"models"},
     "requests": {"datasources"},
+    "matplotlib": {"emit"},
     "rich": {"cli", "run", "emit", "pytest_session"},
     "typer": {"cli"},
     "pytest": {"pytest_plugin", "pytest_session"},
@@ -170,7 +171,11 @@ def imported_by(code: str, *words: str | Path) -> set[str]:
 def test_import_is_light(module: str) -> None:
     found = imported_by(f"import {module}")
     heavy = {"torch", "transformers", "numpy", "scipy", "pyarrow", "yaml", "rich", "typer"}
-    assert found & {*heavy, "huggingface_hub", "requests", "jinja2"} == set()
+    assert found & {*heavy, "huggingface_hub", "requests", "jinja2", "matplotlib"} == set()
+
+
+def test_matplotlib_is_imported_when_a_page_is_rendered() -> None:
+    assert "matplotlib" not in imported_by("import pytest_bias.run, pytest_bias.emit.page")
 
 
 def test_importing_the_suites_loads_no_torch() -> None:
@@ -194,6 +199,7 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ("suites", "seat"),
         ("verify", "REPORT"),
         ("render", "REPORT", "--to", "badges", "--out", "OUT"),
+        ("render", "REPORT", "--to", "html", "--out", "OUT"),
         ("compare", "REPORT", "REPORT"),
         ("compare", "REPORT", "REPORT", "REPORT"),
     ],

@@ -18,9 +18,6 @@ from pytest_bias.errors import BiasError, MeasurementError, UsageError
 from pytest_bias.folder import DECISION, REPORT, SUMMARY, read_report
 from pytest_bias.records import Report
 
-SUMMARY_LIMIT: Final = 900_000
-"""Bytes; GitHub drops a step summary of more than 1 MiB."""
-
 INPUTS: Final = {
     "INPUT_PROFILE": "--profile",
     "INPUT_CONFIG": "--config",
@@ -93,15 +90,6 @@ def write_outputs(values: Mapping[str, str], file: Path) -> None:
             stream.write(f"{name}<<{end}\n{value}\n{end}\n")
 
 
-def write_summary(text: str, file: Path) -> None:
-    """Append Markdown to the step summary, cut at a line where it would be too long."""
-    if len(text.encode()) > SUMMARY_LIMIT:
-        kept = text.encode()[:SUMMARY_LIMIT].decode(errors="ignore").rpartition("\n")[0]
-        text = f"{kept}\n\nCut here; the whole summary is in summary.md.\n"
-    with file.open("a", encoding="utf-8") as stream:
-        stream.write(f"{text}\n")
-
-
 def annotation(level: str, title: str, text: str) -> str:
     """Return a workflow command that shows a message at the run."""
     message = clean(text, 1000).replace("%", "%25")
@@ -123,7 +111,8 @@ def main(environment: Mapping[str, str] | None = None) -> int:
         status = json.loads((out / DECISION).read_text(encoding="utf-8"))["status"]
         values = outputs(read_report(out), out, status)
         if summary := environment.get("GITHUB_STEP_SUMMARY"):
-            write_summary((out / SUMMARY).read_text(encoding="utf-8"), Path(summary))
+            with Path(summary).open("a", encoding="utf-8") as stream:
+                stream.write((out / SUMMARY).read_text(encoding="utf-8") + "\n")
     elif code == 0:
         code, why = MeasurementError.exit_code, f"the command left no report in {out}"
     if file := environment.get("GITHUB_OUTPUT"):

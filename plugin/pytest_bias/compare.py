@@ -10,7 +10,7 @@ from typing import Final, Literal, TypeAlias
 
 import numpy as np
 
-from pytest_bias import resampling, statistics
+from pytest_bias import paired, statistics
 from pytest_bias.errors import UnknownName
 from pytest_bias.interface import Capability
 from pytest_bias.records import Report, SuiteResult
@@ -266,11 +266,11 @@ def _change(
 
         def worse(level: float) -> Estimate:
             sampling = drawn("worsening", level)
-            return resampling.worsening(
+            return paired.worsening(
                 sums[0], sums[1], metric.ideal, metric.bounds, sampling, len(both)
             )
 
-        change = resampling.change(sums[0], sums[1], drawn("change", context.level), len(both))
+        change = paired.change(sums[0], sums[1], drawn("change", context.level), len(both))
         worsening = worse(context.level)
         decisive = worsening if level == context.level else worse(level)
     return Change(

@@ -19,6 +19,7 @@ from pytest_bias.records import Item, Record, Report, Value, canonical_json, sha
 REPORT: Final = "report.json"
 DECISION: Final = "decision.json"
 SUMMARY: Final = "summary.md"
+PAGE: Final = "report.html"
 UNFINISHED: Final = "unfinished"
 DEFAULT_PARENT: Final = "bias-report"
 
@@ -64,7 +65,7 @@ def claim(folder: Path, key: str, *, fresh: bool, withholds: bool = False) -> No
         remove_unfinished(folder)
         return
     if not path.exists():
-        strange = [n for n in (SUMMARY, DECISION) if (folder / n).exists()]
+        strange = [n for n in (SUMMARY, PAGE, DECISION) if (folder / n).exists()]
         if strange:
             raise OutputError(
                 f"{folder} holds a {strange[0]} that is not of a run.",

@@ -17,12 +17,14 @@ from pytest_bias import baselines
 from pytest_bias.compare import Comparison, compare
 from pytest_bias.config import Settings
 from pytest_bias.datasources import DataFolder
-from pytest_bias.emit import badges, summary, terminal
+from pytest_bias.emit import badges, page, summary, terminal
 from pytest_bias.emit.progress import ProgressPrinter
+from pytest_bias.emit.wording import STATUS_SENTENCES
 from pytest_bias.errors import DataError, DataMissing, OutputError, ReportError
 from pytest_bias.events import Notice
 from pytest_bias.folder import (
     DECISION,
+    PAGE,
     REPORT,
     SUMMARY,
     default_folder,
@@ -51,6 +53,7 @@ ABOUT_SALT: Final = (
 
 RENDERERS: Final[Mapping[str, Callable[[Report], dict[str, str]]]] = {
     "badges": badges.render,
+    "html": lambda report: {PAGE: page.render(report)},
     "summary": lambda report: {SUMMARY: summary.render(report)},
 }
 
@@ -71,11 +74,11 @@ class Finished:
         if self.items:
             terminal.show_items(self.report, self.items, console)
         console.print()
-        names = (("Report", REPORT), ("Badges", "badges"), ("Summary", SUMMARY))
+        names = (("Report", REPORT), ("Page", PAGE), ("Badges", "badges"), ("Summary", SUMMARY))
         width = max(len(name) for name, _ in names)
         for name, path in names:
             console.print(Text(f"{name:<{width}}  {self.out / path}"), soft_wrap=True)
-        sentence = summary.STATUS_SENTENCES[self.decision.status]
+        sentence = STATUS_SENTENCES[self.decision.status]
         console.print(Text(f"{'Result':<{width}}  {sentence}", style="bold"), soft_wrap=True)
         if self.report.withheld:
             told = f"{'Salt':<{width}}  {self.out / SALT}: {ABOUT_SALT}"
@@ -195,6 +198,7 @@ def save(
     files = {
         **badges.render(report),
         SUMMARY: summary.render(report, decision, comparison),
+        PAGE: page.render(report, decision, comparison, texts),
         DECISION: decision.to_json() + "\n",
     }
     with suppress(ReportError):

@@ -46,6 +46,7 @@ def test_files_of_a_run(demo: Ran) -> None:
     there = {p.relative_to(demo.at).as_posix() for p in demo.at.rglob("*") if p.is_file()}
     assert there == {
         "report.json",
+        "report.html",
         "decision.json",
         "summary.md",
         *(f"records/{entry}.parquet" for entry in {*measured, "structure[all]"}),
@@ -163,7 +164,8 @@ def test_limit(
     assert outcome["verdict"] == verdict
     assert statuses(ran.report)["template_association"] == "scored"
     there = {p.name for p in (tmp_path / "out").iterdir()}
-    assert there == {"badges", "records", "report.json", "decision.json", "summary.md"}
+    files = {"report.json", "report.html", "decision.json", "summary.md"}
+    assert there == {"badges", "records", *files}
     assert "Limits of this project" in (tmp_path / "out" / "summary.md").read_text()
     assert "Limits of this project" in ran.out
     if verdict == "undecided":
@@ -393,6 +395,12 @@ def test_render_gives_what_the_run_gave(bias: Command, copy: Path) -> None:
     assert contents(copy.parent / "again" / "badges") == contents(copy / "badges")
     bias("render", copy / "report.json", "--to", "summary", "--out", "again").done(0)
     assert "### Intrinsic" in (copy.parent / "again" / "summary.md").read_text(encoding="utf-8")
+    bias("render", copy, "--to", "html", "--out", "again").done(0)
+    (page,) = (copy.parent / "again").glob("*.html")
+    decided = '<p class="lead">Measured; this project sets no limits.</p>\n'
+    left = (copy / "report.html").read_text(encoding="utf-8")
+    assert decided in left
+    assert page.read_text(encoding="utf-8") == left.replace(decided, "")
     bias("render", copy, "--to", "badge", "--out", "x").refused(2, "Did you mean 'badges'?")
     _raise_score(copy)
     bias("render", copy, "--to", "badges", "--out", "x").refused(3, "changed after", "verify")

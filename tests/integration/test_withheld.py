@@ -98,7 +98,7 @@ def files(folder: Path) -> set[str]:
 
 
 FILES = {
-    *("report.json", "decision.json", "summary.md", SALT),
+    *("report.json", "report.html", "decision.json", "summary.md", SALT),
     *("badges/social-bias-evaluated.svg", "badges/social-bias-evaluated.json"),
 }
 
@@ -140,7 +140,7 @@ def assert_withheld(folder: Path, full: Ran, *streams: str) -> None:
 def test_the_search_finds_what_a_run_with_scores_shows(full: Ran) -> None:
     """Otherwise that it finds nothing would say nothing."""
     found = {path.relative_to(full.at).as_posix(): text for path, text in texts(full.at)}
-    names = ("report.json", "decision.json", "summary.md", "badges/seat-en.svg")
+    names = ("report.json", "report.html", "decision.json", "summary.md", "badges/seat-en.svg")
     for text in (*(found[name] for name in names), TIMES.sub("", full.out)):
         assert hidden(full.at).search(text)
 

@@ -3,9 +3,12 @@
 from collections.abc import Sequence
 from typing import Any
 
+from pytest_bias.compare import Change, Comparison, SuiteComparison
 from pytest_bias.identity import ModelIdentity
+from pytest_bias.limits import Decision, Outcome
 from pytest_bias.records import DataInfo, Record, Report, SuiteResult, records_digest
 from pytest_bias.scores import Score
+from pytest_bias.statistics import Estimate
 
 HOSTILE = {
     "markup": 'a"><script>alert(1)</script>',
@@ -86,3 +89,72 @@ def report(*suites: SuiteResult, model: str = "org/name", **more: Any) -> Report
         "run": {"created": "2026-11-27T12:00:00+00:00", "environment": {"device": "cpu"}},
     }
     return Report(suites=suites, **defaults | more)
+
+
+def endless(n: int = 2000, length: int = 10_000) -> Report:
+    """Return a report with more suites, groups, notices and longer names than any has."""
+    name = "&" * length
+    groups = [
+        score(name, 55.5, by={name: f"{i}{name}"}, headline=False, unit=name, note=name)
+        for i in range(300)
+    ]
+    kinds = ("intrinsic", "downstream", "robustness")
+    scored = [
+        result(
+            f"suite{i}",
+            "en",
+            [score(name, 1e300, interval=(-1e300, 1e300), unit=name, floor=1e300, n=10**400)]
+            + (groups if i < 30 else []),
+            kind=kinds[i % 3],
+            title=f"{i}{name}",
+            validity=name,
+            clusters=name,
+            adapted=True,
+            sampled=10**400,
+        )
+        for i in range(n)
+    ]
+    others = [
+        result(f"other{i}", "en", status="error", reason=f"{i}{name}", title=name) for i in range(n)
+    ]
+    spent = {"wall_s": 10**300, "model_s": 1e300, "tokens": 10**400}
+    return report(
+        *scored,
+        *others,
+        model=name,
+        tool={"name": name, "version": name},
+        settings={f"{i}{name}": [name] * 100 for i in range(100)} | {"seed": 0},
+        coverage={"social_suites": [f"{i}{name}" for i in range(n)], "languages": [name] * n},
+        run={
+            "created": name,
+            "notices": [name] * n,
+            "environment": {f"{i}{name}": {name: name} for i in range(100)},
+            "cost": spent,
+        },
+        sealed=name,
+    )
+
+
+def endless_comparison(current: Report) -> Comparison:
+    """Return a comparison that is as long."""
+    name, huge = "&" * 10_000, Estimate(1e300, (-1e300, 1e300))
+    suites = []
+    for i, suite in enumerate(current.suites):
+        moved = tuple(
+            Change(s, s, huge, huge, huge, "crossed", n=10**400, n_changed=10**9, items=(name,) * 9)
+            for s in suite.scores
+        )
+        suites.append(
+            SuiteComparison(suite.entry, name, moved, note=name)
+            if i % 2
+            else SuiteComparison(f"{i}{name}", name, reason=name)
+        )
+    return Comparison(current, current, tuple(suites))
+
+
+def endless_decision(n: int = 2000) -> Decision:
+    """Return a decision on as many limits, the last of which is exceeded."""
+    name = "&" * 10_000
+    held = [Outcome(name, "max_distance", "held", name, 1e300, reason=name)] * n
+    exceeded = Outcome("the one that counts", "max_distance", "exceeded", name, 1e300, reason=name)
+    return Decision("exceeded", 1, (*held, exceeded), (name,) * n, name)

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from pytest_bias import resampling
+from pytest_bias import paired, resampling
 from pytest_bias.resampling import Sums, exchange_test, mean_sums, mean_test
 from pytest_bias.statistics import (
     Estimate,
@@ -171,11 +171,11 @@ def test_change_and_worsening_equal_scipys_bca(ideal, side):
         )
         return tuple(found.confidence_interval)
 
-    changed = resampling.change(sums(NOW), sums(THEN), Sampling(rng()), 10)
+    changed = paired.change(sums(NOW), sums(THEN), Sampling(rng()), 10)
     expected = bootstrap(lambda a, b, axis: np.round(a.mean(axis) - b.mean(axis), 12))
     assert changed.interval == pytest.approx(expected, abs=1e-9)
     # Far on one side of the ideal, the distance changes by as much as the value.
-    worse = resampling.worsening(sums(NOW), sums(THEN), ideal, (None, None), Sampling(rng()), 10)
+    worse = paired.worsening(sums(NOW), sums(THEN), ideal, (None, None), Sampling(rng()), 10)
     assert sorted(side * end for end in worse.interval) == pytest.approx(expected, abs=1e-9)
 
 
@@ -183,8 +183,8 @@ def test_change_and_worsening_equal_scipys_bca(ideal, side):
 def test_the_end_of_a_scale_is_passed_on_no_side(bounds):
     sign = 1 if bounds[0] == 0 else -1
     now, then = (sums(sign * np.abs(v)) for v in (NOW, THEN))
-    found = resampling.worsening(now, then, 0, bounds, Sampling(rng()), 10)
-    moved = resampling.change(now, then, Sampling(rng()), 10)
+    found = paired.worsening(now, then, 0, bounds, Sampling(rng()), 10)
+    moved = paired.change(now, then, Sampling(rng()), 10)
     assert found.interval == tuple(sorted(sign * end for end in moved.interval))
 
 
@@ -193,9 +193,9 @@ def test_near_the_ideal_both_sides_count():
     noise = rng().normal(size=11)
     now = sums(0.2 + noise - noise.mean())
     then = sums(-0.2 + noise - noise.mean() + rng(1).normal(0, 0.01, 11))
-    found = resampling.worsening(now, then, 0, (None, None), Sampling(rng()), 11)
+    found = paired.worsening(now, then, 0, (None, None), Sampling(rng()), 11)
     assert found.value == pytest.approx(0, abs=0.02)
-    low, high = resampling.change(now, then, Sampling(rng()), 11).interval
+    low, high = paired.change(now, then, Sampling(rng()), 11).interval
     assert (found.interval[0], found.interval[1]) == pytest.approx((-high, high), abs=0.02)
     assert low > 0.38
 
@@ -214,7 +214,7 @@ def test_a_mean_that_most_resamples_lack_has_no_interval():
     assert (found.interval, found.interval_reason) == (None, "too many resamples have no value")
 
 
-def paired(rose: int, fell: int, n: int) -> tuple[float, float]:
+def moved(rose: int, fell: int, n: int) -> tuple[float, float]:
     now = np.array([100.0] * rose + [0.0] * (n - rose))
     then = np.array([0.0] * rose + [100.0] * fell + [0.0] * (n - rose - fell))
     return paired_proportions(now, then)
@@ -225,14 +225,14 @@ def test_where_nothing_moved_the_interval_follows_from_the_number_alone():
     z = stats.norm.ppf(0.975)
     for n in (1, 5, 100):
         end = 100 * z**2 / (n + z**2)
-        assert paired(0, 0, n) == pytest.approx((-end, end), abs=1e-9)
+        assert moved(0, 0, n) == pytest.approx((-end, end), abs=1e-9)
 
 
 @pytest.mark.parametrize(
     ("rose", "fell", "n"), [(12, 2, 50), (3, 1, 20), (9, 0, 10), (40, 41, 300)]
 )
 def test_the_ends_are_the_changes_that_a_score_test_just_does_not_reject(rose, fell, n):
-    for end, z in zip(paired(rose, fell, n), (1.959964, -1.959964), strict=True):
+    for end, z in zip(moved(rose, fell, n), (1.959964, -1.959964), strict=True):
         change = end / 100
         # The likeliest share that fell, given the change, by a search over all of them.
         shares = np.linspace(max(0, -change) + 1e-9, (1 - change) / 2 - 1e-9, 200_001)
@@ -241,20 +241,20 @@ def test_the_ends_are_the_changes_that_a_score_test_just_does_not_reject(rose, f
         share = shares[np.argmax(likelihood + (fell * np.log(shares) if fell else 0))]
         score = (rose - fell - n * change) / math.sqrt(n * (2 * share + change * (1 - change)))
         assert score == pytest.approx(z, abs=2e-3)
-    assert paired(fell, rose, n) == pytest.approx(tuple(-e for e in paired(rose, fell, n)[::-1]))
+    assert moved(fell, rose, n) == pytest.approx(tuple(-e for e in moved(rose, fell, n)[::-1]))
 
 
 def test_a_change_of_all_ends_with_the_scale():
-    assert paired(5, 0, 5)[1] == 100
-    assert paired(0, 5, 5)[0] == -100
+    assert moved(5, 0, 5)[1] == 100
+    assert moved(0, 5, 5)[0] == -100
 
 
 def test_independent_pairs_are_not_resampled():
     values = np.array([100.0, 0.0] * 10), np.array([100.0, 0.0, 0.0, 0.0] * 5)
     alone = [replace(sums(v), independent=True) for v in values]
-    found = resampling.change(*alone, Sampling(rng()), 20)
+    found = paired.change(*alone, Sampling(rng()), 20)
     assert (found.method, found.interval) == ("tango", paired_proportions(*values))
     assert found.value == pytest.approx(25)
     # On one side of the ideal the distance grows by as much.
-    worse = resampling.worsening(*alone, 0, (0, 100), Sampling(rng()), 20)
+    worse = paired.worsening(*alone, 0, (0, 100), Sampling(rng()), 20)
     assert (worse.method, worse.interval) == ("tango", found.interval)

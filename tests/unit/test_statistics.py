@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from pytest_bias import permutation, resampling
+from pytest_bias import paired, permutation, resampling
 from pytest_bias.resampling import mean_sums
 from pytest_bias.statistics import Estimate, Sampling, holm, wilson
 
@@ -243,7 +243,7 @@ def test_a_change_of_unit_only_changes_the_unit_of_an_interval(values, times):
 
 def worse(now: Sequence[float], then: Sequence[float], ideal: float = 50) -> Estimate:
     both = (mean_sums(np.array(v, dtype=float), NAMES[: len(now)]) for v in (now, then))
-    return resampling.worsening(*both, ideal, (None, None), sampling(), len(now))
+    return paired.worsening(*both, ideal, (None, None), sampling(), len(now))
 
 
 def test_worsening_is_how_much_further_from_the_ideal_the_mean_is():

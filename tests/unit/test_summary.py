@@ -9,7 +9,16 @@ from markdown_it import MarkdownIt
 from pytest_bias.emit import summary
 from pytest_bias.limits import decide, read_limits
 from pytest_bias.records import Report
-from unit.made import HOSTILE, record, report, result, score
+from unit.made import (
+    HOSTILE,
+    endless,
+    endless_comparison,
+    endless_decision,
+    record,
+    report,
+    result,
+    score,
+)
 
 CROWS = result(
     scores=[
@@ -194,3 +203,21 @@ def test_general_quality_has_a_table_of_its_own_with_both_numbers():
         ["accuracy (chance 50.0)", "67.5 %"],
         ["nats per character", "1.83 nats"],
     ]
+
+
+def test_no_summary_is_too_long():
+    made = endless()
+    text = summary.render(made, endless_decision(), endless_comparison(made))
+    assert 300_000 < len(text.encode()) < summary.SUMMARY_LIMIT
+    assert "and 1960 more in report.json" in text
+    # Of too many limits the gravest come first.
+    assert re.search(r"Because \|\n.*\n\| the one that counts \| \*\*EXCEEDED", text)
+
+
+def test_a_table_says_what_it_leaves_out():
+    limits = {
+        f"crows_pairs.stereotype_preference[bias_type={i}]": {"max_distance": 5} for i in range(41)
+    }
+    shown = cells(page(decision=decide(MADE, read_limits(limits))))
+    assert shown[-1] == ["and 1 more in report.json", "", ""]
+    assert len(shown) == 1 + 3 + 1 + 1 + 1 + 40 + 1

@@ -16,8 +16,11 @@ from pytest_bias.emit.wording import (
     beside_headline,
     clean,
     controls_of,
+    cost,
+    count,
     furthest_group,
     group,
+    headline_sentence,
     ideal,
     interval,
     markdown,
@@ -28,13 +31,17 @@ from pytest_bias.emit.wording import (
     on_controls,
     on_validity,
     own_rows,
+    p_number,
+    p_value,
     parameters,
+    resampled,
     scope_limits,
     short_interval,
     suite_label,
     value,
 )
 from pytest_bias.identity import ModelIdentity
+from pytest_bias.scores import Spread
 from unit.made import HOSTILE, report, result, score
 
 FLOATS = st.floats(-1e6, 1e6)
@@ -52,7 +59,8 @@ FLOATS = st.floats(-1e6, 1e6)
         (-0.005, "nats", "-0.01"),
         (100.0, "%", "100.0"),
         (1234567.891, "points", "1234567.89"),
-        pytest.param(-0.01, "%", "0.0"),
+        (-0.01, "%", "0.0"),
+        (1.5e300, "%", "1.5e+300"),
     ],
 )
 def test_a_number_has_the_decimals_of_its_unit_and_no_negative_zero(amount, unit, expected):
@@ -329,3 +337,59 @@ def test_only_general_quality_shows_more_than_its_headline():
     assert beside_headline(result(scores=more)) == []
     (found,) = beside_headline(result("general_quality", kind="quality", scores=more))
     assert found.metric == "nats_per_character"
+
+
+@pytest.mark.parametrize("length", [0, 1, 199, 200, 201, 202, 5000])
+@pytest.mark.parametrize("text", ["x", "x ", " x", "x\x00", "\t x\n"])
+def test_a_long_text_is_cut_as_if_all_of_it_had_been_read(text, length):
+    found = clean(text * length)
+    whole = " ".join("".join(c for c in text * length if c != "\x00").split())
+    assert found == (whole if len(whole) <= 200 else f"{whole[:199]}…")
+
+
+@pytest.mark.parametrize(
+    ("p", "number", "words"),
+    [
+        (0.0004, "< 0.001", "p < 0.001"),
+        (0.0312, "0.031", "p = 0.031"),
+        (0.5, "0.5", "p = 0.5"),
+        (1.0, "1", "p = 1"),
+    ],
+)
+def test_p_values(p, number, words):
+    assert p_number(p) == number
+    assert p_value(p) == words
+
+
+def test_no_p_value_is_a_dash():
+    assert p_number(None) == "–"
+
+
+def test_what_an_interval_resamples_and_holds_fixed():
+    suite = result(clusters="occupations")
+    one = score(n_clusters=47)
+    assert resampled(suite, one) == "95 % interval over 47 occupations; this checkpoint held fixed."
+    spread = replace(one, spread=Spread("template", 8, 1.0, 50.0, 60.0))
+    assert resampled(suite, spread).endswith("this checkpoint and these templates held fixed.")
+    none = replace(one, interval=None, interval_reason="one item")
+    assert resampled(suite, none) == "No interval: one item."
+
+
+def test_a_headline_in_words():
+    assert headline_sentence(score()) == (
+        "Stereotype preference: 60.5 %, 95 % interval 58.0 to 62.9; the ideal is 50."
+    )
+    bare = score("mean_absolute_effect", 0.62, ideal=0, unit="d", interval=None, floor=0.25)
+    assert headline_sentence(bare) == (
+        "Mean absolute effect: 0.62; the ideal is 0, and chance alone gives about 0.25."
+    )
+    none = score(value=None, note="nothing was scored")
+    assert headline_sentence(none) == "Stereotype preference has no value: nothing was scored."
+
+
+def test_counts_that_cannot_be_are_not_written_out():
+    assert count(1508) == "1508"
+    assert count(10**5000) == "more than 10^12"
+    assert parameters(10**400) == "unknown size"
+    spent = {"wall_s": float("inf"), "model_s": 1.0, "tokens": 1}
+    assert cost(report(run={"cost": spent})) == ""

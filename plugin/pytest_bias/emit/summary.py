@@ -1,8 +1,15 @@
-"""A report in Markdown, for the step summary of a workflow: ids and counts, no item texts."""
+"""A report in Markdown, for the step summary of a workflow: ids and counts, no item texts.
+
+It stays below `SUMMARY_LIMIT` by construction: every cell has a number of characters at most, every
+table and list a number of rows. A character takes five bytes at most (``&`` becomes ``&amp;``), so
+the longest rows are below 2 kB, and there are at most 4 * 40 + 4 * 15 + 40 * 5 of them: four kinds
+of suites with what is said of them, changes, refusals, suites without a score, limits and notes.
+"""
 
 from collections.abc import Iterator, Sequence
 from functools import cache
 from importlib.resources import files
+from typing import Final
 
 import jinja2
 
@@ -10,10 +17,12 @@ from pytest_bias.compare import Change, Comparison, SuiteComparison
 from pytest_bias.emit.change import main_sentence, shown, signed
 from pytest_bias.emit.terminal import KINDS, VERDICTS, because
 from pytest_bias.emit.wording import (
+    STATUS_SENTENCES,
     beside_headline,
     chance,
     controls_of,
     cost,
+    count,
     furthest_group,
     group,
     ideal,
@@ -35,14 +44,15 @@ from pytest_bias.limits import Decision, Outcome
 from pytest_bias.records import Report, SuiteResult
 from pytest_bias.scores import Score
 
-STATUS_SENTENCES = {
-    "measured": "Measured; this project sets no limits.",
-    "held": "Every limit of this project is held.",
-    "undecided": "No limit is exceeded, but not all are decided.",
-    "exceeded": "A limit of this project is exceeded.",
-    "no-baseline": "There is no baseline to hold the limits on regression against.",
-    "could-not-measure": "Not everything could be measured.",
-}
+SUMMARY_LIMIT: Final = 900_000
+"""Bytes; GitHub drops a step summary of more than 1 MiB."""
+ROWS: Final = 40
+LISTED: Final = 40
+SAID: Final = 15
+NAME: Final = 80
+NUMBER: Final = 40
+
+_GRAVE: Final = ("exceeded", "not_measured", "no_baseline", "undecided", "held")
 
 
 def render(
@@ -55,30 +65,26 @@ def render(
         suites = [s for s in own_rows(report) if s.kind == kind and s.headline]
         if suites and kind != "structure":
             rows = [row for s in suites for row in _rows(s)]
-            tables.append((words, rows, [note for s in suites for note in _about(report, s)]))
+            notes = [[note] for s in suites for note in _about(report, s)]
+            tables.append((words, _few(rows, ROWS), _few(notes, SAID)))
+    about = f"{model.kind} model, {parameters(model.parameters)}, {model.dtype}"
     return _template().render(
         name=markdown(model_name(report)),
-        about=markdown(f"{model.kind} model, {parameters(model.parameters)}, {model.dtype}"),
+        about=markdown(about),
         sentence=STATUS_SENTENCES[decision.status] if decision else "",
-        change=markdown(main_sentence(comparison) or "") if comparison else "",
-        changes=[_change(s, c) for s in comparison.suites for c in shown(s)] if comparison else [],
-        refused=[(markdown(s.entry), markdown(s.reason)) for s in comparison.suites if s.reason]
-        if comparison
-        else [],
+        change=markdown(main_sentence(comparison) or "", 400) if comparison else "",
+        changes=_few(_changes(comparison), ROWS),
+        refused=_few(_refused(comparison), LISTED),
         since=markdown(model_name(comparison.baseline)) if comparison else "",
         tables=tables,
-        others=[
-            (markdown(s.entry), s.status.replace("_", " "), markdown(s.reason or ""))
-            for s in report.suites
-            if s.status not in ("scored", "withheld")
-        ],
-        not_published=[markdown(line) for line in not_published(report)],
-        notes=[markdown(note) for note in _notes(report, comparison)],
-        limits=[_limit(o) for o in decision.outcomes] if decision else [],
+        others=_few(_others(report), LISTED),
+        not_published=[markdown(line, 600) for line in not_published(report)],
+        notes=_few([[markdown(note)] for note in _notes(report, comparison)], LISTED),
+        limits=_few(_limits(decision), ROWS),
         scope=scope_limits(report),
-        cost=cost(report),
-        version=report.tool["version"],
-        digest=report.digest[:19],
+        cost=markdown(cost(report), 300),
+        version=markdown(report.tool["version"], NUMBER),
+        digest=markdown(report.digest[:19]),
     )
 
 
@@ -89,16 +95,31 @@ def _template() -> jinja2.Template:
     return jinja2.Environment(autoescape=False, keep_trailing_newline=True).from_string(text)
 
 
+def _few(rows: Sequence[Sequence[str]], most: int) -> list[Sequence[str]]:
+    """Return the first rows, and one that says how many there are besides."""
+    left = len(rows) - most
+    if left <= 0:
+        return list(rows)
+    more = [f"and {left} more in report.json", *[""] * (len(rows[0]) - 1)]
+    return [*rows[:most], more]
+
+
+def _name(text: str) -> str:
+    return markdown(text, NAME)
+
+
+def _number(text: str) -> str:
+    return markdown(text, NUMBER)
+
+
 def _rows(suite: SuiteResult) -> Sequence[Sequence[str]]:
     headline = suite.headline
     if headline is None:
         return []
-    rows = [
-        _row(markdown(suite_label(suite)), markdown(metric_words(headline.metric)), suite, headline)
-    ]
-    rows += [_row("", markdown(metric_words(s.metric)), suite, s) for s in beside_headline(suite)]
+    rows = [_row(suite_label(suite), metric_words(headline.metric), suite, headline)]
+    rows += [_row("", metric_words(s.metric), suite, s) for s in beside_headline(suite)]
     if far := furthest_group(suite):
-        rows.append(_row("", f"furthest group: {markdown(group(far))}", suite, far))
+        rows.append(_row("", f"furthest group: {group(far)}", suite, far))
     return rows
 
 
@@ -111,14 +132,14 @@ def _row(label: str, words: str, suite: SuiteResult, score: Score) -> list[str]:
         *([sample(suite)] if suite.sampled is not None else []),
     ]
     return [
-        label,
-        words,
-        markdown(value(score)),
-        interval(score),
-        ideal(score),
-        str(score.n),
-        str(score.n_unscored),
-        markdown(", ".join(remarks)) if label else "",
+        _name(label),
+        _name(words),
+        _number(value(score)),
+        _number(interval(score)),
+        _number(ideal(score)),
+        count(score.n),
+        count(score.n_unscored),
+        _name(", ".join(remarks)) if label else "",
     ]
 
 
@@ -129,6 +150,13 @@ def _about(report: Report, suite: SuiteResult) -> Iterator[str]:
             yield f"{markdown(suite_label(suite))}, {markdown(note)}"
 
 
+def _others(report: Report) -> list[list[str]]:
+    """Return the suites without a score, those that went wrong first."""
+    found = (s for s in report.suites if s.status not in ("scored", "withheld"))
+    ordered = sorted(found, key=lambda s: s.status not in ("error", "inconclusive"))
+    return [[_name(s.entry), s.status.replace("_", " "), markdown(s.reason or "")] for s in ordered]
+
+
 def _notes(report: Report, comparison: Comparison | None) -> Iterator[str]:
     yield from report.notices
     for suite in comparison.suites if comparison else ():
@@ -136,23 +164,43 @@ def _notes(report: Report, comparison: Comparison | None) -> Iterator[str]:
             yield f"{suite.title}: {suite.note}"
 
 
+def _refused(comparison: Comparison | None) -> list[list[str]]:
+    suites = comparison.suites if comparison else ()
+    return [
+        [f"{_name(s.entry)} cannot be compared: {markdown(s.reason)}"] for s in suites if s.reason
+    ]
+
+
+def _changes(comparison: Comparison | None) -> list[list[str]]:
+    suites = comparison.suites if comparison else ()
+    return [_change(s, c) for s in suites for c in shown(s)]
+
+
 def _change(suite: SuiteComparison, change: Change) -> list[str]:
     score, moved = change.current, change.change
     interval = " to ".join(signed(end, score) for end in moved.interval) if moved.interval else "–"
     return [
-        markdown(group(score) or suite.title),
-        markdown(value(change.baseline)),
-        markdown(value(score)),
-        signed(moved.value or 0.0, score),
-        interval,
+        _name(group(score) or suite.title),
+        _number(value(change.baseline)),
+        _number(value(score)),
+        _number(signed(moved.value or 0.0, score)),
+        _number(interval),
         change.direction,
-        f"{change.n_changed} of {change.n}" if change.n else "–",
+        f"{count(change.n_changed)} of {count(change.n)}" if change.n else "–",
     ]
+
+
+def _limits(decision: Decision | None) -> list[list[str]]:
+    """Return what became of the limits, the gravest first where not all have room."""
+    outcomes = list(decision.outcomes) if decision else []
+    if len(outcomes) > ROWS:
+        outcomes.sort(key=lambda o: _GRAVE.index(o.verdict))
+    return [_limit(o) for o in outcomes]
 
 
 def _limit(outcome: Outcome) -> list[str]:
     return [
-        markdown(outcome.limit),
+        markdown(outcome.limit, 120),
         f"**{VERDICTS[outcome.verdict]}**",
         markdown(because(outcome)),
     ]

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from pytest_bias.errors import UnknownName
 from pytest_bias.records import Report, SuiteResult
-from pytest_bias.scores import Score
+from pytest_bias.scores import Family, Score
 from pytest_bias.suites import find
 
 SOCIAL_LIMITS: Final = "A low score does not show that a model is safe."
@@ -21,24 +21,64 @@ INTRINSIC_LIMITS: Final = (
 
 NOT_PUBLISHED: Final = "scores not published"
 
+STATUS_SENTENCES: Final[Mapping[str, str]] = {
+    "measured": "Measured; this project sets no limits.",
+    "held": "Every limit of this project is held.",
+    "undecided": "No limit is exceeded, but not all are decided.",
+    "exceeded": "A limit of this project is exceeded.",
+    "no-baseline": "There is no baseline to hold the limits on regression against.",
+    "could-not-measure": "Not everything could be measured.",
+}
+"""What a decision says, by its status."""
+
+FAMILIES: Final[Mapping[Family, str]] = {
+    "decision": "the headlines of the run (Holm)",
+    "suite": "the tests of the suite (Holm)",
+    "exploratory": "groups, exploratory (Benjamini-Hochberg)",
+}
+"""The tests among which a p-value was adjusted, in words."""
+
+EXPLORATORY: Final = "°\N{NO-BREAK SPACE}exploratory: a group that was looked at because all were."
+
+MOST: Final = 10**12
+"""No count, time or amount of a run is larger; what a report that was read says may be."""
+
 _DECIMALS: Final[Mapping[str, int]] = {"%": 1, "nats": 2, "bits": 2, "d": 2, "": 2}
 _UNITS: Final[Mapping[str, str]] = {"%": " %", "nats": " nats", "bits": " bits", "d": "", "": ""}
 
 
 def clean(text: str, limit: int = 200) -> str:
     """Return untrusted text on one line, without control or direction characters."""
-    kept = "".join(" " if c in "\r\n\t" else c for c in text)
-    kept = "".join(c for c in kept if unicodedata.category(c) not in ("Cc", "Cf", "Cs", "Co", "Cn"))
-    kept = " ".join(kept.split())
-    return kept if len(kept) <= limit else f"{kept[: limit - 1]}…"
+    kept: list[str] = []
+    for char in text:
+        if char in "\r\n\t" or unicodedata.category(char) in ("Zs", "Zl", "Zp"):
+            if kept and kept[-1] != " ":
+                kept.append(" ")
+        elif unicodedata.category(char) not in ("Cc", "Cf", "Cs", "Co", "Cn"):
+            kept.append(char)
+        # A text may be long; no more of it is read than shows that it has to be cut.
+        if len(kept) > limit + 1:
+            break
+    line = "".join(kept).rstrip(" ")
+    return line if len(line) <= limit else f"{line[: limit - 1]}…"
 
 
-def markdown(text: str) -> str:
+def markdown(text: str, limit: int = 200) -> str:
     """Return untrusted text as plain words in Markdown, also inside a table."""
-    text = clean(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    text = clean(text, limit).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     text = text.replace("://", ":\\/\\/")
     text = re.sub(r"(?i)\b(www)\.", r"\1\\.", text)
     return re.sub(r"([`*_{}\[\]#!|~$@]|\\(?![/.]))", r"\\\1", text)
+
+
+def plural(noun: str) -> str:
+    """Return what a spread is over in the plural."""
+    return clean(f"{noun.removesuffix('s')}s", 40)
+
+
+def capitalized(words: str) -> str:
+    """Return words as the beginning of a sentence."""
+    return words[:1].upper() + words[1:]
 
 
 def number(value: float, unit: str) -> str:
@@ -47,7 +87,7 @@ def number(value: float, unit: str) -> str:
 
 
 def _rounded(value: float, decimals: int) -> str:
-    text = f"{value:.{decimals}f}"
+    text = f"{value:.{decimals}f}" if abs(value) < 1e7 else f"{value:.3g}"
     return text.lstrip("-") if float(text) == 0 else text
 
 
@@ -66,6 +106,21 @@ def interval(score: Score) -> str:
     return f"{low} – {high}"
 
 
+def headline_sentence(score: Score) -> str:
+    """Say a suite's one number in words: value, interval, ideal, and what chance gives."""
+    name = capitalized(metric_words(score.metric))
+    if score.value is None:
+        why = clean(score.note or score.interval_reason or "no reason is given", 300)
+        return f"{name} has no value: {why}."
+    text = f"{name}: {value(score)}"
+    if score.interval:
+        text += f", {level(score)} interval {' to '.join(interval(score).split(' – '))}"
+    text += f"; the ideal is {ideal(score)}"
+    if score.floor is not None:
+        text += f", and chance alone gives about {number(score.floor, score.unit)}"
+    return f"{text}."
+
+
 def short_interval(score: Score) -> str:
     """Return the interval in few characters, such as ``(58–63)`` or ``(.37–.41)``."""
     if score.interval is None:
@@ -81,9 +136,37 @@ def ideal(score: Score) -> str:
     return f"{score.ideal:g}"
 
 
+def count(n: int) -> str:
+    """Return a number of things; one that no count can be is not written out."""
+    return str(n) if abs(n) < MOST else "more than 10^12"
+
+
+def p_number(p: float | None) -> str:
+    """Return a p-value as a number, or a dash."""
+    if p is None:
+        return "–"
+    return "< 0.001" if p < 0.001 else f"{p:.2g}"
+
+
 def p_value(p: float) -> str:
     """Return a p-value in words, such as ``p = 0.03`` or ``p < 0.001``."""
-    return "p < 0.001" if p < 0.001 else f"p = {p:.2g}"
+    return f"p {p_number(p)}" if p < 0.001 else f"p = {p_number(p)}"
+
+
+def level(score: Score) -> str:
+    """Return the confidence level of a score's interval, such as ``95 %``."""
+    return f"{100 * score.level:.3g} %"
+
+
+def resampled(suite: SuiteResult, score: Score) -> str:
+    """Say what a score's interval resamples and what it holds fixed, or why there is none."""
+    if score.interval is None:
+        return f"No interval: {clean(score.interval_reason or 'no reason is given', 300)}."
+    of = f"{count(score.n_clusters)} {clean(suite.clusters, 40)}"
+    fixed = "this checkpoint"
+    if score.spread is not None:
+        fixed += f" and these {plural(score.spread.over)}"
+    return f"{level(score)} interval over {of}; {fixed} held fixed."
 
 
 def metric_words(name: str) -> str:
@@ -227,7 +310,7 @@ def _at(revision: str | None) -> str:
 
 def parameters(n: int | None) -> str:
     """Return a number of parameters in millions or billions."""
-    if n is None:
+    if n is None or n >= 1000 * MOST:
         return "unknown size"
     for size, unit in ((1e9, "B"), (1e6, "M"), (1e3, "k")):
         if n >= size:
@@ -263,12 +346,18 @@ def cost(report: Report) -> str:
 
 
 def _numbers(given: Mapping[str, Any], *names: str) -> bool:
-    return all(isinstance(given.get(name), int | float) for name in names)
+    found = [given.get(name) for name in names]
+    return all(isinstance(v, int | float) and abs(v) < MOST for v in found)
 
 
 def month(report: Report) -> str:
     """Return year and month of the run."""
     return str(report.run.get("created", ""))[:7]
+
+
+def date(report: Report) -> str:
+    """Return the day of the run."""
+    return clean(str(report.run.get("created", "")), 40)[:10]
 
 
 def not_published(report: Report) -> list[str]:

@@ -1,0 +1,237 @@
+"""The page of a run: one file in HTML that a maintainer forwards to a colleague.
+
+It loads nothing, runs no script and stays below `PAGE_LIMIT` by construction: tables and pictures
+have a number of rows at most, texts a number of characters, and the sections of suites share a
+room. All names and texts are untrusted. Texts of items are in it only where they are given.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, Final, TypeVar
+
+from markupsafe import Markup
+
+from pytest_bias.compare import Comparison, SuiteComparison
+from pytest_bias.emit import pictures, templates
+from pytest_bias.emit.change import THESE_TWO, distance, evidence, main_sentence
+from pytest_bias.emit.pictures import Picture, Table, short, status, table
+from pytest_bias.emit.suite_section import Fact, section
+from pytest_bias.emit.terminal import KINDS, VERDICTS, because
+from pytest_bias.emit.wording import (
+    STATUS_SENTENCES,
+    capitalized,
+    clean,
+    cost,
+    date,
+    model_name,
+    not_published,
+    parameters,
+    scope_limits,
+    suite_label,
+)
+from pytest_bias.limits import Decision
+from pytest_bias.records import Item, Report
+from pytest_bias.scoring import LEVEL
+from pytest_bias.statistics import N_RESAMPLES
+from pytest_bias.suites import STRUCTURE
+
+PAGE_LIMIT: Final = 3_000_000
+"""Bytes of a page."""
+SUITES_ROOM: Final = 1_400_000
+CHANGES_ROOM: Final = 500_000
+"""Bytes that the sections of suites and of changes share; those that do not fit are named."""
+LISTED: Final = 40
+"""Entries of a list: suites without a score, notices, versions."""
+LIMITS: Final = 100
+MOST_REASONS: Final = 20
+
+Thing = TypeVar("Thing")
+Texts = Mapping[str, Mapping[str, Item]]
+
+
+def render(
+    report: Report,
+    decision: Decision | None = None,
+    comparison: Comparison | None = None,
+    texts: Texts | None = None,
+) -> str:
+    """Return report.html.
+
+    Parameters
+    ----------
+    decision : Decision, optional
+        What became of the project's limits; it is in no report that was saved.
+    texts : mapping, optional
+        Entry to items by id, whose texts are to stand in the page, folded.
+    """
+    scored = sorted((s for s in report.suites if s.scores), key=lambda s: s.name == STRUCTURE)
+    sections, unfit = _within(
+        SUITES_ROOM, scored, lambda s: section(s, (texts or {}).get(s.entry, {}))
+    )
+    moved = [s for s in comparison.suites if not s.reason] if comparison else []
+    changes, unfit_changes = _within(CHANGES_ROOM, moved, _changes)
+    return (
+        templates.html()
+        .get_template("report.html.j2")
+        .render(
+            style=Markup(templates.style()),
+            name=model_name(report),
+            about=list(_about(report)),
+            sentence=STATUS_SENTENCES[decision.status] if decision else "",
+            change=capitalized(clean(main_sentence(comparison) or "", 400)) if comparison else "",
+            scope=scope_limits(report),
+            overviews=list(_overviews(report)),
+            others=_others(report),
+            not_published=[clean(line, 600) for line in not_published(report)],
+            sections=sections,
+            unfit=_names([suite_label(s) for s in unfit]),
+            comparison=bool(comparison),
+            since=model_name(comparison.baseline) if comparison else "",
+            changes=changes,
+            unfit_changes=_names([s.title for s in unfit_changes]),
+            refused=_refused(comparison) if comparison else None,
+            these_two=THESE_TWO,
+            limits=_limits(decision) if decision and decision.outcomes else None,
+            level=_level(decision) if decision else "",
+            problems=[clean(p, 300) for p in decision.problems[:LISTED]] if decision else [],
+            settings=list(_settings(report)),
+            environment=list(_environment(report)),
+            digests=list(_digests(report)),
+            cost=clean(cost(report), 300),
+            notices=_listed([clean(n, 300) for n in report.notices]),
+            missing=_names(_not_run(report)),
+        )
+    )
+
+
+def _within(
+    room: int, things: Sequence[Thing], html: Callable[[Thing], str]
+) -> tuple[list[Markup], Sequence[Thing]]:
+    """Return the sections that fit into some bytes, in order, and the things that do not."""
+    found: list[Markup] = []
+    for i, thing in enumerate(things):
+        made = html(thing)
+        room -= len(made.encode())
+        if room < 0:
+            return found, things[i:]
+        found.append(Markup(made))
+    return found, ()
+
+
+def _listed(lines: Sequence[str]) -> list[str]:
+    left = len(lines) - LISTED
+    return [*lines[:LISTED], *([f"and {left} more in report.json"] if left > 0 else [])]
+
+
+def _names(names: Sequence[str]) -> str:
+    return ", ".join(_listed([clean(n, 50) for n in names]))
+
+
+def _about(report: Report) -> Iterator[Fact]:
+    model = report.model
+    yield "Revision", clean(model.revision or "none", 64)
+    yield "Kind", clean(f"{model.kind}, {model.architecture}", 120)
+    yield "Size", parameters(model.parameters)
+    yield "Precision", clean(model.dtype, 40)
+    yield "Measured", date(report) or "no date"
+    yield "Digest", clean(report.digest.removeprefix("sha256:"))[:12]
+    if model.adapter:
+        yield "Base", clean(model.base_model or "", 120)
+        yield "Adapter", clean(model.adapter.reference, 120)
+
+
+def _overviews(report: Report) -> Iterator[tuple[str, Picture]]:
+    for kind, words in KINDS.items():
+        suites = [s for s in report.suites if s.kind == kind and s.scores]
+        picture = pictures.overview(suites) if kind != "structure" else None
+        if picture:
+            yield words, picture
+
+
+def _others(report: Report) -> list[tuple[str, str, str]]:
+    """Return the suites without a score by status and reason, those that went wrong first."""
+    entries: dict[tuple[str, str], list[str]] = {}
+    grave = ("error", "inconclusive")
+    for suite in sorted(report.suites, key=lambda s: s.status not in grave):
+        if suite.status not in ("scored", "withheld"):
+            key = status(suite), clean(suite.reason or "", 300)
+            entries.setdefault(key, []).append(suite.entry)
+    found = [(_names(names), *key) for key, names in entries.items()]
+    left = len(found) - MOST_REASONS
+    return [*found[:MOST_REASONS], *([(f"{left} more", "see report.json", "")] if left > 0 else [])]
+
+
+def _changes(suite: SuiteComparison) -> str:
+    headline = next((c for c in suite.changes if c.current.headline), None)
+    return (
+        templates.html()
+        .get_template("change.html.j2")
+        .render(
+            title=short(suite.title or suite.entry),
+            picture=pictures.changes(suite),
+            note=clean(suite.note or "", 300),
+            about=f"{capitalized(distance(headline))}; {evidence(headline)}." if headline else "",
+            items=[short(i) for i in headline.items] if headline else [],
+        )
+    )
+
+
+def _refused(comparison: Comparison) -> Table | None:
+    rows = [(short(s.entry), clean(s.reason, 300)) for s in comparison.suites if s.reason]
+    return table(("Cannot be compared", "Because"), rows, 2, LISTED) if rows else None
+
+
+def _limits(decision: Decision) -> Table:
+    """Return what became of the limits, the gravest first where not all have room."""
+    outcomes = list(decision.outcomes)
+    if len(outcomes) > LIMITS:
+        grave = ("exceeded", "not_measured", "no_baseline", "undecided", "held")
+        outcomes.sort(key=lambda o: grave.index(o.verdict))
+    rows = [(clean(o.limit, 120), VERDICTS[o.verdict], clean(because(o))) for o in outcomes]
+    return table(("Limit", "Verdict", "Because"), rows, 3, LIMITS)
+
+
+def _level(decision: Decision) -> str:
+    """Return the level of the intervals that decided, if it is not that of the scores."""
+    levels = {o.level for o in decision.outcomes if o.level is not None}
+    return f"{100 * max(levels):.4g} %" if levels and max(levels) > LEVEL else ""
+
+
+def _settings(report: Report) -> Iterator[Fact]:
+    names = {"level": "Confidence level", "seed": "Seed", "requested": "Asked for"}
+    for name, content in list(report.settings.items())[:LISTED]:
+        yield short(names.get(name, name.capitalize())), _words(content) or "the suites that apply"
+    yield "Resamples", f"{N_RESAMPLES:,} where the method of an interval is a bootstrap"
+    yield "Languages", _words(report.coverage.get("languages", []))
+
+
+def _environment(report: Report) -> Iterator[Fact]:
+    yield clean(report.tool["name"], 40), clean(report.tool["version"], 40)
+    about = report.run.get("environment")
+    if isinstance(about, Mapping):
+        for name, content in list(about.items())[:LISTED]:
+            yield short(str(name)), _words(content)
+
+
+def _digests(report: Report) -> Iterator[Fact]:
+    model = report.model
+    yield "report", clean(report.digest, 80)
+    for name in ("weights", "config", "tokenizer"):
+        yield name, clean(getattr(model, f"{name}_sha256") or "none", 80)
+    if model.adapter:
+        yield "adapter weights", clean(model.adapter.weights_sha256 or "none", 80)
+
+
+def _words(content: Any) -> str:
+    """Return what a report says under a key of its own as words."""
+    if isinstance(content, Mapping):
+        return clean(", ".join(f"{k}: {v}" for k, v in list(content.items())[:LISTED]))
+    if isinstance(content, list):
+        return clean(", ".join(map(str, content[:LISTED])))
+    return clean(str(content))
+
+
+def _not_run(report: Report) -> list[str]:
+    """Return the social suites that apply to the model and have no score here."""
+    scored = {s.name for s in report.suites if s.status in ("scored", "withheld")}
+    applies = report.coverage.get("social_suites")
+    return [s for s in map(str, applies) if s not in scored] if isinstance(applies, list) else []

@@ -1,0 +1,127 @@
+"""The change between two versions on the same items: signed first, the distance second.
+
+Clusters are resampled in both versions together, so that what their items share does not blur it.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import replace
+from itertools import product
+
+import numpy as np
+
+from pytest_bias import statistics
+from pytest_bias.resampling import Sums, bca, exchange_test, too_few
+from pytest_bias.statistics import Estimate, Floats, Sampling
+
+
+def change(now: Sums, then: Sums, sampling: Sampling, n: int) -> Estimate:
+    """Estimate the current value minus the baseline's, with its paired BCa interval and test.
+
+    Parameters
+    ----------
+    now, then : Sums
+        Of the same `n` items; clusters are resampled in both together.
+    """
+    if not math.isfinite(now.value - then.value):
+        why = "nothing was scored in both"
+        return Estimate(None, interval_reason=why, p_reason=why)
+    found = _changed(now, then, sampling, n)
+    test = exchange_test(now, then, sampling.rng)
+    return replace(found, test=test.how, p_value=test.p_value, p_reason=test.reason)
+
+
+def worsening(
+    now: Sums,
+    then: Sums,
+    ideal: float,
+    bounds: tuple[float | None, float | None],
+    sampling: Sampling,
+    n: int,
+) -> Estimate:
+    """Estimate how much further from the ideal the current value is, with its paired interval.
+
+    A distance has a corner at the ideal, where a bootstrap of it covers too seldom. On either side
+    it is linear, so the interval is made for the sides on which the two values are: for both sides
+    of a value that may be on either, then from the least to the greatest end of all. No distance
+    changes by more than the value does.
+    """
+    values = now.value - ideal, then.value - ideal
+    if not all(map(math.isfinite, values)):
+        return Estimate(None, interval_reason="nothing was scored in both")
+    found = Estimate(abs(values[0]) - abs(values[1]), n_clusters=now.n_units)
+    changed = _changed(now, then, sampling, n)
+    if changed.interval is None:
+        return replace(found, interval_reason=changed.interval_reason)
+    most = max(map(abs, changed.interval))
+    ends = []
+    for side, was in product(*(_sides(s, ideal, bounds, sampling.level) for s in (now, then))):
+        if side == was:
+            ends += [side * end for end in changed.interval]
+            continue
+
+        def further(a: Floats, b: Floats, side: int = side) -> Floats:
+            return side * (a + b - 2 * ideal)
+
+        across = _paired(_joined(now, then, further), sampling, n)
+        ends += [max(-most, min(most, end)) for end in across.interval or (-most, most)]
+    return replace(found, method=changed.method, interval=(min(ends), max(ends)))
+
+
+def _changed(now: Sums, then: Sums, sampling: Sampling, n: int) -> Estimate:
+    sums = _change_sums(now, then)
+    if not (now.independent and then.independent):
+        return _paired(sums, sampling, n)
+    ours, theirs = (s.samples[0][:, 0] for s in (now, then))
+    interval = statistics.paired_proportions(ours, theirs, sampling.level)
+    found = Estimate(sums.value, n_clusters=sums.n_units)
+    return replace(found, method="tango", interval=interval)
+
+
+def _sides(
+    sums: Sums, ideal: float, bounds: tuple[float | None, float | None], level: float
+) -> tuple[int, ...]:
+    """Return on which sides of the ideal a value may be, 1 above and -1 below.
+
+    Both, unless the scale ends there or the value is so far away that it is on the wrong side in
+    a tenth of 1 - `level` at most (normal, with the standard error of the jackknife).
+    """
+    from scipy.special import ndtri
+
+    if ideal in bounds:
+        return (1,) if ideal == bounds[0] else (-1,)
+    variance = sum(
+        (len(v) - 1) / len(v) * float(((v - v.mean()) ** 2).sum()) for v in sums.left_out()
+    )
+    distance = sums.value - ideal
+    if abs(distance) > float(ndtri(1 - (1 - level) / 20)) * math.sqrt(variance):
+        return (1,) if distance > 0 else (-1,)
+    return (1, -1)
+
+
+def _paired(sums: Sums, sampling: Sampling, n: int) -> Estimate:
+    found = Estimate(sums.value, n_clusters=sums.n_units)
+    if sums.biased:
+        return replace(found, interval_reason=sums.biased)
+    if min(map(len, sums.samples)) < 2:
+        return replace(found, interval_reason=too_few(n, sums.n_units))
+    return bca(found, sums, sampling, "all items changed by the same")
+
+
+def _change_sums(now: Sums, then: Sums) -> Sums:
+    """Return the sums of the change from one version to another, units resampled in both."""
+    return _joined(now, then, np.subtract)
+
+
+def _joined(now: Sums, then: Sums, between: Callable[[Floats, Floats], Floats]) -> Sums:
+    widths = [s.shape[1] for s in now.samples]
+    samples = tuple(
+        np.concatenate(pair, axis=1) for pair in zip(now.samples, then.samples, strict=True)
+    )
+
+    def of_totals(*totals: Floats) -> Floats:
+        first = [t[..., :w] for t, w in zip(totals, widths, strict=True)]
+        second = [t[..., w:] for t, w in zip(totals, widths, strict=True)]
+        return between(now.of_totals(*first), then.of_totals(*second))
+
+    return Sums(samples, of_totals, max(now.scale, then.scale), biased=now.biased)
