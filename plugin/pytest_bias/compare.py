@@ -227,7 +227,7 @@ def _changes(suite: SuiteResult, other: SuiteResult, policy: _Policy) -> tuple[C
         named = policy.named(suite, score)
         level = policy.level if named else context.level
         change = _change(score, before, metrics[score.metric], suite, other, context, level)
-        decides = score.headline or named
+        decides = named or (score.headline and suite.control_of is None)
         found.append(replace(change, family="decision" if decides else "exploratory"))
     return tuple(_adjusted(found, "exploratory", statistics.benjamini_hochberg))
 

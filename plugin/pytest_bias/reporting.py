@@ -11,6 +11,7 @@ from pytest_bias.interface import Model
 from pytest_bias.planning import Plan
 from pytest_bias.records import Report, SuiteResult
 from pytest_bias.scoring import LEVEL, with_decision_family
+from pytest_bias.statistics import N_RESAMPLES
 
 
 def build_report(
@@ -29,6 +30,7 @@ def build_report(
             "profile": settings.profile,
             "seed": settings.seed,
             "level": LEVEL,
+            "resamples": N_RESAMPLES,
             "chat": "on" if plan.chat else "off",
         },
         suites=with_decision_family(suites),

@@ -193,11 +193,17 @@ _ADJUSTMENTS: Final[dict[Family, Callable[[Sequence[float]], list[float]]]] = {
 
 
 def with_decision_family(suites: Sequence[SuiteResult]) -> tuple[SuiteResult, ...]:
-    """Return the results of a run with the p-values of the headlines adjusted for one another."""
-    scores = [s for suite in suites for s in suite.scores]
+    """Return the results of a run with the p-values of the headlines adjusted for one another.
+
+    Controls put a suite to the test and are no part of it.
+    """
+    scores = [s for suite in suites if suite.control_of is None for s in suite.scores]
     adjusted = iter(_adjusted(scores, "decision", statistics.holm))
     return tuple(
-        replace(suite, scores=tuple(next(adjusted) for _ in suite.scores)) for suite in suites
+        suite
+        if suite.control_of is not None
+        else replace(suite, scores=tuple(next(adjusted) for _ in suite.scores))
+        for suite in suites
     )
 
 

@@ -67,9 +67,13 @@ def _emptied(suite: SuiteResult) -> SuiteResult:
 
 
 def without_numbers(decision: Decision, report: Report) -> Decision:
-    """Return a decision as it may be written beside a withheld report: verdicts alone."""
+    """Return a decision as it may be written beside a withheld report: verdicts alone.
+
+    The digest of the baseline goes too: without salt, it would confirm a guess at its scores.
+    """
     outcomes = tuple(map(verdict_alone, decision.outcomes))
-    return replace(decision, outcomes=outcomes, report=report.digest)
+    baseline = decision.baseline and {**decision.baseline, "digest": None}
+    return replace(decision, outcomes=outcomes, report=report.digest, baseline=baseline)
 
 
 def verdict_alone(outcome: Outcome) -> Outcome:

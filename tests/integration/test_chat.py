@@ -152,7 +152,7 @@ def test_a_run_says_that_it_chats_and_the_report_which_template(
     values = {n: suite(r, "answer_length")["scores"][0]["value"] for n, r in reports.items()}
     assert values["on"] != values["off"]
     compared = bias("compare", "off", "on")
-    assert "chat on before, off now" in compared.said
+    assert "cannot be compared: chat on, now off; measure both with --chat off" in compared.said
     bias("run", chatty(), "--chat", "off", "--out", "on").refused(2, "something else")
 
 

@@ -13,7 +13,7 @@ from pytest_bias.merging import Measured, gathered
 from pytest_bias.models.placing import shared
 from pytest_bias.planning import shard
 from pytest_bias.records import Item, records_digest
-from pytest_bias.scoring import scored
+from pytest_bias.scoring import scored, with_decision_family
 from pytest_bias.suites import find
 from unit.made import record, report, result
 
@@ -140,7 +140,7 @@ def sent(*suites, **sampled):
 
 
 def test_parts_of_one_entry_on_one_worker_or_on_several_are_the_whole():
-    whole = scored(replace(association(RECORDS), sampled=None), SUITE, 0)
+    (whole,) = with_decision_family([scored(replace(association(RECORDS), sampled=None), SUITE, 0)])
     one, two, three = (((n, 3), association(RECORDS[n - 1 :: 3])) for n in (1, 2, 3))
     for split in (
         [sent((None, STRUCTURE), one, two, three)],

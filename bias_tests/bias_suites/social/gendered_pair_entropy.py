@@ -106,11 +106,11 @@ def wording_floor(records: Sequence[Record]) -> float | None:
 
     The log-odds of sentences about one occupation with one pair scatter from template to template.
     What is left of each after their mean is taken away, scaled by sqrt(k / (k - 1)) for the k
-    sentences that made the mean, gives the B_H that the scatter alone would bring. Null where no
-    occupation has several sentences, as in found text.
+    sentences that made the mean, gives the B_H that the scatter alone would bring. Null for found
+    text, whose sentences are no wordings of one another.
     """
     found: dict[tuple[str, str], list[float]] = {}
-    for record in records:
+    for record in (r for r in records if "template" in r.detail):
         found.setdefault((record.cluster, record.by["pair"]), []).append(_log_odds(record))
     left = []
     for odds in found.values():

@@ -31,7 +31,6 @@ from pytest_bias.emit.wording import (
 from pytest_bias.limits import Decision
 from pytest_bias.records import Item, Report
 from pytest_bias.scoring import LEVEL
-from pytest_bias.statistics import N_RESAMPLES
 from pytest_bias.suites import STRUCTURE
 
 PAGE_LIMIT: Final = 3_000_000
@@ -197,10 +196,9 @@ def _level(decision: Decision) -> str:
 
 
 def _settings(report: Report) -> Iterator[Fact]:
-    names = {"level": "Confidence level", "seed": "Seed", "requested": "Asked for"}
+    names = {"level": "Confidence level", "requested": "Asked for"}
     for name, content in list(report.settings.items())[:LISTED]:
         yield short(names.get(name, name.capitalize())), _words(content) or "the suites that apply"
-    yield "Resamples", f"{N_RESAMPLES:,} where the method of an interval is a bootstrap"
     yield "Languages", _words(report.coverage.get("languages", []))
 
 

@@ -26,6 +26,7 @@ from pytest_bias.emit.wording import (
     model_name,
     not_published,
     on_controls,
+    on_interval,
     on_validity,
     own_rows,
     parameters,
@@ -141,7 +142,7 @@ def _block(report: Report, suite: SuiteResult) -> _Block:
     if far := furthest_group(suite):
         rows.append(_dim(f"furthest: {group(far)}", far))
     controls = controls_of(report, suite)
-    notes = [validity, on_controls(controls) if controls else ""]
+    notes = [on_interval(suite, headline), validity, on_controls(controls) if controls else ""]
     return _Block(rows, [note for note in notes if note])
 
 
@@ -257,7 +258,8 @@ def because(outcome: Outcome) -> str:
         what = "further from the ideal by" if outcome.rule == "max_regression" else "measured"
         measured = f"{what} {outcome.value:.2f}"
         if outcome.interval:
-            measured += f" ({outcome.interval[0]:.2f} to {outcome.interval[1]:.2f})"
+            measured += f" ({outcome.interval[0]:.2f} to {outcome.interval[1]:.2f}"
+            measured += f", {100 * outcome.level:.4g} %)" if outcome.level else ")"
         parts.append(measured)
     if outcome.allowed:
         low, high = outcome.allowed
