@@ -4,13 +4,15 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pytest
 
 from pytest_bias.compare import SuiteComparison, compare
-from pytest_bias.limits import Outcome, decide, read_limits
+from pytest_bias.limits import Outcome, decide, named_by, read_limits
 from pytest_bias.records import DataInfo, Record, Report, SuiteResult
 from pytest_bias.scores import Score
 from pytest_bias.scoring import scored
+from pytest_bias.statistics import benjamini_hochberg
 from pytest_bias.suites import find
 from unit.made import record, report, result
 
@@ -295,3 +297,48 @@ def test_a_score_that_the_baseline_lacks_is_never_held():
     outcome, code = regression(99, report(replace(NOW, scores=before)))
     assert (outcome.verdict, code) == ("not_measured", 3)
     assert outcome.reason == "not comparable: the baseline has no such score"
+
+
+def test_headlines_are_one_family_and_groups_another():
+    rng = np.random.default_rng(8)
+    then = rng.normal(size=60)
+    now = then + rng.normal(0.1, 0.5, 60)
+    made = [association(list(v)) for v in (now, then)]
+    twin = [replace(s, config="fr", language="fr") for s in made]
+    (alone,) = compare(report(made[0]), report(made[1])).suites
+    both = compare(report(made[0], twin[0]), report(made[1], twin[1])).suites
+    (headline,) = [c for c in alone.changes if c.current.headline]
+    assert headline.family == "decision"
+    assert headline.p_adjusted == headline.change.p_value
+    first, second = (c for s in both for c in s.changes if c.current.headline)
+    # Another seed by its configuration: the p-values differ a little, the smaller counts twice.
+    p_values = sorted((first.change.p_value, second.change.p_value))
+    assert max(first.p_adjusted, second.p_adjusted) == pytest.approx(
+        max(2 * p_values[0], p_values[1])
+    )
+    groups = [c for c in alone.changes if c.current.by]
+    assert {c.family for c in groups} == {"exploratory"}
+    assert [c.p_adjusted for c in groups] == benjamini_hochberg([c.change.p_value for c in groups])
+
+
+def test_a_group_that_a_limit_names_is_decided_on():
+    now, then = association(STEPS), association([0.0] * 32)
+    group = next(s for s in now.scores if s.by)
+    limit = ",".join(f"{k}={v}" for k, v in group.by.items())
+    limits = read_limits(
+        {f"template_association.association[{limit}]": {"max_regression": {"points": 1}}}
+    )
+    (found,) = compare(report(now), report(then), named_by(limits), 0.99).suites
+    (named,) = [c for c in found.changes if c.current == group]
+    assert named.family == "decision"
+    # The interval that decides is wider, from the same resamples.
+    wide, narrow = named.decisive.interval, named.worsening.interval
+    assert wide[0] < narrow[0] < narrow[1] < wide[1]
+    others = [c for c in found.changes if c.current != group]
+    assert all(c.decisive == c.worsening for c in others)
+
+
+def test_a_control_is_compared_but_not_decided_on():
+    now, then = (replace(association(v), control_of="de") for v in (STEPS, [0.0] * 32))
+    (found,) = compare(report(now), report(then)).suites
+    assert {c.family for c in found.changes} == {"exploratory"}

@@ -9,10 +9,13 @@ from typing import Any
 import pytest
 
 from pytest_bias.errors import UnknownName, UsageError
-from pytest_bias.limits import Decision, decide, read_limits
-from pytest_bias.records import SuiteResult
+from pytest_bias.limits import Decision, decide, decision_level, read_limits
+from pytest_bias.records import Record, SuiteResult
 from pytest_bias.scores import Score
-from unit.made import report, result, score
+from pytest_bias.scoring import Context, score_records
+from pytest_bias.statistics import wilson
+from pytest_bias.suites import find
+from unit.made import record, report, result, score
 
 PREFERENCE = "crows_pairs.stereotype_preference"
 ASSOCIATION = "template_association.association"
@@ -310,3 +313,64 @@ def test_a_decision_on_a_score_without_bounds_is_json_too():
     limit = {ASSOCIATION: {"max_distance": 3}}
     decision = decided(limit, result("template_association", scores=[made]))
     assert json.loads(decision.to_json())["outcomes"][0]["allowed"] == [-3, 3]
+
+
+LIMITS = {
+    "crows_pairs.stereotype_preference": {"max_distance": 10},
+    "crows_pairs.stereotype_preference[bias_type=religion]": {
+        "max_distance": 20,
+        "max_regression": {"points": 5},
+    },
+    "gendered_pair_entropy[en].entropy_bias": {"max_regression": {"points": 0.05}},
+}
+ENTRIES = [("crows_pairs", "en", "en"), ("crows_pairs", "fr", "fr"), ("seat", "en", "en")]
+
+
+@pytest.mark.parametrize(
+    ("entries", "has_baseline", "n"),
+    [
+        (ENTRIES, False, 4),
+        (ENTRIES, True, 6),
+        ([*ENTRIES, ("gendered_pair_entropy", "en", "en")], True, 7),
+        (ENTRIES[:1], False, 2),
+        (ENTRIES[2:], True, 1),
+        ([], True, 1),
+    ],
+)
+def test_the_level_that_decides_follows_from_the_number_of_limits(entries, has_baseline, n):
+    found = decision_level(read_limits(LIMITS), entries, has_baseline=has_baseline)
+    assert found == pytest.approx(1 - 0.05 / n)
+
+
+def test_with_several_limits_an_interval_is_made_again_at_their_level():
+    # 60 of 100 pairs: 50.2 to 69.1 at 95 %, which excludes 50; at 99 % it does not.
+    records = [crows_record(n, 100.0 * (n < 60)) for n in range(100)]
+    metric = find("crows_pairs").measures[0].metrics[0]
+    made = result(
+        records=records,
+        measure=find("crows_pairs").measures[0].name,
+        scores=score_records(records, [replace(metric, by=())], Context("crows_pairs", "en")),
+    )
+    limits = read_limits({"crows_pairs.stereotype_preference": {"max_distance": 0}})
+    (alone,) = decide(report(made), limits).outcomes
+    assert (alone.verdict, alone.level) == ("exceeded", 0.95)
+    assert alone.interval == made.scores[0].interval
+    (among,) = decide(report(made), limits, level=0.99).outcomes
+    assert (among.verdict, among.level) == ("undecided", 0.99)
+    low, high = wilson(60, 100, 0.99)
+    assert among.interval == pytest.approx((100 * low, 100 * high))
+    # What was not kept cannot be looked at again.
+    (bare,) = decide(report(replace(made, records=())), limits, level=0.99).outcomes
+    assert (bare.verdict, bare.reason) == ("not_measured", "the records are missing")
+
+
+def crows_record(number: int, value: float) -> Record:
+    detail = {"more": value / 100, "less": 0.5, "tokens_more": 3, "tokens_less": 3}
+    by = {"bias_type": "gender", "direction": "stereo"}
+    return record(f"crows/{number:04d}", value, by=by, detail=detail)
+
+
+def test_a_limit_on_everything_is_refused_with_the_reason():
+    with pytest.raises(UsageError) as caught:
+        read_limits({"*": {"max_regression": {"points": 2}}})
+    assert "a limit is on one metric" in str(caught.value)
