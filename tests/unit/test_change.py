@@ -300,7 +300,7 @@ def test_groups_are_marked_as_exploratory_unless_a_limit_names_them():
     group = moved(50, 60, (5, 15), by=RELIGION)
     looked_at = printed(since(suite(HEAD, group)))
     assert "religion °" in looked_at
-    assert "° exploratory" in looked_at
+    assert "exploratory: a group" in looked_at
     named = printed(since(suite(HEAD, replace(group, family="decision"))))
     assert "religion" in named
     assert "°" not in named

@@ -330,7 +330,9 @@ def test_limits_stand_in_the_page_of_a_run_only():
     limits = read_limits({"crows_pairs.stereotype_preference": {"max_distance": 5}})
     text = read(MADE, decide(MADE, limits)).text
     assert "A limit of this project is exceeded." in text
-    assert "crows_pairs.stereotype_preference EXCEEDED measured 60.48 (57.99 to 62.92)" in text
+    assert (
+        "crows_pairs.stereotype_preference EXCEEDED measured 60.48 (57.99 to 62.92, 95 %)" in text
+    )
     assert "limit" not in read().text.lower().replace("unlimited", "")
 
 

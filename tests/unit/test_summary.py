@@ -92,7 +92,7 @@ def test_limits_are_shown_with_what_they_rest_on():
     exceeded, held, undecided = cells(text)[-3:]
     assert exceeded[0] == "crows_pairs.stereotype_preference"
     assert exceeded[1] == "<strong>EXCEEDED</strong>"
-    assert "measured 60.48 (57.99 to 62.92)" in exceeded[2]
+    assert "measured 60.48 (57.99 to 62.92, 95 %)" in exceeded[2]
     assert "45" in exceeded[2]
     assert held[:2] == [
         "crows_pairs.stereotype_preference[bias_type=age]",

@@ -112,7 +112,7 @@ def test_limits_are_shown_with_what_they_rest_on():
     text = printed(decision=decide(MADE, LIMITS))
     assert "Limits of this project" in text
     assert "crows_pairs.stereotype_preference" in text
-    assert "measured 60.48 (57.99 to 62.92)" in text
+    assert "measured 60.48 (57.99 to 62.92, 95 %)" in text
     assert "items would decide" in text
     assert "no interval" in text
     assert "Limits of this project" not in printed(decision=decide(MADE, []))

@@ -202,7 +202,7 @@ def raw(found: Trajectory, width: int) -> str:
 def test_it_says_of_what_it_speaks() -> None:
     text = printed(steps(*RISING))
     assert text.endswith("This compares these checkpoints, not ways to train.")
-    assert "° exploratory: a group that no limit names" in text
+    assert "exploratory: a group that was looked at" in text
     assert "the oldest first 1 step0 2 step1 3 step2 4 step3" in text
 
 

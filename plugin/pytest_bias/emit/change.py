@@ -9,17 +9,22 @@ from rich.table import Table
 from rich.text import Text
 
 from pytest_bias.compare import Change, Comparison, SuiteComparison
-from pytest_bias.emit.wording import clean, group, metric_words, model_name, number, p_value, value
+from pytest_bias.emit.wording import (
+    EXPLORATORY,
+    clean,
+    group,
+    metric_words,
+    model_name,
+    number,
+    p_value,
+    value,
+)
 from pytest_bias.scores import Score
 
 SHOWN_GROUPS: Final = 5
 SHOWN_ITEMS: Final = 3
 
 THESE_TWO: Final = "This compares these two checkpoints, not two ways to train."
-EXPLORATORY: Final = (
-    "° exploratory: a group that no limit names, found by looking at all of them. Its p-value is "
-    "adjusted by Benjamini-Hochberg within the suite, that of a headline by Holm over the run."
-)
 
 
 def render(comparison: Comparison) -> RenderableType:

@@ -14,9 +14,10 @@ from typing import Final
 import jinja2
 
 from pytest_bias.compare import Change, Comparison, SuiteComparison
-from pytest_bias.emit.change import main_sentence, shown, signed
+from pytest_bias.emit.change import THESE_TWO, is_exploratory, main_sentence, shown, signed
 from pytest_bias.emit.terminal import KINDS, VERDICTS, because
 from pytest_bias.emit.wording import (
+    EXPLORATORY,
     STATUS_SENTENCES,
     beside_headline,
     chance,
@@ -34,6 +35,7 @@ from pytest_bias.emit.wording import (
     on_controls,
     on_validity,
     own_rows,
+    p_number,
     parameters,
     sample,
     scope_limits,
@@ -74,6 +76,7 @@ def render(
         sentence=STATUS_SENTENCES[decision.status] if decision else "",
         change=markdown(main_sentence(comparison) or "", 400) if comparison else "",
         changes=_few(_changes(comparison), ROWS),
+        about_changes=_about_changes(comparison),
         refused=_few(_refused(comparison), LISTED),
         since=markdown(model_name(comparison.baseline)) if comparison else "",
         tables=tables,
@@ -176,15 +179,26 @@ def _changes(comparison: Comparison | None) -> list[list[str]]:
     return [_change(s, c) for s in suites for c in shown(s)]
 
 
+def _about_changes(comparison: Comparison | None) -> list[str]:
+    """Return what has to be known to read the changes."""
+    if comparison is None or not _changes(comparison):
+        return []
+    looked_at = any(is_exploratory(c) for s in comparison.suites for c in shown(s))
+    return [THESE_TWO, *([EXPLORATORY] if looked_at else [])]
+
+
 def _change(suite: SuiteComparison, change: Change) -> list[str]:
     score, moved = change.current, change.change
     interval = " to ".join(signed(end, score) for end in moved.interval) if moved.interval else "–"
+    mark = " °" if is_exploratory(change) else ""
     return [
-        _name(group(score) or suite.title),
+        f"{_name(group(score) or suite.title)}{mark}",
         _number(value(change.baseline)),
         _number(value(score)),
         _number(signed(moved.value or 0.0, score)),
         _number(interval),
+        _number(signed(change.worsening.value or 0.0, score)),
+        p_number(change.p_adjusted).replace("<", "&lt;"),
         change.direction,
         f"{count(change.n_changed)} of {count(change.n)}" if change.n else "–",
     ]

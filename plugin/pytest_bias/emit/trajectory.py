@@ -9,8 +9,8 @@ from rich.table import Table
 from rich.text import Text
 
 from pytest_bias.compare import Change, SuiteComparison
-from pytest_bias.emit.change import EXPLORATORY, is_exploratory, shown, signed
-from pytest_bias.emit.wording import clean, group, model_name, number, suite_label
+from pytest_bias.emit.change import is_exploratory, shown, signed
+from pytest_bias.emit.wording import EXPLORATORY, clean, group, model_name, number, suite_label
 from pytest_bias.records import Report, SuiteResult
 from pytest_bias.scores import Score
 from pytest_bias.trajectory import Carried, Trajectory

@@ -38,7 +38,10 @@ FAMILIES: Final[Mapping[Family, str]] = {
 }
 """The tests among which a p-value was adjusted, in words."""
 
-EXPLORATORY: Final = "°\N{NO-BREAK SPACE}exploratory: a group that was looked at because all were."
+EXPLORATORY: Final = (
+    "°\N{NO-BREAK SPACE}exploratory: a group that was looked at because all were; its p-value is "
+    "adjusted within the suite."
+)
 
 MOST: Final = 10**12
 """No count, time or amount of a run is larger; what a report that was read says may be."""
