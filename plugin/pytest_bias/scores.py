@@ -33,6 +33,7 @@ class Score:
     group, empty for the whole suite. `n` counts scored records, `n_unscored` those that could not
     be scored, `n_excluded` those that the suite's own rule dropped. `floor` is the value expected
     of a model without any association, for metrics that cannot come out at their ideal by chance.
+    `seed`, in hexadecimal, is that of the generator that the interval was drawn from.
 
     `p_value` is that of the `test` of the hypothesis that the score is at its ideal, or null with
     `p_reason`; `p_adjusted` is the same among the tests of its `family`.
@@ -50,6 +51,7 @@ class Score:
     interval_reason: str | None = None
     level: float = 0.95
     method: str | None = None
+    seed: str | None = None
     floor: float | None = None
     spread: Spread | None = None
     n: int = 0

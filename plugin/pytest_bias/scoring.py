@@ -33,10 +33,13 @@ class Context:
     seed: int = 0
     level: float = LEVEL
 
+    def seed_of(self, metric: str, by: dict[str, str]) -> str:
+        """Return the seed of one score in hexadecimal, from a hash of what the score is."""
+        return sha256(canonical_json([self.seed, self.suite, self.config, metric, by]))[:16]
+
     def rng(self, metric: str, by: dict[str, str]) -> np.random.Generator:
-        """Return the generator of one score, from a hash of what the score is."""
-        name = canonical_json([self.seed, self.suite, self.config, metric, by])
-        return np.random.default_rng(int(sha256(name)[:16], 16))
+        """Return the generator of one score."""
+        return np.random.default_rng(int(self.seed_of(metric, by), 16))
 
 
 Contribution = Callable[[Record], float | None]
@@ -248,6 +251,7 @@ def _score(
         by=by,
         headline=metric.headline and not by,
         level=context.level,
+        seed=context.seed_of(metric.name, by),
         n=len(scored),
         n_unscored=unscored,
         n_excluded=sum(r.status == "excluded" for r in records),
