@@ -1,4 +1,4 @@
-"""Pictures for the README, from a run on the embedded model: badges as PNG, the terminal as SVG.
+"""Pictures for the README, from a run on the embedded model: badges and page, the terminal as SVG.
 
     python tools/pictures.py [--out docs/images]
 
@@ -17,7 +17,8 @@ from rich.console import Console
 
 from pytest_bias import engine
 from pytest_bias.config import read_settings
-from pytest_bias.run import prepare
+from pytest_bias.jobs import prepare
+from pytest_bias.run import finish_job, with_baseline
 
 PAGE = """<!doctype html><meta charset="utf-8"><style>
 body {{ margin: 12px; background: #fff }}
@@ -36,30 +37,40 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
         job = prepare(read_settings({"model": "demo"}))
-        done = job.finish(engine.run(job.session))
+        done = finish_job(job, engine.run(job.session))
         with Path(os.devnull).open("w", encoding="utf-8") as nowhere:
             console = Console(record=True, width=COLUMNS, file=nowhere)
             console.print("$ pytest-bias run demo\n")
             done.show(console)
             console.save_svg(str(out / "terminal.svg"), title="pytest-bias")
-        photograph(done.out.resolve() / "badges", out / "badges.png")
+        photograph_badges(done.out.resolve() / "badges", out / "badges.png")
+        job = prepare(
+            read_settings({"model": "demo", "baseline": "demo-neutral", "out": "changed"})
+        )
+        done = finish_job(with_baseline(job, ()), engine.run(job.session))
+        photograph(done.out.resolve() / "report.html", out / "page.png", (1000, 900))
     return 0
 
 
-def photograph(folder: Path, path: Path) -> None:
+def photograph_badges(folder: Path, path: Path) -> None:
     """Photograph badges, one below the other."""
     found = sorted(folder.glob("*.svg"), key=lambda p: (not p.stem.startswith("social"), p.stem))
     page = folder / "badges.html"
     images = "".join(f'<img src="{p.name}" alt="">' for p in found)
     page.write_text(PAGE.format(images=images), encoding="utf-8")
+    photograph(page, path, (WIDTH, 16 + 28 * len(found)))
+
+
+def photograph(page: Path, path: Path, size: tuple[int, int]) -> None:
+    """Photograph a page."""
     browser = shutil.which("chromium") or shutil.which("google-chrome")
     if browser is None:
         raise SystemExit("No Chromium on the path: apt-get install chromium")
     flags = "--headless --no-sandbox --disable-gpu --hide-scrollbars --force-device-scale-factor=2"
-    size = f"--window-size={WIDTH},{16 + 28 * len(found)}"
-    profile = f"--user-data-dir={folder / 'profile'}"
+    window = f"--window-size={size[0]},{size[1]}"
+    profile = f"--user-data-dir={page.parent / 'profile'}"
     subprocess.run(
-        [browser, *flags.split(), size, profile, f"--screenshot={path}", page.as_uri()],
+        [browser, *flags.split(), window, profile, f"--screenshot={path}", page.as_uri()],
         check=True,
         capture_output=True,
     )

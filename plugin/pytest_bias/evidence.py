@@ -8,7 +8,7 @@ withheld cannot be checked without the full report and the salt.
 import json
 import math
 from collections.abc import Iterator
-from dataclasses import astuple, dataclass, replace
+from dataclasses import astuple, dataclass, fields, replace
 from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias
 
@@ -16,7 +16,7 @@ from pytest_bias.emit import badges
 from pytest_bias.errors import BiasError, ReportError, UsageError
 from pytest_bias.folder import REPORT, read_plain_report, read_records
 from pytest_bias.records import Report, SuiteResult, records_digest, seal
-from pytest_bias.scores import Score
+from pytest_bias.scores import Score, Spread
 from pytest_bias.scoring import scored, with_decision_family
 from pytest_bias.suites import find
 from pytest_bias.withholding import SALT, read_salt, withheld
@@ -155,31 +155,34 @@ def _scores(suite: SuiteResult, report: Report) -> Check:
         if claimed != found:
             return Check(name, "fails", f"{what} is given as {claimed}, it is {found}")
     for score, right in zip(suite.scores, again.scores, strict=True):
-        if not _same(score, right):
+        if wrong := _differing(score, right):
             group = f" {dict(score.by)}" if score.by else ""
+            claimed, found = (getattr(s, wrong) for s in (score, right))
+            what = "" if wrong == "value" else f", {wrong}"
             return Check(
                 name,
                 "fails",
-                f"{score.metric}{group} is given as {score.value} {score.interval} with n = "
-                f"{score.n}, the records give {right.value} {right.interval} with n = {right.n}",
+                f"{score.metric}{group}{what} is given as {claimed}, the records give {found}",
             )
     return Check(name, "holds", f"{len(again.scores)} scores recomputed")
 
 
-def _same(claimed: Score, found: Score) -> bool:
-    numbers = ("value", "floor", "p_value", "p_adjusted")
-    nothing: dict[str, Any] = dict.fromkeys((*numbers, "interval", "spread"))
-    if replace(claimed, **nothing) != replace(found, **nothing):
-        return False
-    pairs = [(getattr(claimed, n), getattr(found, n)) for n in numbers]
-    pairs += zip(claimed.interval or (None,), found.interval or (None,), strict=False)
-    spreads = [astuple(s.spread)[1:] if s.spread else (None,) for s in (claimed, found)]
-    pairs += zip(*spreads, strict=False)
-    return all(
-        a is b is None
-        or (a is not None and b is not None and math.isclose(a, b, rel_tol=RELATIVE, abs_tol=1e-12))
-        for a, b in pairs
-    )
+def _differing(claimed: Score, found: Score) -> str | None:
+    """Return the first field in which two scores differ by more than rounding."""
+    for about in fields(Score):
+        if not _alike(getattr(claimed, about.name), getattr(found, about.name)):
+            return about.name
+    return None
+
+
+def _alike(claimed: Any, found: Any) -> bool:
+    if isinstance(claimed, Spread) and isinstance(found, Spread):
+        return _alike(astuple(claimed), astuple(found))
+    if isinstance(claimed, tuple) and isinstance(found, tuple):
+        return len(claimed) == len(found) and all(map(_alike, claimed, found))
+    if isinstance(claimed, float) and isinstance(found, float):
+        return math.isclose(claimed, found, rel_tol=RELATIVE, abs_tol=1e-12)
+    return bool(claimed == found)
 
 
 def _badges(report: Report, folder: Path) -> Iterator[Check]:

@@ -162,8 +162,8 @@ def test_the_sentence_is_about_what_moved_most_clearly():
     wide = moved(40, 70, (1, 60), by=RELIGION)
     narrow = moved(50, 54, (3, 5), by={"bias_type": "age"})
     text = change.main_sentence(since(suite(HEAD, wide), suite(HEAD, narrow)))
-    assert text == change.sentence(narrow, since())
-    assert text.startswith("age rose 4.0 points (3.0 to 5.0)")
+    assert text == f"CrowS-Pairs: {change.sentence(narrow, since())}"
+    assert text.startswith("CrowS-Pairs: age rose 4.0 points (3.0 to 5.0)")
 
 
 def test_without_a_clear_change_the_sentence_says_so():

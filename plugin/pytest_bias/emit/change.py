@@ -122,13 +122,14 @@ def shown(suite: SuiteComparison) -> list[Change]:
 
 def main_sentence(comparison: Comparison) -> str | None:
     """Return one sentence on what moved most clearly; null if nothing can be compared."""
-    changes = [c for s in comparison.suites for c in shown(s)]
+    changes = [(s, c) for s in comparison.suites for c in shown(s)]
     if not changes:
         return None
-    clear = [c for c in changes if c.direction != "unclear"]
+    clear = [(s, c) for s, c in changes if c.direction != "unclear"]
     if not clear:
         return "Nothing changed clearly."
-    return sentence(max(clear, key=_clarity), comparison)
+    suite, change = max(clear, key=lambda pair: _clarity(pair[1]))
+    return f"{clean(suite.title)}: {sentence(change, comparison)}"
 
 
 def sentence(change: Change, comparison: Comparison) -> str:
