@@ -309,7 +309,7 @@ def test_the_change_is_shown_with_its_items():
     whole = replace(change, current=CROWS.scores[0], family="decision", direction="unclear")
     shown = read(MADE, None, moved(whole, change))
     assert "Change since org/old" in shown.text
-    assert "CrowS-Pairs: religion rose 6.1 points (3.0 to 9.2) since org/old" in shown.text
+    assert "religion rose 6.1 points (3.0 to 9.2) since org/old" in shown.text
     assert "This compares these two checkpoints, not two ways to train." in shown.text
     assert "crows/ 0007" in shown.text
     assert "religion 64.9 % 71.0 % +6.1 +3.0 to +9.2 < 0.001 0.004 exploratory 41 of 105 worse" in (
