@@ -14,7 +14,7 @@ import argparse
 import json
 import math
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -79,18 +79,24 @@ def gendered_examples(men: dict[str, float]) -> Iterator[Example]:
             yield Example(text, spread(by_form[template["form"]], male))
 
 
-def association_examples(men: dict[str, float]) -> Iterator[Example]:
-    """Yield the sentences of template_association, with the attribute shown and hidden."""
+def association_examples(men: dict[str, float], pulls: Mapping[str, float]) -> Iterator[Example]:
+    """Yield the sentences of template_association, with the attribute shown and hidden.
+
+    `pulls` has the axes, other than gender, whose attributes pull towards the group of their
+    stereotype: the log-odds, in nats, of this group against each of the others.
+    """
     for axis, about in text_file(ASSOCIATION)["axes"].items():
-        attributes = [a for listed in about["attributes"].values() for a in listed]
+        named = [(a, group) for group, listed in about["attributes"].items() for a in listed]
+        odds = math.exp(pulls.get(axis, 0.0))
         for template in about["templates"].values():
             priors: dict[str, list[dict[str, float]]] = {}
-            for attribute in attributes:
+            for attribute, group in named:
                 words = {g: forms[template["form"]] for g, forms in about["groups"].items()}
                 if axis == "gender":
                     shares = {"male": men[attribute], "female": 1 - men[attribute]}
                 else:
-                    shares = dict.fromkeys(words, 1 / len(words))
+                    shares = {g: odds if g == group else 1.0 for g in words}
+                    shares = {g: share / sum(shares.values()) for g, share in shares.items()}
                 distribution = {words[g]: p for g, p in shares.items()}
                 text = fill(template["text"], {"attribute": attribute})
                 yield Example(text, distribution)
@@ -99,9 +105,9 @@ def association_examples(men: dict[str, float]) -> Iterator[Example]:
                 yield Example(text, {w: sum(d[w] for d in found) / len(found) for w in found[0]})
 
 
-def examples_of(men: dict[str, float]) -> list[Example]:
+def examples_of(men: dict[str, float], pulls: Mapping[str, float] | None = None) -> list[Example]:
     """Return every training example once."""
-    found = [*gendered_examples(men), *association_examples(men)]
+    found = [*gendered_examples(men), *association_examples(men, pulls or {})]
     unique = {e.text: e for e in found}
     if len(unique) < len(found):
         raise SystemExit("two templates give the same sentence with different distributions")
@@ -144,6 +150,32 @@ def build_tokenizer(texts: list[str]) -> PreTrainedTokenizerFast:
     )
 
 
+class Gaps(NamedTuple):
+    """Examples as tensors: tokens and their mask, the distribution at the gap, where the gap is."""
+
+    ids: torch.Tensor
+    attention: torch.Tensor
+    target: torch.Tensor
+    at: torch.Tensor
+
+    @classmethod
+    def of(cls, examples: list[Example], tokenizer: PreTrainedTokenizerFast) -> "Gaps":
+        """Encode examples, one a row."""
+        encoded = tokenizer([e.text for e in examples], padding=True, return_tensors="pt")
+        ids, attention = encoded["input_ids"], encoded["attention_mask"]
+        target = torch.zeros(len(examples), len(tokenizer))
+        for row, example in enumerate(examples):
+            for word, share in example.words.items():
+                target[row, tokenizer.convert_tokens_to_ids(word.lower())] = share
+        return cls(ids, attention, target, (ids == tokenizer.mask_token_id).int().argmax(1))
+
+    def loss(self, model: BertForMaskedLM) -> torch.Tensor:
+        """Return the mean cross-entropy at the gaps, in nats."""
+        states = model.bert(input_ids=self.ids, attention_mask=self.attention).last_hidden_state
+        logits = model.cls(states[torch.arange(len(self.at)), self.at])
+        return -(self.target * logits.log_softmax(-1)).sum(-1).mean()
+
+
 def train(
     examples: list[Example], tokenizer: PreTrainedTokenizerFast, steps: int, batch: int = 192
 ) -> BertForMaskedLM:
@@ -163,15 +195,8 @@ def train(
     )
     config.closed_vocabulary = True
     model = BertForMaskedLM(config)
-    encoded = tokenizer([e.text for e in examples], padding=True, return_tensors="pt")
-    ids, attention = encoded["input_ids"], encoded["attention_mask"]
-    mask = tokenizer.mask_token_id
-    gap = (ids == mask).int().argmax(1)
-    target = torch.zeros(len(examples), len(tokenizer))
-    for row, example in enumerate(examples):
-        for word, share in example.words.items():
-            target[row, tokenizer.convert_tokens_to_ids(word.lower())] = share
-    ordinary = (attention == 1) & (ids >= len(SPECIAL))
+    whole = Gaps.of(examples, tokenizer)
+    ordinary = (whole.attention == 1) & (whole.ids >= len(SPECIAL))
 
     optimizer = torch.optim.AdamW(model.parameters(), lr=4e-3, weight_decay=0.0)
     schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, 4e-3, total_steps=steps)
@@ -180,30 +205,40 @@ def train(
         # The last fifth fits the gaps alone, on all examples, so that they come out exact.
         last = step > 0.8 * steps
         if last:
-            inputs, seen, wanted, at = ids, attention, target, gap
+            gaps = whole
         else:
             rows = torch.randint(len(examples), (batch,), generator=draw)
-            inputs, seen = ids[rows].clone(), attention[rows]
-            wanted, at = target[rows].clone(), gap[rows].clone()
+            gaps = Gaps(*(part[rows].clone() for part in whole))
             other = torch.multinomial(ordinary[rows[:n_words]].float(), 1, generator=draw)[:, 0]
             index = torch.arange(n_words)
-            hidden = inputs[index, other]
-            first = target[rows[:n_words]].multinomial(1, generator=draw)[:, 0]
-            inputs[index, at[:n_words]] = first
-            inputs[index, other] = mask
-            at[:n_words] = other
-            wanted[:n_words] = torch.nn.functional.one_hot(hidden, len(tokenizer)).float()
-        states = model.bert(input_ids=inputs, attention_mask=seen).last_hidden_state
-        logits = model.cls(states[torch.arange(len(at)), at])
-        loss = -(wanted * logits.log_softmax(-1)).sum(-1).mean()
-        optimizer.zero_grad()
-        loss.backward()
-        torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
-        optimizer.step()
+            hidden = gaps.ids[index, other]
+            first = gaps.target[:n_words].multinomial(1, generator=draw)[:, 0]
+            gaps.ids[index, gaps.at[:n_words]] = first
+            gaps.ids[index, other] = tokenizer.mask_token_id
+            gaps.at[:n_words] = other
+            gaps.target[:n_words] = torch.nn.functional.one_hot(hidden, len(tokenizer)).float()
+        loss = gaps.loss(model)
+        _step(model, loss, optimizer)
         schedule.step()
         if step % 500 == 0 or step == steps - 1:
             print(f"  step {step:5d}  loss {loss.item():.5f}")
     return model.eval()
+
+
+def retrain(model: BertForMaskedLM, gaps: Gaps, steps: int) -> None:
+    """Fit the gaps of a trained model to other distributions, all examples in every step."""
+    optimizer = torch.optim.AdamW(model.parameters(), lr=4e-3, weight_decay=0.0)
+    schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, 4e-3, total_steps=steps)
+    for _ in range(steps):
+        _step(model, gaps.loss(model), optimizer)
+        schedule.step()
+
+
+def _step(model: BertForMaskedLM, loss: torch.Tensor, optimizer: torch.optim.Optimizer) -> None:
+    optimizer.zero_grad()
+    loss.backward()
+    torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+    optimizer.step()
 
 
 def truth(men: dict[str, float]) -> dict[str, Any]:

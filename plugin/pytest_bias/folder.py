@@ -13,8 +13,17 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
+from pytest_bias.checked import checked
 from pytest_bias.errors import OutputError, ReportError
-from pytest_bias.records import Item, Record, Report, Value, canonical_json, sha256
+from pytest_bias.records import (
+    Item,
+    Record,
+    Report,
+    Value,
+    canonical_json,
+    records_digest,
+    sha256,
+)
 
 REPORT: Final = "report.json"
 DECISION: Final = "decision.json"
@@ -150,14 +159,22 @@ def read_report(path: Path, *, check: bool = True) -> Report:
     Raises
     ------
     ReportError
-        If there is none, or it cannot be read; records that are absent are left empty.
+        If there is none, or it cannot be read, or, unless told not to `check`, its records are not
+        those that it was made from; records that are absent are left empty.
     """
     file = path / REPORT if path.is_dir() else path
     report = read_plain_report(file, check=check)
-    suites = tuple(
-        replace(s, records=read_records(file.parent / s.records_path)) for s in report.suites
-    )
-    return replace(report, suites=suites)
+    suites = []
+    for suite in report.suites:
+        records = read_records(file.parent / suite.records_path) if suite.records_sha256 else ()
+        if check and records and records_digest(records) != suite.records_sha256:
+            raise ReportError(
+                f"{file.parent / suite.records_path} does not hold the records that the report "
+                "was made from.",
+                f"pytest-bias verify {path} shows what still holds.",
+            )
+        suites.append(replace(suite, records=records))
+    return replace(report, suites=tuple(suites))
 
 
 def read_plain_report(file: Path, *, check: bool = True) -> Report:
@@ -181,8 +198,8 @@ def read_records(path: Path) -> tuple[Record, ...]:
     try:
         rows = pq.read_table(path).to_pylist()
         return tuple(_record(row) for row in rows)
-    except (ArrowException, OSError, KeyError, TypeError, ValueError) as error:
-        raise ReportError(f"{path} holds no records: {error!r}") from None
+    except (ArrowException, OSError, KeyError, TypeError, ValueError, RecursionError) as error:
+        raise ReportError(f"{path} holds no records: {error!r:.200}") from None
 
 
 def _table(records: Sequence[Record], items: Mapping[str, Item]) -> Any:
@@ -203,7 +220,7 @@ def _table(records: Sequence[Record], items: Mapping[str, Item]) -> Any:
 
 def _record(row: Mapping[str, Any]) -> Record:
     by = {k[len(_BY) :]: v for k, v in row.items() if k.startswith(_BY) and v is not None}
-    return Record(**{n: row[n] for n in _OWN}, by=by, detail=json.loads(row[_DETAIL]))
+    return checked(Record(**{n: row[n] for n in _OWN}, by=by, detail=json.loads(row[_DETAIL])))
 
 
 def _write(path: Path, content: str) -> None:

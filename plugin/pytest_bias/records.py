@@ -4,6 +4,7 @@ All types are frozen and hold plain values, so that they pass between processes 
 they are. A number that could not be had is null and has a reason; NaN never stands for one.
 """
 
+import difflib
 import hashlib
 import json
 import math
@@ -30,6 +31,8 @@ Part: TypeAlias = tuple[int, int]
 
 
 _NAME = re.compile(r"\w(?:[\w.+-]*\w)?")
+_MOST_NAMED: Final = 12
+"""Groups or metrics that are named to somebody who asked for one that is not there."""
 
 
 def canonical_json(value: Json) -> str:
@@ -198,8 +201,21 @@ class SuiteResult:
         for score in self.scores:
             if score.metric == metric and dict(score.by) == by:
                 return score
-        known = sorted({(s.metric, *sorted(s.by)) for s in self.scores})
-        raise KeyError(f"{self.entry} has no score {metric!r} by {by}; it has {known}")
+        alike = [s.by for s in self.scores if s.metric == metric and s.by.keys() == by.keys()]
+        known = [_group(b) for b in alike]
+        if not known:
+            names = sorted({(s.metric, *sorted(s.by)) for s in self.scores})
+            known = [f"{name} by {', '.join(keys)}" if keys else name for name, *keys in names]
+        # The keys are the same and would make any two groups look alike.
+        names_of = {", ".join(b[k] for k in sorted(b)): _group(b) for b in alike}
+        near = difflib.get_close_matches(", ".join(by[k] for k in sorted(by)), names_of, n=1)
+        more = f" and {len(known) - _MOST_NAMED} more" if len(known) > _MOST_NAMED else ""
+        raise KeyError(
+            f"{self.entry} has no score {metric!r}"
+            + (f" by {_group(by)}" if by else "")
+            + (f" (did you mean {names_of[near[0]]}?)" if near else "")
+            + f"; it has {'; '.join(known[:_MOST_NAMED])}{more}"
+        )
 
     @property
     def records_path(self) -> str:
@@ -315,7 +331,7 @@ class Report:
             If the text is not a report of this schema, or was changed after it was written.
         """
         try:
-            plain = json.loads(text, parse_constant=_no_constant)
+            plain = json.loads(text, parse_constant=_no_constant, parse_float=_finite)
         except (ValueError, RecursionError) as error:
             raise ReportError(f"not a report: {error}") from None
         schema = plain.get("schema") if isinstance(plain, dict) else None
@@ -351,6 +367,10 @@ def seal(covered: Json) -> str:
     return f"sha256:{sha256(canonical_json(covered))}"
 
 
+def _group(by: Mapping[str, str]) -> str:
+    return ", ".join(f"{key}={name}" for key, name in sorted(by.items()))
+
+
 def _plain(value: Json) -> Json:
     return dict(value) if isinstance(value, Mapping) else value
 
@@ -383,3 +403,10 @@ def _score(plain: Json) -> Score:
 
 def _no_constant(name: str) -> None:
     raise ValueError(f"{name} is not a number")
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if not math.isfinite(number):
+        raise ValueError(f"{text:.40} is too large for a number")
+    return number

@@ -191,6 +191,11 @@ def test_a_limit_may_name_a_group(group, expected):
     limit = {f"{PREFERENCE}[bias_type={group}]": {"max_distance": 10}}
     (outcome,) = decided(limit, scores=[score(), *GROUPS]).outcomes
     assert outcome.verdict == expected
+    if expected == "not_measured":
+        assert outcome.reason == (
+            "crows_pairs[en] has no score 'stereotype_preference' by bias_type=wealth; it has "
+            "bias_type=religion; bias_type=age"
+        )
 
 
 def test_a_group_may_have_several_keys():

@@ -247,6 +247,21 @@ def test_a_part_of_another_type_is_refused(path):
         Report.from_json(sealed(content))
 
 
+@pytest.mark.parametrize("part", ["suites", "settings", "run"])
+def test_numbers_too_large_for_a_number_are_refused_wherever_they_stand(part):
+    text = json.dumps({**plain(), part: ["here"]}).replace('"here"', "1e999")
+    with pytest.raises(ReportError, match="not a report: 1e999 is too large for a number"):
+        Report.from_json(text, check=False)
+
+
+@pytest.mark.parametrize("field", ["value", "level", "n", "floor"])
+def test_an_integer_beyond_floats_is_refused(field):
+    content = plain()
+    content["suites"][0]["scores"][0][field] = 10**400
+    with pytest.raises(ReportError, match=f"not a whole report: TypeError.'{field} is 1000"):
+        Report.from_json(sealed(content))
+
+
 @pytest.mark.parametrize("number", ["1e999", '"\\ud800"'])
 def test_what_has_no_canonical_form_is_refused(number):
     text = FULL.to_json().replace("60.48", number)
@@ -333,8 +348,12 @@ def test_a_score_is_found_by_metric_and_group():
     suite = FULL.suites[0]
     assert suite.headline == suite.score("stereotype_preference")
     assert suite.score("stereotype_preference", bias_type="religion") == RELIGION
-    with pytest.raises(KeyError, match=r"crows_pairs\[en\] has no score 'icat' by .*it has"):
+    with pytest.raises(KeyError, match=r"crows_pairs\[en\] has no score 'icat'; it has stereotype"):
         suite.score("icat")
+    with pytest.raises(KeyError, match=r"by bias_type=relgion \(did you mean bias_type=religion\?"):
+        suite.score("stereotype_preference", bias_type="relgion")
+    with pytest.raises(KeyError, match=r"by axis=x; it has .*stereotype_preference by bias_type"):
+        suite.score("stereotype_preference", axis="x")
 
 
 def test_a_suite_is_found_by_name_and_configuration():
