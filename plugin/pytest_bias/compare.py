@@ -325,6 +325,8 @@ def _directed(found: Change) -> Change:
     score, before = found.current, found.baseline
     alpha = 1 - score.level
     clear = found.p_adjusted is not None and found.p_adjusted <= alpha
+    # Less than another machine may show of the same model is no change.
+    clear = clear and abs(found.change.value or 0.0) > score.tolerance
     # Without an interval, as of a mean of sizes, the test alone decides.
     if not clear or (found.change.interval and not _excludes(found.change.interval, 0)):
         return replace(found, direction="unclear")

@@ -199,6 +199,13 @@ def _limit(text: str, rules: Any) -> Limit:
     if not all(len(p) == 2 and all(p) for p in parts):
         raise UsageError(f"limit {text!r}: a group is written [bias_type=religion].")
     by = dict(parts)
+    groups = {
+        k for m in suite.measures for x in m.metrics if x.name == match["metric"] for k in x.by
+    }
+    if by and tuple(sorted(by)) not in {tuple(sorted(k)) for k in groups}:
+        known = [" and ".join(k) for k in sorted(groups)]
+        what = f"limit {text!r}: {match['metric']} by"
+        raise UnknownName.among(what, " and ".join(sorted(by)), known)
     return Limit(
         text, suite.name, match["metric"], distance, regression, match["config"], by, undecided
     )
