@@ -280,8 +280,8 @@ def test_only_groups_without_items_leave_nothing_to_compare(bias: Command, tmp_p
         ),
         (
             "template_association.association[group=muslim]",
-            3,
-            "by group=muslim; it has association; association by attribute, axis, ",
+            2,
+            "association by 'group' is not known. Known: axis, axis and group",
         ),
     ],
 )

@@ -88,6 +88,9 @@ def about_the_baseline(ran: Ran, decision: dict[str, Any]) -> bool:
     return decision["baseline"] == {"reference": "demo", "revision": None, "digest": digest}
 
 
+SENTENCE = "Template association: religion rose"
+
+
 def test_one_axis_that_became_stronger_is_named(planted, since_demo, training):
     model = planted(training.share_of_men(neutral=False), religion=STRONGER)
     ran = since_demo(model).done(1)
@@ -100,7 +103,7 @@ def test_one_axis_that_became_stronger_is_named(planted, since_demo, training):
     assert found["entry"] == "template_association[en]"
     assert found["value"] == pytest.approx(STRONGER, abs=0.2)
     assert found["interval"][0] > 0.3
-    (sentence,) = (line for line in ran.out.splitlines() if line.startswith("religion rose"))
+    (sentence,) = (line for line in ran.out.splitlines() if line.startswith(SENTENCE))
     assert sentence.endswith("since demo, further from the ideal; 48 of 48 items changed.")
     assert row(ran, "religion")[-1] == "worse"
     assert "EXCEEDED " + religion in ran.said

@@ -236,7 +236,7 @@ def test_a_change_is_decided_on_and_not_shown(full: Ran, bias: Command, tmp_path
         assert_hidden(TIMES.sub("", text), full.at, "change")
     # A report without scores is no baseline.
     other = bias("run", "demo", *SUITES, "--baseline", "out", "--out", "other").done(3)
-    assert "in the baseline it is withheld" in other.said
+    assert "the scores of the baseline out are withheld" in other.said
 
 
 # Under pytest
