@@ -9,7 +9,7 @@ import pytest
 from parity import ours, plain
 from pytest_bias.suites import find
 
-EXACT = "exact permutation test"
+EXACT = "exact permutation of words"
 
 
 def by_test(of):
@@ -104,7 +104,7 @@ def test_signed_effects_and_p_values_equal_enumeration_or_plain_sampling(
         sides = ([r.value for r in of_test if r.detail["side"] == side] for side in "xy")
         assert score.value == pytest.approx(plain.effect_size(*sides), abs=1e-12)
         x, y = sums_of_words(of_test)
-        if score.note == EXACT:
+        if score.test == EXACT:
             exact += 1
             assert score.p_value == plain.exact_p(x, y), score.by
         else:
@@ -129,7 +129,7 @@ def test_effect_size_and_p_of_a_test_that_can_be_done_by_hand():
     (score,) = ours.scores("seat", records, only="effect_size")
     assert score.value == pytest.approx(2 / sqrt(5 / 3)) == plain.effect_size([3, 2], [1, 0])
     assert score.p_value == pytest.approx(1 / 6) == plain.exact_p([3, 2], [1, 0])
-    assert score.note == EXACT
+    assert score.test == EXACT
 
 
 def test_every_published_test_is_there():
