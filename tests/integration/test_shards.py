@@ -118,4 +118,4 @@ def test_a_sample_stays_a_sample(
     run(tmp_path, "merge", "s1", "s2", "--out", "joined")
     assert digest(tmp_path / "joined") == digest(tmp_path / "whole")
     suites = read(tmp_path / "joined" / "report.json")["suites"]
-    assert {s["name"]: s["sampled"] for s in suites}["crows_pairs"] == 200
+    assert {(s["name"], s["config"]): s["sampled"] for s in suites}["crows_pairs", "en"] == 200
