@@ -69,7 +69,7 @@ def worsening(
 
 
 def _changed(now: Sums, then: Sums, sampling: Sampling, n: int) -> Estimate:
-    sums = _change_sums(now, then)
+    sums = _joined(now, then, np.subtract)
     if not (now.independent and then.independent):
         return _paired(sums, sampling, n)
     ours, theirs = (s.samples[0][:, 0] for s in (now, then))
@@ -106,11 +106,6 @@ def _paired(sums: Sums, sampling: Sampling, n: int) -> Estimate:
     if min(map(len, sums.samples)) < 2:
         return replace(found, interval_reason=too_few(n, sums.n_units))
     return bca(found, sums, sampling, "all items changed by the same")
-
-
-def _change_sums(now: Sums, then: Sums) -> Sums:
-    """Return the sums of the change from one version to another, units resampled in both."""
-    return _joined(now, then, np.subtract)
 
 
 def _joined(now: Sums, then: Sums, between: Callable[[Floats, Floats], Floats]) -> Sums:

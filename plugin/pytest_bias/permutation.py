@@ -1,7 +1,7 @@
 """Effect sizes of association tests, and permutation tests over words."""
 
 import math
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Final, TypeAlias
@@ -9,7 +9,7 @@ from typing import Final, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from pytest_bias.resampling import EXACT_PARTITIONS, Sums, bca, mean_sums
+from pytest_bias.resampling import EXACT_PARTITIONS, Sums, bca, chunks, mean_sums
 from pytest_bias.statistics import Estimate, Floats, Sampling
 
 N_PERMUTATIONS: Final = 100_000
@@ -104,11 +104,11 @@ def association_test(
         return Estimate(None, interval_reason="no target varies", note="no target varies")
     sums = effect_sums(values, clusters, in_first)
     partitions = _Partitions.of(sums, sampling.rng, N_PERMUTATIONS)
-    how = "exact" if partitions.exact else f"{N_PERMUTATIONS:,}"
+    how = "exact permutation" if partitions.exact else f"{N_PERMUTATIONS:,} permutations"
     found = Estimate(
         value,
         n_clusters=sums.n_units,
-        test=f"{how} permutation of words" if partitions.exact else f"{how} permutations of words",
+        test=f"{how} of words",
         p_value=partitions.p_value(),
         floor=partitions.floor(values),
     )
@@ -149,14 +149,13 @@ class _Partitions:
         n, size = len(sums), len(first)
         exact = math.comb(n, size) <= EXACT_PARTITIONS
         if exact:
-            chunks: Iterable[NDArray[np.int64]] = [np.array(list(combinations(range(n), size)))]
+            splits: Iterable[NDArray[np.int64]] = [np.array(list(combinations(range(n), size)))]
         else:
-            # Chunked, so that memory does not grow with the number of words.
-            chunks = (
+            splits = (
                 rng.permuted(np.tile(np.arange(n), (rows, 1)), axis=1)[:, :size]
-                for rows in _parts(n_permutations, max(1, 2**21 // n))
+                for rows in chunks(n_permutations, max(1, 2**21 // n))
             )
-        found = [(sums[c].sum(1), counts[c].sum(1)) for c in chunks]
+        found = [(sums[c].sum(1), counts[c].sum(1)) for c in splits]
         return cls(
             first_sums=np.concatenate([s for s, _ in found]),
             first_counts=np.concatenate([k for _, k in found]),
@@ -183,8 +182,3 @@ class _Partitions:
 
     def floor(self, values: Floats) -> float:
         return float(np.abs(self.differences).mean() / values.std(ddof=1))
-
-
-def _parts(total: int, size: int) -> Iterator[int]:
-    for start in range(0, total, size):
-        yield min(size, total - start)

@@ -231,11 +231,14 @@ def _exchanges(n: int, rng: np.random.Generator, *, exact: bool) -> Iterator[Flo
     if exact:
         yield np.array(list(product((0.0, 1.0), repeat=n))).reshape(2**n, n)
         return
-    # Chunked, so that memory does not grow with the number of units.
-    size = max(1, 2**22 // n)
-    for start in range(0, N_RESAMPLES, size):
-        rows = min(size, N_RESAMPLES - start)
+    for rows in chunks(N_RESAMPLES, max(1, 2**22 // n)):
         yield rng.integers(0, 2, size=(rows, n), dtype=np.int8).astype(np.float64)
+
+
+def chunks(total: int, size: int) -> Iterator[int]:
+    """Yield the sizes of chunks, so that memory does not grow with the number of units."""
+    for start in range(0, total, size):
+        yield min(size, total - start)
 
 
 def mean_test(
@@ -306,12 +309,6 @@ def difference_of_means(first: Floats, second: Floats, sampling: Sampling) -> Es
 
     samples = (parts[0].samples[0], parts[1].samples[0])
     return bca(found, Sums(samples, gap, max(p.scale for p in parts)), sampling)
-
-
-def by_cluster(values: Floats, clusters: Sequence[Hashable]) -> tuple[Floats, Floats]:
-    """Return sum and count of the values of each cluster, clusters in the order of their names."""
-    sums, counts = mean_sums(values, clusters).samples[0].T
-    return sums, counts
 
 
 def _numbered(names: Sequence[Hashable]) -> NDArray[np.int64]:
