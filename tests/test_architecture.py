@@ -21,7 +21,7 @@ LAYERS = (
     {"interface", "events", "datasources", "sampling", "permutation", "paired"},
     {"models", "suites", "sentences"},
     {"scoring", "testing", "planning", "refusals", "forecast"},
-    {"schedule", "reporting", "resolution"},
+    {"schedule", "reporting", "resolution", "gaps"},
     {"engine", "compare", "folder", "merging"},
     {"limits", "child", "baselines", "trajectory"},
     {"emit", "children"},
@@ -36,7 +36,7 @@ LAYERS = (
 MODELS_MAY = {"errors", "devices", "identity", "interface", "options", "records"}
 SUITES_MAY = {
     *("suites", "records", "interface", "sentences", "statistics", "scoring", "datasources"),
-    *("errors", "permutation", "refusals", "resampling"),
+    *("errors", "gaps", "permutation", "refusals", "resampling"),
 }
 
 HEAVY = {

@@ -15,7 +15,7 @@ from pytest_bias.errors import UnknownName
 from pytest_bias.interface import Capability
 from pytest_bias.records import Report, SuiteResult
 from pytest_bias.scores import Family, Score
-from pytest_bias.scoring import LEVEL, Additive, Context, members
+from pytest_bias.scoring import LEVEL, Additive, Context, estimator_for, members
 from pytest_bias.statistics import Estimate, Sampling
 from pytest_bias.suites import Metric, find
 
@@ -241,7 +241,7 @@ def _change(
     context: Context,
     level: float,
 ) -> Change:
-    estimator = metric.estimate
+    estimator = estimator_for(metric, score.by)
     if not isinstance(estimator, Additive):
         return _without_items(score, before, suite.records == other.records)
     ours, theirs = (members(s.records, metric, dict(score.by)) for s in (suite, other))

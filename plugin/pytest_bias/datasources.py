@@ -184,6 +184,19 @@ def describe_files(source: Source, found: Sequence[FoundFile], n_items: int) -> 
     )
 
 
+def together(infos: Sequence[DataInfo], n_items: int) -> DataInfo:
+    """Describe the data of a configuration that come from several sources, each described."""
+    revisions = [i.revision for i in infos]
+    return DataInfo(
+        source=" + ".join(i.source for i in infos),
+        licence=" + ".join(dict.fromkeys(i.licence for i in infos)),
+        revision=None if None in revisions else " + ".join(map(str, revisions)),
+        sha256=sha256("".join(sorted(f"{i.sha256}  {i.source}\n" for i in infos))),
+        n_items=n_items,
+        local=any(i.local for i in infos),
+    )
+
+
 def _read(path: Path) -> bytes | None:
     """Return the bytes of a file or of its gzip copy, or null if there is neither."""
     for candidate, read in ((path, Path.read_bytes), (path.with_name(f"{path.name}.gz"), _gunzip)):

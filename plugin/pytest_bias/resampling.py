@@ -98,8 +98,37 @@ def mean_sums(
     clusters, groups : sequence of length n
         Clusters are the units.
     """
-    unit = _numbered(clusters)
-    group = _numbered(groups) if groups is not None else np.zeros(len(values), dtype=np.int64)
+
+    def unweighted(means: Floats) -> Floats:
+        if means.shape[-1] == 1:
+            return means[..., 0]
+        # A resample may lack a group.
+        there = ~np.isnan(means)
+        found: Floats = np.where(there, means, 0.0).sum(-1) / there.sum(-1)
+        return found
+
+    return group_sums(values, clusters, groups or [""] * len(values), unweighted)
+
+
+def group_sums(
+    values: Floats,
+    clusters: Sequence[Hashable],
+    groups: Sequence[Hashable],
+    of_means: Callable[[Floats], Floats],
+) -> Sums:
+    """Return the sums of a number that the means of groups give.
+
+    Parameters
+    ----------
+    values : array of shape (n,)
+        NaN where an item does not enter the mean of its group.
+    clusters, groups : sequence of length n
+        Clusters are the units.
+    of_means : callable
+        Means, of shape (..., n_groups) in the order of the groups' names, to the statistic, of
+        shape (...). The mean of a group that a resample lacks is NaN.
+    """
+    unit, group = _numbered(clusters), _numbered(groups)
     n_groups = int(group.max(initial=0)) + 1
     shape = (int(unit.max(initial=-1)) + 1, n_groups)
     counted = ~np.isnan(values)
@@ -110,13 +139,7 @@ def mean_sums(
     rows = np.concatenate([c.reshape(shape) for c in columns], axis=1)
 
     def of_totals(totals: Floats) -> Floats:
-        ratios = totals[..., :n_groups] / totals[..., n_groups:]
-        if n_groups == 1:
-            return ratios[..., 0]
-        # A resample may lack a group.
-        there = ~np.isnan(ratios)
-        found: Floats = np.where(there, ratios, 0.0).sum(-1) / there.sum(-1)
-        return found
+        return of_means(totals[..., :n_groups] / totals[..., n_groups:])
 
     return Sums((rows,), of_totals, float(np.abs(values[counted]).max(initial=0.0)))
 

@@ -12,7 +12,7 @@ from pytest_bias.records import Record, SuiteResult, SuiteStatus, canonical_json
 from pytest_bias.resampling import Sums
 from pytest_bias.scores import Family, Score, Spread
 from pytest_bias.statistics import Estimate, Floats, Sampling, Test
-from pytest_bias.suites import STRUCTURE, Metric, Suite, find
+from pytest_bias.suites import STRUCTURE, Estimator, Metric, Suite, find
 
 LEVEL: Final = 0.95
 """Confidence level of every interval."""
@@ -54,6 +54,10 @@ class Additive:
 
     of: Contribution
 
+    def __call__(self, records: Sequence[Record], sampling: Sampling) -> Estimate:
+        """Estimate from scored records."""
+        raise NotImplementedError
+
     def values(self, records: Sequence[Record]) -> Floats:
         """Return the contributions of records, NaN where a record has none."""
         return np.array([self.of(r) for r in records], dtype=np.float64)
@@ -61,6 +65,14 @@ class Additive:
     def groups(self, records: Sequence[Record]) -> Sequence[str] | None:
         """Return the groups whose means are averaged, or null where there are none."""
         return None
+
+    def compared(self, records: Sequence[Record]) -> Mapping[str, Sequence[Record]]:
+        """Return the groups that are held against one another, with their records."""
+        return {}
+
+    def against(self, group: str) -> "Additive":
+        """Return the estimator of one group against the others, if there is one."""
+        raise TypeError(f"{type(self).__name__} does not hold groups against one another")
 
     def sums(self, records: Sequence[Record]) -> Sums:
         """Return what is resampled: the clusters of the records."""
@@ -222,13 +234,26 @@ def at_level(suite: SuiteResult, score: Score, level: float, seed: int) -> Estim
     metric = next(m for m in measure.metrics if m.name == score.metric)
     context = Context(suite.name, suite.config, seed, level)
     records = [r for r in members(suite.records, metric, dict(score.by)) if r.status == "scored"]
-    return metric.estimate(records, Sampling(context.rng(metric.name, dict(score.by)), level))
+    estimator = estimator_for(metric, score.by)
+    return estimator(records, Sampling(context.rng(metric.name, dict(score.by)), level))
 
 
 def members(records: Iterable[Record], metric: Metric, by: Mapping[str, str]) -> list[Record]:
-    """Return the records that a score of a group is about, sorted by item."""
-    found = [r for r in records if metric.where(r) and by.items() <= dict(r.by).items()]
+    """Return the records that a score of a group is about, sorted by item.
+
+    Those of all groups, along a key by which the metric holds one group against the others.
+    """
+    same = {(k, v) for k, v in by.items() if k != metric.versus}
+    found = [r for r in records if metric.where(r) and same <= dict(r.by).items()]
     return sorted(found, key=lambda r: r.item)
+
+
+def estimator_for(metric: Metric, by: Mapping[str, str]) -> Estimator:
+    """Return what estimates a score: of one group against the others where the metric says so."""
+    if metric.versus not in by:
+        return metric.estimate
+    assert isinstance(metric.estimate, Additive), "only what adds up holds groups against others"
+    return metric.estimate.against(by[metric.versus])
 
 
 def _has(record: Record, keys: tuple[str, ...]) -> bool:
@@ -240,7 +265,6 @@ def _score(
 ) -> Score:
     scored = [r for r in records if r.status == "scored"]
     unscored = sum(r.status in ("unscored", "error") for r in records)
-    items = len(scored) + unscored
     empty = Score(
         metric=metric.name,
         value=None,
@@ -258,11 +282,11 @@ def _score(
     )
     if not scored:
         return replace(empty, note="nothing was scored", interval_reason="nothing was scored")
-    if unscored > MAX_UNSCORED * items:
-        why = f"{unscored} of {items} items could not be scored, more than {MAX_UNSCORED:.0%}"
+    estimator = estimator_for(metric, by)
+    if why := _short(records) or _short_in_group(records, estimator):
         return replace(empty, note=why, interval_reason="no value")
     sampling = Sampling(context.rng(metric.name, by), context.level)
-    estimate = metric.estimate(scored, sampling)
+    estimate = estimator(scored, sampling)
     floor = metric.floor(scored) if metric.floor else None
     return _tested(
         replace(
@@ -285,16 +309,33 @@ def _score(
     )
 
 
+def _short(records: Sequence[Record]) -> str | None:
+    """Say that too many records are unscored, if they are (rule B5)."""
+    items = sum(r.status != "excluded" for r in records)
+    unscored = items - sum(r.status == "scored" for r in records)
+    if unscored <= MAX_UNSCORED * items:
+        return None
+    return f"{unscored} of {items} items could not be scored, more than {MAX_UNSCORED:.0%}"
+
+
+def _short_in_group(records: Sequence[Record], estimator: Estimator) -> str | None:
+    """Say the same of a group that a gap is measured to."""
+    groups = estimator.compared(records) if isinstance(estimator, Additive) else {}
+    found = ((name, _short(members)) for name, members in groups.items())
+    return next((f"{name}: {why}" for name, why in found if why), None)
+
+
 def _tested(score: Score, records: Sequence[Record], metric: Metric, context: Context) -> Score:
     """Add the test of the hypothesis that a score is at its ideal."""
     if score.value is None or score.p_value is not None:
         return score
     if metric.ideal in metric.bounds:
         return replace(score, p_reason="the ideal is an end of the scale")
-    if not isinstance(metric.estimate, Additive):
+    estimator = estimator_for(metric, score.by)
+    if not isinstance(estimator, Additive):
         return replace(score, p_reason="no test for this metric")
     rng = context.rng(f"test of {metric.name}", dict(score.by))
-    test = metric.estimate.test(records, metric.ideal, rng)
+    test = estimator.test(records, metric.ideal, rng)
     return replace(score, test=test.how, p_value=test.p_value, p_reason=test.reason)
 
 

@@ -73,6 +73,10 @@ class Metric:
         far it differs between templates; empty where there are none.
     spread_within : str
         `by` key within which templates can be compared, such as ``axis``; empty for all of them.
+    versus : str
+        `by` key along which a group is held against the others: its score is of the records of all
+        groups of the key, and `estimate` is asked for ``against`` that group. Empty where a group's
+        score is of its own records.
     """
 
     name: str
@@ -89,6 +93,7 @@ class Metric:
     floor: Callable[[Sequence[Record]], float | None] | None = None
     spread: str = ""
     spread_within: str = ""
+    versus: str = ""
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,191 @@
+"""Groups held against one another: a gap between two of them, or the widest of all.
+
+Clusters are resampled whole, so that a sentence with one word for each group is its own control.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+import numpy as np
+
+from pytest_bias import resampling
+from pytest_bias.records import Record
+from pytest_bias.resampling import Sums
+from pytest_bias.scoring import Additive
+from pytest_bias.statistics import Estimate, Floats, Sampling, Test
+
+N_SHUFFLES: Final = 999
+"""Shuffles of the groups that say how wide a range is by chance."""
+
+FIRST, SECOND = 0, 1
+
+
+@dataclass(frozen=True)
+class Gap(Additive):
+    """Mean contribution of the records of one group minus that of another.
+
+    Parameters
+    ----------
+    of : callable
+        A record's contribution, null where the record is not part of the metric.
+    over : str
+        Key of `by` that names the group.
+    first, second : str
+        The groups; without `second` all groups of the key but `first`. Without `first` it is to be
+        asked for a group (`Metric.versus`).
+    """
+
+    over: str
+    first: str = ""
+    second: str = ""
+
+    def against(self, group: str) -> "Gap":
+        """Return the gap between a group and all the others."""
+        return replace(self, first=group, second="")
+
+    def compared(self, records: Sequence[Record]) -> Mapping[str, Sequence[Record]]:
+        """Return the groups that the gap is between, with their records."""
+        return _groups([r for r in records if self._side(r) is not None], self.over)
+
+    def values(self, records: Sequence[Record]) -> Floats:
+        """Return the contributions of the records of either side, NaN for others."""
+        return np.array(
+            [np.nan if self._side(r) is None else self.of(r) for r in records], dtype=np.float64
+        )
+
+    def __call__(self, records: Sequence[Record], sampling: Sampling) -> Estimate:
+        """Estimate from scored records."""
+        kept, values = self.contributing(records)
+        sides = [self._side(r) for r in kept]
+        for side, name in ((FIRST, self.first), (SECOND, self.second or "other groups")):
+            if side not in sides:
+                return Estimate(None, interval_reason=f"nothing was scored of {name}")
+        sums = self.sums(records)
+        found = Estimate(sums.value, n_clusters=sums.n_units)
+        if sums.n_units < 2:
+            why = resampling.too_few(len(values), sums.n_units)
+            return replace(found, interval_reason=why)
+        if np.ptp(values) == 0:
+            return replace(found, interval_reason="all values are equal")
+        return resampling.bca(found, sums, sampling, "the resamples do not vary")
+
+    def sums(self, records: Sequence[Record]) -> Sums:
+        """Return what is resampled: the clusters of the records of either side."""
+        kept, values = self.contributing(records)
+        clusters = [r.cluster for r in kept]
+        return resampling.group_sums(values, clusters, [self._side(r) for r in kept], _difference)
+
+    def test(self, records: Sequence[Record], ideal: float, rng: np.random.Generator) -> Test:
+        """Test whether it makes a difference which group a record belongs to, within its cluster.
+
+        A cluster that has records of one side only changes sides as a whole.
+        """
+        if ideal != 0:
+            return Test(reason=f"no test for a gap of {ideal:g}")
+        now = self.sums(records)
+        if now.samples[0].shape[1] != 4:
+            return Test(reason="one group only")
+        then = replace(now, samples=(_exchanged(now.samples[0]),))
+        test = resampling.exchange_test(now, then, rng)
+        return replace(test, how=test.how and test.how.replace("versions", "groups"))
+
+    def _side(self, record: Record) -> int | None:
+        group = record.by.get(self.over)
+        if group is None:
+            return None
+        if group == self.first:
+            return FIRST
+        return SECOND if self.second in ("", group) else None
+
+
+@dataclass(frozen=True)
+class Range(Additive):
+    """Greatest mean contribution of a group of a key minus the least.
+
+    It is above zero by chance as well, so it has no interval; its floor is the mean range when
+    contributions change places within their clusters (within all records where no cluster has
+    several groups), and its test is that shuffle.
+    """
+
+    over: str
+
+    def compared(self, records: Sequence[Record]) -> Mapping[str, Sequence[Record]]:
+        """Return all groups of the key, with their records."""
+        return _groups(records, self.over)
+
+    def values(self, records: Sequence[Record]) -> Floats:
+        """Return the contributions of the records that belong to a group, NaN for others."""
+        return np.array(
+            [self.of(r) if self.over in r.by else np.nan for r in records], dtype=np.float64
+        )
+
+    def __call__(self, records: Sequence[Record], sampling: Sampling) -> Estimate:
+        """Estimate from scored records."""
+        kept, values = self.contributing(records)
+        sums = self.sums(records)
+        groups = sorted({r.by[self.over] for r in kept})
+        if len(groups) < 2:
+            return Estimate(None, interval_reason="fewer than two groups were scored")
+        number = np.array([groups.index(r.by[self.over]) for r in kept])
+        clusters = np.unique([r.cluster for r in kept], return_inverse=True)[1]
+        if len(set(zip(clusters, number, strict=True))) == clusters.max() + 1:
+            clusters = np.zeros_like(clusters)
+        counts = np.bincount(number)
+        shuffled = np.empty(N_SHUFFLES)
+        home = np.argsort(clusters, kind="stable")
+        for n in range(N_SHUFFLES):
+            order = np.lexsort((sampling.rng.random(len(values)), clusters))
+            moved = np.empty_like(values)
+            moved[home] = values[order]
+            shuffled[n] = np.ptp(np.bincount(number, weights=moved) / counts)
+        at_least = int((shuffled >= sums.value * (1 - 1e-12)).sum())
+        means = np.bincount(number, weights=values) / counts
+        least, most = groups[int(means.argmin())], groups[int(means.argmax())]
+        return Estimate(
+            sums.value,
+            interval_reason="a largest difference: compare it with chance",
+            n_clusters=sums.n_units,
+            floor=float(shuffled.mean()),
+            test=f"{N_SHUFFLES} shuffles of groups",
+            p_value=(at_least + 1) / (N_SHUFFLES + 1),
+            note=f"greatest in {most}, least in {least}",
+        )
+
+    def sums(self, records: Sequence[Record]) -> Sums:
+        """Return what is resampled: the clusters of the records."""
+        kept, values = self.contributing(records)
+        groups = [r.by[self.over] for r in kept]
+        sums = resampling.group_sums(values, [r.cluster for r in kept], groups, _width)
+        return replace(sums, biased="a largest difference: compare it with chance")
+
+
+def _difference(means: Floats) -> Floats:
+    if means.shape[-1] < 2:
+        return np.full(means.shape[:-1], np.nan)
+    found: Floats = means[..., FIRST] - means[..., SECOND]
+    return found
+
+
+def _width(means: Floats) -> Floats:
+    found: Floats = means.max(-1) - means.min(-1)
+    return found
+
+
+def _exchanged(rows: Floats) -> Floats:
+    """Return the sums of clusters with the means of their two sides exchanged."""
+    sums, counts = rows[:, :2], rows[:, 2:]
+    with np.errstate(invalid="ignore", divide="ignore"):
+        there = (sums / counts)[:, ::-1] * counts
+    both = (counts > 0).all(axis=1, keepdims=True)
+    return np.concatenate(
+        [np.where(both, there, sums[:, ::-1]), np.where(both, counts, counts[:, ::-1])], axis=1
+    )
+
+
+def _groups(records: Sequence[Record], over: str) -> dict[str, list[Record]]:
+    found: dict[str, list[Record]] = {}
+    for record in records:
+        if over in record.by:
+            found.setdefault(record.by[over], []).append(record)
+    return dict(sorted(found.items()))

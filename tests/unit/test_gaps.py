@@ -1,0 +1,116 @@
+"""Gaps between groups and the widest of all: values by hand, intervals, tests, the 5 % rule."""
+
+import numpy as np
+import pytest
+
+from pytest_bias.gaps import Gap, Range
+from pytest_bias.records import Item, Record
+from pytest_bias.scoring import Context, score_records
+from pytest_bias.statistics import Sampling
+from pytest_bias.suites import Metric
+
+
+def value(record: Record) -> float | None:
+    return record.value
+
+
+def records(values: dict[str, list[float]]) -> list[Record]:
+    """Return records of groups, number n of each group in one cluster."""
+    return [
+        Item(f"{g}/{n:03d}", f"template {n}", {}, {"group": g}).scored(v)
+        for g, of_group in values.items()
+        for n, v in enumerate(of_group)
+    ]
+
+
+def sampling() -> Sampling:
+    return Sampling(np.random.default_rng(0))
+
+
+def gap_metric(**more: object) -> Metric:
+    return Metric(
+        "gap", Gap(value, "group"), 0, (-100, 100), "%", 0.5, whole=False, versus="group",
+        by=(("group",),), **more,
+    )  # fmt: skip
+
+
+def test_gap_between_two_groups_by_hand() -> None:
+    found = Gap(value, "group", "a", "b")(records({"a": [1, 2, 6], "b": [1, 1, 1]}), sampling())
+    assert found.value == pytest.approx(2)
+    assert found.interval
+    assert found.interval[0] < 2 < found.interval[1]
+    assert found.n_clusters == 3
+
+
+def test_against_the_others_pools_them() -> None:
+    made = records({"a": [4, 4], "b": [1, 3], "c": [2, 2]})
+    found = {s.by["group"]: s.value for s in score_records(made, [gap_metric()], Context("s", "c"))}
+    assert found == pytest.approx({"a": 2.0, "b": 2 - 3.0, "c": -1.0})
+
+
+def test_what_a_cluster_has_in_common_does_not_blur_a_gap() -> None:
+    rng = np.random.default_rng(1)
+    common = rng.normal(0, 50, 60)
+    made = records({"a": list(common + 1 + rng.normal(0, 0.1, 60)), "b": list(common)})
+    found = Gap(value, "group", "a", "b")(made, sampling())
+    assert found.interval
+    assert found.interval[1] - found.interval[0] < 0.2
+    test = Gap(value, "group", "a", "b").test(made, 0, np.random.default_rng(0))
+    assert test.p_value
+    assert test.p_value < 0.001
+
+
+def test_gap_test_is_exact_for_few_clusters() -> None:
+    made = records({"a": [1, 1, 1], "b": [0, 0, 0]})
+    test = Gap(value, "group", "a", "b").test(made, 0, np.random.default_rng(0))
+    assert test.p_value == pytest.approx(2 / 8)
+
+
+def test_range_is_compared_with_chance() -> None:
+    rng = np.random.default_rng(2)
+    same = records({g: list(rng.normal(0, 1, 200)) for g in "abcdefgh"})
+    found = Range(value, "group")(same, sampling())
+    assert found.interval is None
+    assert found.floor is not None
+    assert found.value is not None
+    assert found.value == pytest.approx(found.floor, rel=0.6)
+    assert found.p_value
+    assert found.p_value > 0.01
+    apart = records({"a": [5.0] * 50, "b": [1.0] * 50})
+    found = Range(value, "group")(apart, sampling())
+    assert (found.value, found.p_value) == (4.0, 0.001)
+    assert found.note == "greatest in a, least in b"
+
+
+def test_range_shuffles_all_records_where_no_cluster_has_two_groups() -> None:
+    made = [
+        Item(f"{n:03d}", str(n), {}, {"group": "ab"[n % 2]}).scored(float(n % 2)) for n in range(40)
+    ]
+    found = Range(value, "group")(made, sampling())
+    assert found.value == 1.0
+    assert found.floor is not None
+    assert found.floor < 0.4
+
+
+def test_a_group_with_too_many_unscored_records_takes_its_gaps_along() -> None:
+    made = records({"a": [1.0] * 99, "b": [0.0] * 92, "c": [0.0] * 99})
+    made += [
+        Item(f"x{n}", f"template {92 + n}", {}, {"group": "b"}).record("unscored", reason="split")
+        for n in range(8)
+    ]
+    named = Metric("named", Gap(value, "group", "a", "c"), 0, (-1, 1), "", 0.1)
+    widest = Metric("widest", Range(value, "group"), 0, (0, 1), "", 0.1)
+    found = score_records(made, [gap_metric(), named, widest], Context("s", "c"))
+    by = {(s.metric, s.by.get("group")): s for s in found}
+    why = "b: 8 of 100 items could not be scored, more than 5%"
+    assert {by["gap", g].note for g in "abc"} == {why}
+    assert by["widest", None].value is None
+    assert by["widest", None].note == why
+    assert by["named", None].value == 1.0
+
+
+def test_a_group_that_is_missing_is_said() -> None:
+    found = Gap(value, "group", "a", "b")(records({"a": [1, 2]}), sampling())
+    assert (found.value, found.interval_reason) == (None, "nothing was scored of b")
+    found = Range(value, "group")(records({"a": [1, 2]}), sampling())
+    assert found.value is None
