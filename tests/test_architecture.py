@@ -17,9 +17,11 @@ SOURCES = {"pytest_bias": "plugin", "bias_suites": "bias_tests", "bias_templates
 
 LAYERS = (
     {"errors", "options", "power", "statistics", "checked", "devices", "identity", "scores"},
-    {"records", "config", "resampling"},
+    {"records", "labels", "resampling"},
+    {"config"},
     {"interface", "events", "datasources", "sampling", "permutation", "paired"},
-    {"models", "suites", "sentences"},
+    {"models", "suites", "sentences", "readings"},
+    {"scorers"},
     {"scoring", "testing", "planning", "refusals", "forecast"},
     {"schedule", "reporting", "resolution", "gaps"},
     {"engine", "compare", "folder", "merging"},
@@ -36,7 +38,7 @@ LAYERS = (
 MODELS_MAY = {"errors", "devices", "identity", "interface", "options", "records"}
 SUITES_MAY = {
     *("suites", "records", "interface", "sentences", "statistics", "scoring", "datasources"),
-    *("errors", "gaps", "permutation", "refusals", "resampling"),
+    *("errors", "gaps", "labels", "permutation", "readings", "refusals", "resampling"),
 }
 
 HEAVY = {

@@ -15,6 +15,7 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, Final
 
+from pytest_bias import scorers
 from pytest_bias.config import Settings
 from pytest_bias.datasources import DataFolder
 from pytest_bias.errors import BiasError, DataMissing, LicenceNotAccepted
@@ -112,8 +113,12 @@ class Session:
                 device_map=s.device_map,
                 chat=s.chat,
             )
+            found.scorers = scorers.loaded(self.plan.scorers, self.settings)
         except BiasError as error:
             return error
+        found.label_names = {
+            p.measure.reads: p.labels for p in self.plan.entries if p.measure and p.measure.reads
+        }
         self.energy = GpuEnergy(found.devices)
         for text in found.notices:
             self.notify(text)
@@ -157,6 +162,8 @@ class Session:
         entry = planned.entry
         if planned.measure is None:
             return _result(entry, "not_applicable", planned.reason)
+        if planned.lacks:
+            return _result(entry, "error" if entry.named else "skipped", planned.lacks)
         try:
             return entry.configuration.load(self.data)
         except LicenceNotAccepted as error:
@@ -184,6 +191,8 @@ class Session:
             "tokenizer": model.identity.tokenizer_sha256,
             "chat_template": model.identity.chat_template_sha256,
             "chat": self.plan.chat,
+            "scorers": {role: s.depends_on() for role, s in self.plan.scorers.items()},
+            "labels": {p.entry.id: dict(p.labels) for p in self.plan.entries if p.labels},
             "entries": entries,
             "profile": settings.profile,
             "seed": settings.seed,
@@ -267,6 +276,7 @@ class Session:
             "scored",
             measure=measure.name,
             adapted=measure.adapted,
+            **self._classifiers(planned, model),
             sampled=sampled,
             n_available=n_available,
             data=replace(data.info, n_items=n_items),
@@ -277,6 +287,14 @@ class Session:
         # Whether too much is unscored is a question to the whole.
         return replace(result, status="scored", reason=None) if part else result
 
+    def _classifiers(self, planned: Planned, model: Model) -> dict[str, Any]:
+        """Return what a result says of the classifiers that were asked."""
+        scorer = self.plan.scorers.get(planned.measure.scorer) if planned.measure else None
+        if scorer is None:
+            return {"labels": planned.labels}
+        about = scorer.identity(model.scorers[scorer.role])
+        return {"labels": scorer.labels, "scorer": about}
+
     @contextmanager
     def _watched(self, planned: Planned, model: Model) -> Iterator[None]:
         """Listen to a model, keep its answers, and take account of what it costs."""
@@ -284,12 +302,15 @@ class Session:
         meter.on_progress = lambda done, total: self.listener(Progress(entry.id, done, total))
         meter.on_notice = lambda text: self.notify(f"{entry.id}: {text}")
         # The structure is checked anew: that an answer is kept says nothing about its repeat.
-        model.keep(None if planned.is_structure else self.unfinished)
+        folder = None if planned.is_structure else self.unfinished
+        for each in (model, *model.scorers.values()):
+            each.keep(folder)
         started, before = time.perf_counter(), (meter.seconds, meter.tokens, meter.forwards)
         try:
             yield
         finally:
-            model.keep(None)
+            for each in (model, *model.scorers.values()):
+                each.keep(None)
             meter.on_progress = meter.on_notice = None
             cost = {
                 "wall_s": round(time.perf_counter() - started, 3),

@@ -100,7 +100,22 @@ class Metric:
 class Measure:
     """One way to measure a suite's items, for the models that have the capabilities it needs.
 
-    `adapted` marks a measure that was made for another kind of model.
+    Parameters
+    ----------
+    name : str
+        What is measured, in a few words.
+    needs : frozenset of Capability
+        What the model must be able to do.
+    take : callable
+        Asks the model about items; returns one record an item.
+    metrics : tuple of Metric
+        What the records give.
+    adapted : bool
+        Whether it was made for another kind of model.
+    reads : str
+        Role (`labels.ROLES`) in which the labels of the model itself, a classifier, are read.
+    scorer : str
+        Role of the classifier, named by the user, that scores what the model writes.
     """
 
     name: str
@@ -108,6 +123,8 @@ class Measure:
     take: Callable[[Model, Sequence[Item]], Sequence[Record]]
     metrics: tuple[Metric, ...]
     adapted: bool = False
+    reads: str = ""
+    scorer: str = ""
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from rich.padding import Padding
 from rich.text import Text
 
 from pytest_bias.emit.wording import metric_words
+from pytest_bias.labels import ROLES
 from pytest_bias.power import LEVEL, POWER
 from pytest_bias.resolution import NotHere, OfMean, OfShare, Resolution
 from pytest_bias.suites import Suite
@@ -44,6 +45,11 @@ def show_card(
     for measure in suite.measures:
         adapted = " (adapted)" if measure.adapted else ""
         console.print(Text(f"\n  {measure.name}{adapted}", style="bold"))
+        if role := measure.scorer:
+            how = f"--scorer {role}=org/name"
+            console.print(Text(f"    scored by a classifier of {ROLES[role].title}: {how}"))
+        if role := measure.reads:
+            console.print(Text(f"    of classifiers of {ROLES[role].title}"))
         for metric in measure.metrics:
             ends = " to ".join("any" if b is None else f"{b:g}" for b in metric.bounds)
             mark = " (headline)" if metric.headline else ""

@@ -18,6 +18,7 @@ from pytest_bias.identity import ModelIdentity
 from pytest_bias.interface import Capability, Meter, Model, ModelKind
 from pytest_bias.models.adapters import Adapter, located, merged, provided
 from pytest_bias.models.chat import in_force, template_of
+from pytest_bias.models.classifier import labels_of
 from pytest_bias.models.kinds import KINDS, MASKING, kind_of
 from pytest_bias.models.packed import pack
 from pytest_bias.models.placing import DTYPES, moved, notices_of, placed
@@ -52,6 +53,13 @@ class Description:
     trust: Trust
     config: Any
     adapter: Adapter | None = None
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """Names of a classifier's outputs; empty for other kinds."""
+        if self.kind is not ModelKind.CLASSIFIER:
+            return ()
+        return labels_of(self.config, str(self.snapshot.ref))
 
     def chats(self, asked: str) -> bool:
         """Whether prompts become turns of a chat; `asked` is ``auto``, ``on`` or ``off``."""
