@@ -17,7 +17,7 @@ SOURCES = {"pytest_bias": "plugin", "bias_suites": "bias_tests", "bias_templates
 
 LAYERS = (
     {"errors", "options", "power", "statistics", "checked", "devices", "identity", "scores"},
-    {"records", "labels", "resampling"},
+    {"records", "labels", "resampling", "hub_files"},
     {"config"},
     {"interface", "events", "datasources", "sampling", "permutation", "paired"},
     {"models", "suites", "sentences", "readings"},
@@ -44,7 +44,7 @@ SUITES_MAY = {
 HEAVY = {
     "torch": {"models", "engine"},
     "transformers": {"models"},
-    "huggingface_hub": {"models"},
+    "huggingface_hub": {"models", "hub_files"},
     "peft": {"models"},
     "requests": {"datasources"},
     "matplotlib": {"emit"},

@@ -7,38 +7,86 @@ recorded and they are marked local.
 
 import gzip
 import os
+import re
 import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
+from pytest_bias import hub_files
 from pytest_bias.errors import DataError, DataMissing, LicenceNotAccepted, OutputError
 from pytest_bias.options import is_offline
 from pytest_bias.records import DataInfo, sha256
 
 TIMEOUT_S: Final = 30
 ATTEMPTS: Final = 3
+COMMIT: Final = re.compile("[0-9a-f]{40}")
+
+
+@dataclass(frozen=True, slots=True)
+class HubFile:
+    """One file of a dataset repository of the Hugging Face Hub, at one commit.
+
+    Only files that are there as such: no loading script is run, so a repository that has none but
+    a script is pinned at a commit of its branch ``refs/convert/parquet``.
+
+    Parameters
+    ----------
+    repository : str
+        ``org/name`` of the dataset.
+    revision : str
+        The whole hash of the commit, 40 hexadecimal digits.
+    path : str
+        Path in the repository.
+    """
+
+    repository: str
+    revision: str
+    path: str
+
+    def __post_init__(self) -> None:
+        if not COMMIT.fullmatch(self.revision):
+            raise ValueError(
+                f"{self.repository}: revision {self.revision!r} is no whole hash of a commit."
+            )
+
+    @property
+    def command(self) -> str:
+        """The command that fetches it into the cache of the Hub's client."""
+        return hub_files.command(self.repository, self.revision, self.path)
 
 
 @dataclass(frozen=True, slots=True)
 class DataFile:
     """One public file, pinned.
 
+    A file has a `url`, or a `hub`, or neither: then nobody has said that it may be passed on, and
+    only the user's own copy is read.
+
     Parameters
     ----------
     path : str
         Path below a data folder, in the layout that ``--data-dir`` reads.
     url : str or None
-        Address of the file at one commit; null where nobody has said that it may be passed on:
-        then only the user's own copy is read.
-    sha256 : str
-        SHA-256 of its bytes, in hexadecimal.
+        Address of the file at one commit.
+    sha256 : str or None
+        SHA-256 of its bytes, in hexadecimal; null where we never saw them: then the commit of `hub`
+        is what pins them, and the report records the sum that was found.
+    hub : HubFile, optional
+        The file of a dataset on the Hub.
     """
 
     path: str
     url: str | None
-    sha256: str
+    sha256: str | None
+    hub: HubFile | None = None
+
+    def __post_init__(self) -> None:
+        if self.url and self.hub:
+            raise ValueError(f"{self.path}: a file has an address or a place on the Hub, not both.")
+        if self.url and not self.sha256:
+            raise ValueError(f"{self.path}: what an address gives is pinned by its SHA-256 alone.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +174,10 @@ class DataFolder:
         for path in (file.path, *alternatives):
             if self.folder and (found := _read(self.folder / path)) is not None:
                 return FoundFile(path, found, sha256(found), local=True)
-        if file.url is None:
+        if file.hub is not None:
+            fetched = self._from_hub(file.hub, file.sha256)
+            return FoundFile(file.path, fetched, sha256(fetched), local=False)
+        if file.url is None or file.sha256 is None:
             raise DataMissing(
                 f"{file.path} is not in {self.folder or 'a folder of your own'}, and it is never "
                 "fetched: nobody has said that it may be passed on.",
@@ -137,6 +188,14 @@ class DataFolder:
         if content is None or sha256(content) != file.sha256:
             content = self._download(file, file.url, kept)
         return FoundFile(file.path, content, file.sha256, local=False)
+
+    def _from_hub(self, file: HubFile, expected: str | None) -> bytes:
+        offline, where = is_offline(self.offline), (file.repository, file.revision, file.path)
+        content = hub_files.fetch(*where, offline=offline).read_bytes()
+        if expected in (None, sha256(content)) or offline:
+            return _pinned(file, content, expected)
+        again = hub_files.fetch(*where, offline=False, again=True)
+        return _pinned(file, again.read_bytes(), expected)
 
     def _download(self, file: DataFile, url: str, kept: Path) -> bytes:
         looked = f"{self.folder / file.path} or " if self.folder else ""
@@ -195,6 +254,15 @@ def together(infos: Sequence[DataInfo], n_items: int) -> DataInfo:
         n_items=n_items,
         local=any(i.local for i in infos),
     )
+
+
+def _pinned(file: HubFile, content: bytes, expected: str | None) -> bytes:
+    if expected not in (None, sha256(content)):
+        raise DataError(
+            f"{file.path} of {file.repository} at {file.revision} is not the file that was pinned: "
+            f"its SHA-256 is {sha256(content)}, not {expected}. It was refused."
+        )
+    return content
 
 
 def _read(path: Path) -> bytes | None:

@@ -105,13 +105,9 @@ class Session:
         identity = self.plan.model.identity
         self.listener(Loading(str(self.plan.model.snapshot.ref), identity.parameters))
         try:
-            s = self.settings
+            s, model = self.settings, self.plan.model
             found = load(
-                self.plan.model,
-                device=s.device,
-                dtype=s.dtype,
-                device_map=s.device_map,
-                chat=s.chat,
+                model, device=s.device, dtype=s.dtype, device_map=s.device_map, chat=s.chat
             )
             found.scorers = scorers.loaded(self.plan.scorers, self.settings)
         except BiasError as error:

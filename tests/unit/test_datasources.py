@@ -15,6 +15,7 @@ from pytest_bias.datasources import (
     DataFile,
     DataFolder,
     FoundFile,
+    HubFile,
     Source,
     cache_folder,
     describe_files,
@@ -300,3 +301,25 @@ def test_local_files_claim_no_revision():
     mine = FoundFile("a", b"1", sha256(b"1"), local=True)
     info = describe_files(CLOSED, [mine], 1)
     assert (info.local, info.revision) == (True, None)
+
+
+COMMIT = "0123456789abcdef" * 2 + "01234567"
+
+
+@pytest.mark.parametrize("revision", ["main", COMMIT[:7], COMMIT.upper(), f"{COMMIT}0", ""])
+def test_a_file_of_the_hub_is_pinned_by_a_whole_commit(revision):
+    with pytest.raises(ValueError, match="is no whole hash of a commit"):
+        HubFile("org/data", revision, "data.jsonl")
+
+
+def test_a_file_has_one_place_and_what_pins_it():
+    hub = HubFile("org/data", COMMIT, "data.jsonl")
+    assert DataFile("data/data.jsonl", None, None, hub).hub == hub
+    assert DataFile("data/data.jsonl", None, "0" * 64).hub is None
+    with pytest.raises(ValueError, match="not both"):
+        DataFile("data/data.jsonl", "http://host/data.jsonl", "0" * 64, hub)
+    with pytest.raises(ValueError, match="pinned by its SHA-256 alone"):
+        DataFile("data/data.jsonl", "http://host/data.jsonl", None)
+    assert hub.command == (
+        f"hf download org/data data.jsonl --repo-type dataset --revision {COMMIT}"
+    )
