@@ -162,3 +162,8 @@ def test_installed_wheel_works(fresh: Path, tmp_path: Path) -> None:
     }
     run(command, "verify", "out", folder=tmp_path)
     run(command, "suites", "crows_pairs", folder=tmp_path)
+
+
+def test_the_page_of_suites_is_that_of_the_suites() -> None:
+    """``python tools/suites_page.py`` makes docs/suites.md; it was forgotten if this fails."""
+    run(sys.executable, ROOT / "tools" / "suites_page.py", "--check", folder=ROOT)
