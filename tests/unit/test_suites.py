@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from bias_suites import SUITES
-from bias_suites.scope import FIELDS, MOST_IN_SHORT, VALIDITY, scope_card
+from bias_suites.scope import FIELDS, MOST_IN_SHORT, VALIDITY, says_nothing, scope_card
 from pytest_bias.emit.badges import FORMATS
 from pytest_bias.emit.scope import show_card, show_list
 from pytest_bias.errors import UnknownName, UsageError
@@ -288,7 +288,7 @@ def test_a_scope_card_that_leaves_something_out_is_refused(tmp_path, monkeypatch
     path = tmp_path / "scope" / f"bad-{lacking}.yaml"
     path.write_text(yaml.safe_dump(card), encoding="utf-8")
     monkeypatch.setattr("bias_suites.scope.files", lambda package: tmp_path)
-    with pytest.raises(ValueError, match=f"missing, unknown or empty: {lacking}"):
+    with pytest.raises(ValueError, match=f"missing, unknown, or says nothing: {lacking}"):
         scope_card(f"bad-{lacking}")
     path.write_text(yaml.safe_dump({**scope_card("seat"), "validity": "proven"}), encoding="utf-8")
     with pytest.raises(ValueError, match="validity is one of contested, partial, supported"):
@@ -400,3 +400,21 @@ def test_a_suite_knows_its_configurations():
     assert suite.configuration("fr").language == "fr"
     with pytest.raises(UnknownName, match="configuration of crows_pairs 'de' is not known"):
         suite.configuration("de")
+
+
+@pytest.mark.parametrize(
+    ("field", "content"),
+    [
+        *(("groups", stand_in) for stand_in in ("-", "n/a", "TBD", "…", [], None)),
+        *(("does_not_show", short) for short in ("unknown", "not much", "todo: write this down")),
+        ("known_defects", ["few"]),
+        ("decisions", ["Each pair is one item.", "tbd, to be decided later"]),
+    ],
+)
+def test_a_field_that_says_nothing_counts_as_missing(field, content):
+    assert says_nothing(field, content)
+
+
+@pytest.mark.parametrize("field", ["annotators", "intersectional", "groups"])
+def test_that_there_is_none_is_said_in_one_word_where_that_is_all(field):
+    assert not says_nothing(field, "none")
