@@ -55,6 +55,20 @@ def csv_rows(
     return _with_columns(found.path, rows, columns)
 
 
+def cells(found: FoundFile) -> list[list[str]]:
+    """Read the cells of a table in which no row names the columns.
+
+    Raises
+    ------
+    DataError
+        If the file is no such table.
+    """
+    try:
+        return list(csv.reader(io.StringIO(text_of(found), newline=""), strict=True))
+    except csv.Error as error:
+        raise DataError(f"{found.path} is not well-formed: {error}") from None
+
+
 def json_lines(found: FoundFile, columns: Sequence[str]) -> list[Row]:
     """Read one JSON object a line, each with these keys."""
     rows: list[Row] = []

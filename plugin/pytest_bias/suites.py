@@ -32,6 +32,10 @@ class Estimator(Protocol):
         """Return the estimate; `records` are scored, sorted by item, and may be empty."""
 
 
+def _none(configuration: str) -> Mapping[str, int]:
+    return {}
+
+
 def every(record: Record) -> bool:
     """Select all records."""
     return True
@@ -206,6 +210,8 @@ class Suite:
         ``{metric}`` is the value with unit and interval, ``{metric:bare}`` without the unit,
         ``{metric:value}`` without the interval, ``{metric:percent}`` a whole percentage and
         ``{metric:floor}`` what chance gives.
+    disputed : callable
+        From the name of a configuration to the number of its items that are disputed, by reason.
     """
 
     name: str
@@ -217,6 +223,7 @@ class Suite:
     scope: Mapping[str, Any]
     tags: tuple[str, ...] = ()
     badge: tuple[str, ...] = ()
+    disputed: Callable[[str], Mapping[str, int]] = field(default=_none, repr=False)
 
     @property
     def validity(self) -> str:

@@ -91,6 +91,7 @@ def crows_items() -> list[Item]:
             f"crows/{n:04d}",
             {"more": f"They all said {n} of it.", "less": f"We said {n} of it."},
             {"bias_type": kinds[n % 3], "direction": directions[n // 3 % 3]},
+            {"disputed": n % 7 == 0},
         )
         for n in range(90)
     ]
@@ -199,6 +200,7 @@ Mirror = float | str
 MIRRORS: Final[dict[str, dict[str, Mirror]]] = {
     "crows_pairs": {
         "stereotype_preference": 50,
+        "stereotype_preference_undisputed": 50,
         "stereotype_preference_reference": "a tie is no hit for either side (published rule)",
         "stereotype_score": 50,
         "antistereotype_score": 50,

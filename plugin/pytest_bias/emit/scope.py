@@ -42,6 +42,9 @@ def show_card(
             *([configuration.note] if configuration.note else []),
         ]
         console.print(Text(f"  {suite.name}[{configuration.name}]: {'; '.join(remarks)}"))
+        if disputed := suite.disputed(configuration.name):
+            named = ", ".join(f"{metric_words(r).lower()} {n}" for r, n in disputed.items())
+            console.print(Text(f"    disputed items: {named}", style="dim"))
     for measure in suite.measures:
         adapted = " (adapted)" if measure.adapted else ""
         console.print(Text(f"\n  {measure.name}{adapted}", style="bold"))
