@@ -16,7 +16,10 @@ ROOT = Path(__file__).parent.parent
 SOURCES = {"pytest_bias": "plugin", "bias_suites": "bias_tests", "bias_templates": "templates"}
 
 LAYERS = (
-    {"errors", "options", "power", "statistics", "checked", "devices", "identity", "scores"},
+    {
+        *("errors", "options", "power", "statistics", "checked", "devices", "identity", "scores"),
+        "cost",
+    },
     {"records", "labels", "resampling", "hub_files"},
     {"config"},
     {"interface", "events", "datasources", "sampling", "permutation", "paired"},
@@ -35,7 +38,7 @@ LAYERS = (
 )
 """Modules and packages of `pytest_bias`: each imports from the layers above its own line only."""
 
-MODELS_MAY = {"errors", "devices", "identity", "interface", "options", "records"}
+MODELS_MAY = {"errors", "cost", "devices", "identity", "interface", "options", "records"}
 SUITES_MAY = {
     *("suites", "records", "interface", "sentences", "statistics", "scoring", "datasources"),
     *("errors", "gaps", "labels", "permutation", "readings", "refusals", "resampling"),

@@ -5,7 +5,7 @@ No tokenizer object crosses this line, in either direction. The implementations 
 """
 
 from abc import ABC
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -15,6 +15,7 @@ from typing import Final, Literal, NamedTuple, NoReturn, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from pytest_bias.cost import Meter, Pace, Work
 from pytest_bias.identity import ModelIdentity
 
 GAP: Final = "[MASK]"
@@ -39,6 +40,7 @@ class Capability(StrEnum):
     LOG_LIKELIHOOD = "log_likelihood"
     SLOT = "slot"
     FILL = "fill"
+    NEXT = "next"
     EMBED = "embed"
     GENERATE = "generate"
     CLASSIFY = "classify"
@@ -56,6 +58,7 @@ _WORDS: Final[Mapping[Capability, str]] = {
     Capability.LOG_LIKELIHOOD: "the log-likelihood of a causal or seq2seq model",
     Capability.SLOT: "words scored at a mask",
     Capability.FILL: "words predicted at a mask",
+    Capability.NEXT: "words predicted behind a text",
     Capability.EMBED: "vectors of texts",
     Capability.GENERATE: "texts continued",
     Capability.CLASSIFY: "texts classified",
@@ -117,6 +120,19 @@ class ClozeScore(NamedTuple):
 
     log_probabilities: tuple[float, ...]
     n_tokens: tuple[int, ...]
+    reason: str | None = None
+
+
+class Prediction(NamedTuple):
+    """The likeliest single tokens at one place, likeliest first.
+
+    `words` are the tokens as texts without the spaces around them: words, but also pieces of words,
+    punctuation and special tokens. `log_probabilities` are natural, in nats. Both are empty when
+    `reason` says why there are none.
+    """
+
+    words: tuple[str, ...]
+    log_probabilities: tuple[float, ...]
     reason: str | None = None
 
 
@@ -201,54 +217,6 @@ class Continuation(NamedTuple):
     n_tokens: int
     finished: Literal["eos", "stop", "length"] | None
     reason: str | None = None
-
-
-@dataclass(slots=True)
-class Meter:
-    """What the forwards of a model took so far, and who is told about it.
-
-    `on_progress` is called as ``on_progress(done, total)`` after every batch, `on_notice` with a
-    sentence that a user should read. `resumed` counts the sequences that a run before had done.
-    """
-
-    seconds: float = 0.0
-    tokens: int = 0
-    forwards: int = 0
-    resumed: int = 0
-    on_progress: Callable[[int, int], None] | None = None
-    on_notice: Callable[[str], None] | None = None
-
-    def progress(self, done: int, total: int) -> None:
-        """Tell whoever listens how much of the present call is done."""
-        if self.on_progress:
-            self.on_progress(done, total)
-
-    def notice(self, text: str) -> None:
-        """Tell whoever listens what a user should know."""
-        if self.on_notice:
-            self.on_notice(text)
-
-
-@dataclass(slots=True)
-class Work:
-    """What forwards would have to do: tokens with their padding, and positions for the head."""
-
-    tokens: int = 0
-    positions: int = 0
-
-
-class Pace(NamedTuple):
-    """How long forwards take: seconds a token through the layers, and a position through the head.
-
-    A model without a head has no seconds for positions.
-    """
-
-    token_s: float
-    position_s: float
-
-    def seconds(self, work: Work) -> float:
-        """Return how long this takes."""
-        return work.tokens * self.token_s + work.positions * self.position_s
 
 
 @dataclass
@@ -342,8 +310,30 @@ class Model(ABC):
         self._lacks(Capability.SLOT)
 
     def fill(self, texts: Sequence[str], k: int = 5) -> list[list[tuple[str, float]]]:
-        """Return the `k` likeliest single tokens at the gap, with their log-probabilities."""
+        """Return the `k` likeliest single tokens at the gap, with their log-probabilities.
+
+        Raises
+        ------
+        ValueError
+            If a text has not exactly one gap, or cannot be read.
+        """
         self._lacks(Capability.FILL)
+
+    def predict(self, texts: Sequence[str], k: int) -> list[Prediction]:
+        """Return the `k` likeliest single tokens at the gap, as `fill`, or why there are none."""
+        self._lacks(Capability.FILL)
+
+    def predict_next(self, prompts: Sequence[str], k: int) -> list[Prediction]:
+        """Return the `k` likeliest next tokens behind every prompt, or why there are none.
+
+        They are the first tokens of the branches that `generate` makes, from one forward. Prompts
+        are texts, never turns of a chat.
+        """
+        self._lacks(Capability.NEXT)
+
+    def n_tokens(self, words: Sequence[str]) -> list[int]:
+        """Return how many tokens each word is behind another word and a space."""
+        raise NotImplementedError
 
     def embed(self, texts: Sequence[str]) -> Embeddings:
         """Return one vector a text; how tokens are pooled is in `identity.pooling`."""
@@ -355,16 +345,23 @@ class Model(ABC):
         *,
         max_new_tokens: int,
         sample: bool = False,
+        branch: bool = False,
         n: int = 1,
         seed: int = 0,
         stop: Sequence[str] = (),
         chat: bool | None = None,
     ) -> list[Continuation]:
-        """Continue every prompt `n` times, greedily or by samples from the whole distribution.
+        """Continue every prompt `n` times: greedily, by samples, or from the likeliest beginnings.
 
         What a prompt is continued with depends on the prompt alone, not on the others: a sample is
         decided by `seed`, the prompt's text and the number of the sample, and the settings for
         sampling that a checkpoint brings along are not used.
+
+        Branches are what a causal model has in place of the likeliest tokens at a mask: the first
+        tokens are the `n` likeliest ones, each different, likeliest first (of equal ones the lower
+        id), and each goes on greedily; so the first branch is the greedy text. No token is left
+        out: where one that ends a text is among them, that branch is an empty text, and where
+        another special token is, the branch goes on behind it, without its text.
 
         Parameters
         ----------
@@ -374,8 +371,10 @@ class Model(ABC):
             Largest number of tokens of a continuation.
         sample : bool
             Draw from the model's distribution (temperature 1) instead of taking the likeliest.
+        branch : bool
+            Begin with the `n` likeliest first tokens, and go on greedily.
         n : int
-            Number of samples a prompt; more than one need `sample`.
+            Number of continuations a prompt; more than one need `sample` or `branch`.
         seed : int
             Seed of the samples.
         stop : sequence of str
@@ -388,6 +387,11 @@ class Model(ABC):
         -------
         list of Continuation
             `n` a prompt, those of one prompt next to each other, in the order of the prompts.
+
+        Raises
+        ------
+        ValueError
+            If the settings contradict one another, or the vocabulary has fewer than `n` tokens.
         """
         self._lacks(Capability.GENERATE)
 

@@ -13,9 +13,10 @@ from typing import Any, Final
 
 import torch
 
+from pytest_bias.cost import Meter
 from pytest_bias.errors import BiasError, ModelError
 from pytest_bias.identity import ModelIdentity
-from pytest_bias.interface import Capability, Meter, Model, ModelKind
+from pytest_bias.interface import Capability, Model, ModelKind
 from pytest_bias.models.adapters import Adapter, located, merged, provided
 from pytest_bias.models.chat import in_force, template_of
 from pytest_bias.models.classifier import labels_of

@@ -3,14 +3,11 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import fsum
-from typing import Final
 
-from pytest_bias.interface import GAP, Cloze, ClozeScore, PairScore, SequenceScore
+from pytest_bias.interface import GAP, Cloze, ClozeScore, PairScore, Prediction, SequenceScore
 from pytest_bias.models.encoder import EncoderModel
 from pytest_bias.models.reads import Reads
-from pytest_bias.models.tokens import Encoded, Gap, Unreadable
-
-PLAIN_WORD: Final = "the"
+from pytest_bias.models.tokens import PLAIN_WORD, Encoded, Gap, Unreadable
 
 
 @dataclass
@@ -96,17 +93,20 @@ class MaskedModel(EncoderModel):
         ValueError
             If a text has not exactly one gap, or cannot be read.
         """
-        tokens = self.body.tokens
-        reads = Reads(tokens.mask_id)
-        wanted = []
-        for text in texts:
-            # The mask's neighbours are tokenised as if a plain word stood between them.
-            word = PLAIN_WORD.title() if text.startswith(GAP) else PLAIN_WORD
-            ids, place = tokens.gap(Cloze(text, (word,)), word)
-            ids = [*ids[: place.start + 1], *ids[place.stop :]]
-            wanted.append(reads.add(ids, place.start, 0, mask=True))
-        top = self.body.top(reads, k)
-        return [[(tokens.word(t), p) for t, p in top[read]] for read in wanted]
+        found = self.predict(texts, k)
+        if reason := next((one.reason for one in found if one.reason), None):
+            raise ValueError(reason)
+        return [list(zip(one.words, one.log_probabilities, strict=True)) for one in found]
+
+    def predict(self, texts: Sequence[str], k: int) -> list[Prediction]:
+        """Return the likeliest single tokens at the gap."""
+        return self.body.predictions(texts, k, self._gap)
+
+    def _gap(self, text: str) -> tuple[list[int], int, bool]:
+        # The mask's neighbours are tokenised as if a plain word stood between them.
+        word = PLAIN_WORD.title() if text.startswith(GAP) else PLAIN_WORD
+        ids, place = self.body.tokens.gap(Cloze(text, (word,)), word)
+        return [*ids[: place.start + 1], *ids[place.stop :]], place.start, True
 
 
 def _each_token(*, mask: bool) -> Callable[[Encoded, Reads], list[int]]:

@@ -14,7 +14,8 @@ from typing import Any, Final, NamedTuple
 from pytest_bias.interface import GAP, Cloze
 
 _UNLIMITED: Final = 1_000_000
-_PROBE: Final = "the"
+PLAIN_WORD: Final = "the"
+"""One token in most vocabularies, which tells how a tokenizer treats words."""
 
 
 class Unreadable(ValueError):
@@ -64,8 +65,8 @@ class Tokens:
     @cached_property
     def frame(self) -> tuple[int, int]:
         """Number of special tokens that the tokenizer puts before and behind a text."""
-        core = self._ids(_PROBE, special=False)
-        whole = self._ids(_PROBE)
+        core = self._ids(PLAIN_WORD, special=False)
+        whole = self._ids(PLAIN_WORD)
         for before in range(len(whole) - len(core) + 1):
             if whole[before : before + len(core)] == core:
                 return before, len(whole) - before - len(core)
@@ -103,7 +104,7 @@ class Tokens:
     @cached_property
     def lowercases(self) -> bool:
         """Whether the tokenizer lowers its input, found by asking it."""
-        return bool(self._ids(_PROBE) == self._ids(_PROBE.upper()))
+        return bool(self._ids(PLAIN_WORD) == self._ids(PLAIN_WORD.upper()))
 
     def _ids(self, text: Any, *, special: bool = True) -> Any:
         # Its own warning about long texts is void here: they are never forwarded.
