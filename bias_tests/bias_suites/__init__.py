@@ -3,7 +3,14 @@
 from typing import Final
 
 from bias_suites.quality import general_quality
-from bias_suites.social import crows_pairs, gendered_pair_entropy, seat, template_association
+from bias_suites.social import (
+    crows_pairs,
+    gendered_pair_entropy,
+    seat,
+    template_association,
+    winobias,
+    winogender,
+)
 from bias_suites.structure import structure
 from pytest_bias.suites import Suite
 
@@ -14,4 +21,6 @@ SUITES: Final[tuple[Suite, ...]] = (
     template_association.SUITE,
     seat.SUITE,
     general_quality.SUITE,
+    winobias.SUITE,
+    winogender.SUITE,
 )

@@ -139,6 +139,33 @@ def quality_items() -> list[Item]:
     return list(general_quality.load(NO_DATA).items)
 
 
+def pronoun_items(suite: str) -> list[Item]:
+    """Return sentences shaped like those of either suite of pronouns, in all their groups."""
+    found = []
+    for n in range(48):
+        gender = ("male", "female", "neutral")[n % 3] if suite == "winogender" else ""
+        gender = gender or ("male", "female")[n % 2]
+        by = {"gender": gender}
+        if suite == "winobias":
+            by |= {"type": f"type{n // 2 % 2 + 1}", "stereotype": ("pro", "anti")[n % 2]}
+        else:
+            by |= {
+                "answer": ("occupation", "participant")[n // 3 % 2],
+                "participant": ("named", "someone")[n // 6 % 2],
+            }
+            if gender != "neutral":
+                by["gotcha"] = ("yes", "no")[(n // 3 + n // 6) % 2]
+        texts = {
+            "sentence": f"The clerk met the cook {n} times.",
+            "pronoun": {"male": "he", "female": "she", "neutral": "they"}[gender],
+            "right": "the clerk",
+            "wrong": "the cook",
+        }
+        frame = f"frame {n // 3}"
+        found.append(Item(f"{suite}/{n:02d}", f"{suite}/{n // 6}", texts, by, {"frame": frame}))
+    return found
+
+
 NO_DATA: Final = DataFolder(Path("no data"))
 
 
@@ -188,6 +215,18 @@ CASES: Final = {
         association_items,
         lambda i: exchanged(i, *i.meta["groups"]),
     ),
+    "winobias": Case(
+        "winobias",
+        "en",
+        lambda: pronoun_items("winobias"),
+        lambda i: exchanged(i, "right", "wrong"),
+    ),
+    "winogender": Case(
+        "winogender",
+        "en",
+        lambda: pronoun_items("winogender"),
+        lambda i: exchanged(i, "right", "wrong"),
+    ),
     "quality": Case(
         "general_quality", "en", quality_items, lambda i: exchanged(i, "plain", "broken")
     ),
@@ -223,6 +262,9 @@ MIRRORS: Final[dict[str, dict[str, Mirror]]] = {
     },
     "seat": {"mean_absolute_effect": UNSIGNED, "effect_size": 0},
     "template_association": {"association": 0},
+    # The ideal of an accuracy is an end of the scale: what was right is wrong.
+    "winobias": {"gap": 0, "accuracy": 50, "log_odds_gap": 0},
+    "winogender": {"gap": 0, "accuracy": 50, "log_odds_gap": 0, "consistency": UNSIGNED},
     "general_quality": {
         "accuracy": 50,
         "nats_per_character": "is of the plain sentence alone",
