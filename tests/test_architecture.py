@@ -17,7 +17,8 @@ SOURCES = {"pytest_bias": "plugin", "bias_suites": "bias_tests", "bias_templates
 
 LAYERS = (
     {"errors", "options", "power", "statistics", "checked", "devices", "identity", "scores"},
-    {"records", "config", "resampling", "hub_files"},
+    {"records", "config", "resampling"},
+    {"downloads", "hub_files"},
     {"interface", "events", "datasources", "sampling", "permutation", "paired"},
     {"models", "suites", "sentences"},
     {"scoring", "testing", "planning", "refusals", "forecast"},
@@ -44,7 +45,7 @@ HEAVY = {
     "transformers": {"models"},
     "huggingface_hub": {"models", "hub_files"},
     "peft": {"models"},
-    "requests": {"datasources"},
+    "requests": {"downloads"},
     "matplotlib": {"emit"},
     "rich": {"cli", "run", "emit", "pytest_session"},
     "typer": {"cli"},

@@ -19,6 +19,7 @@ from pytest_bias.config import Settings
 from pytest_bias.datasources import DataFolder
 from pytest_bias.errors import BiasError, DataMissing, LicenceNotAccepted
 from pytest_bias.events import (
+    Fetching,
     Listener,
     Loading,
     Notice,
@@ -89,7 +90,10 @@ class Session:
     def data(self) -> DataFolder:
         """Where suites find their data."""
         s = self.settings
-        return DataFolder(s.data_dir, s.offline, s.accept_licences)
+        return DataFolder(s.data_dir, s.offline, s.accept_licences, tell=self._fetching)
+
+    def _fetching(self, path: str, done: int, total: int | None) -> None:
+        self.listener(Fetching(path, done, total))
 
     @property
     def model(self) -> Model:
@@ -158,7 +162,7 @@ class Session:
         if planned.measure is None:
             return _result(entry, "not_applicable", planned.reason)
         try:
-            return entry.configuration.load(self.data)
+            return entry.configuration.load(self.data.of(entry.suite.name))
         except LicenceNotAccepted as error:
             return _result(entry, "skipped", str(error))
         except DataMissing as error:
