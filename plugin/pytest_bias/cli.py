@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from pytest_bias.config import read_settings, require_model
+from pytest_bias.config import read_settings, require_data_dir, require_model
 from pytest_bias.errors import BiasError, UnknownName
 from pytest_bias.options import OPTIONS, Option
 
@@ -107,6 +107,7 @@ def suites(
         return
     word, _, configuration = name.partition("[")
     suite, settings = find(word), read_settings(options)
+    require_data_dir(settings)
     folder = DataFolder(settings.data_dir, offline=True, accepted=settings.accept_licences)
     show_card(suite, console, resolutions(suite, folder, configuration.rstrip("]")))
 

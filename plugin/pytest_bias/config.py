@@ -351,6 +351,17 @@ def require_model(settings: Settings) -> str:
     )
 
 
+def require_data_dir(settings: Settings) -> None:
+    """Raise `UsageError` if the folder with the user's own data is named and is not there."""
+    if settings.data_dir is None or settings.data_dir.is_dir():
+        return
+    what = "is not a folder" if settings.data_dir.exists() else "does not exist"
+    raise UsageError(
+        f"--data-dir {settings.data_dir} {what}.",
+        "Name a folder that is there. Without the option data are fetched into the cache.",
+    )
+
+
 def languages_of(settings: Settings, stated: Sequence[str]) -> tuple[str, ...]:
     """Return the languages to test in: those asked for, else those of the model's card, else en.
 

@@ -7,54 +7,19 @@ recorded and they are marked local.
 
 import gzip
 import os
-import re
 import zlib
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
-from typing import Final
+from typing import Literal, TypeAlias
+from urllib.parse import urlsplit
 
-from pytest_bias import hub_files
-from pytest_bias.errors import DataError, DataMissing, LicenceNotAccepted, OutputError
+from pytest_bias import downloads, hub_files
+from pytest_bias.errors import DataError, DataMissing, LicenceNotAccepted, NoAnswer
+from pytest_bias.hub_files import HubFile as HubFile
 from pytest_bias.options import is_offline
 from pytest_bias.records import DataInfo, sha256
-
-TIMEOUT_S: Final = 30
-ATTEMPTS: Final = 3
-COMMIT: Final = re.compile("[0-9a-f]{40}")
-
-
-@dataclass(frozen=True, slots=True)
-class HubFile:
-    """One file of a dataset repository of the Hugging Face Hub, at one commit.
-
-    Only files that are there as such: no loading script is run, so a repository that has none but
-    a script is pinned at a commit of its branch ``refs/convert/parquet``.
-
-    Parameters
-    ----------
-    repository : str
-        ``org/name`` of the dataset.
-    revision : str
-        The whole hash of the commit, 40 hexadecimal digits.
-    path : str
-        Path in the repository.
-    """
-
-    repository: str
-    revision: str
-    path: str
-
-    def __post_init__(self) -> None:
-        if not COMMIT.fullmatch(self.revision):
-            raise ValueError(
-                f"{self.repository}: revision {self.revision!r} is no whole hash of a commit."
-            )
-
-    @property
-    def command(self) -> str:
-        """The command that fetches it into the cache of the Hub's client."""
-        return hub_files.command(self.repository, self.revision, self.path)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +53,11 @@ class DataFile:
         if self.url and not self.sha256:
             raise ValueError(f"{self.path}: what an address gives is pinned by its SHA-256 alone.")
 
+    @property
+    def address(self) -> str | None:
+        """Where people can get it; null if it is not public."""
+        return self.hub.address if self.hub else self.url
+
 
 @dataclass(frozen=True, slots=True)
 class Source:
@@ -120,6 +90,19 @@ class FoundFile:
     local: bool
 
 
+State: TypeAlias = Literal[
+    "own", "own changed", "own unreadable", "cached", "damaged", "missing", "own copy only"
+]
+"""Where a file is: the user's own copy, as pinned or with other bytes; the cache; or nowhere."""
+
+Tell: TypeAlias = Callable[[str, int, int | None], None]
+"""Called while a file is fetched: its path, the bytes that are there, the size if it is known."""
+
+
+def tell_nobody(path: str, done: int, total: int | None) -> None:
+    """Tell nobody."""
+
+
 def cache_folder() -> Path:
     """Return the folder for downloads: ``$PYTEST_BIAS_CACHE``, else below the user's cache."""
     given = os.environ.get("PYTEST_BIAS_CACHE")
@@ -131,6 +114,9 @@ def cache_folder() -> Path:
 class DataFolder:
     """Finds data files for suites.
 
+    A file of a web address is kept in `cache_folder`, one of the Hub in the cache of the Hub's
+    client, where ``hf download`` puts it too.
+
     Parameters
     ----------
     folder : Path, optional
@@ -139,11 +125,24 @@ class DataFolder:
         Whether downloads are forbidden.
     accepted : mapping of str to str
         Suite to the licence that the user accepted for it.
+    suite : str
+        Whose data are looked for, so that messages can name it.
+    tell : callable
+        Called while a file is fetched.
+    silent : dict of str to str
+        Hosts that gave no answer, and how: they are not waited for again.
     """
 
     folder: Path | None = None
     offline: bool = False
     accepted: Mapping[str, str] = field(default_factory=dict)
+    suite: str = ""
+    tell: Tell = field(default=tell_nobody, compare=False)
+    silent: dict[str, str] = field(default_factory=dict, repr=False, compare=False)
+
+    def of(self, suite: str) -> "DataFolder":
+        """Return the same places, for the data of a suite."""
+        return replace(self, suite=suite)
 
     def consent(self, suite: str, source: Source) -> None:
         """Raise `LicenceNotAccepted` unless the data's licence needs no consent or has it."""
@@ -155,7 +154,7 @@ class DataFolder:
         )
 
     def find(self, file: DataFile, *alternatives: str) -> FoundFile:
-        """Return the file's content from the user's folder, the cache, or its address.
+        """Return the file's content from the user's folder, the cache, or its public place.
 
         Parameters
         ----------
@@ -171,56 +170,88 @@ class DataFolder:
         DataError
             If it cannot be read, or a download is not the pinned file.
         """
+        own = self._own(file, *alternatives)
+        if own is not None:
+            return own
+        content = _cached(file)
+        if content is None:
+            content = self._fetched(file)
+        return FoundFile(file.path, content, sha256(content), local=False)
+
+    def state(self, file: DataFile) -> State:
+        """Return where a file is; the network is not used."""
+        try:
+            own = self._own(file)
+        except DataError:
+            return "own unreadable"
+        if own is not None:
+            return "own" if file.sha256 in (None, own.sha256) else "own changed"
+        if file.address is None:
+            return "own copy only"
+        if _cached(file) is not None:
+            return "cached"
+        return "damaged" if _is_kept(file) else "missing"
+
+    def _own(self, file: DataFile, *alternatives: str) -> FoundFile | None:
         for path in (file.path, *alternatives):
-            if self.folder and (found := _read(self.folder / path)) is not None:
-                return FoundFile(path, found, sha256(found), local=True)
-        if file.hub is not None:
-            fetched = self._from_hub(file.hub, file.sha256)
-            return FoundFile(file.path, fetched, sha256(fetched), local=False)
-        if file.url is None or file.sha256 is None:
+            if self.folder and (content := _read(self.folder / path)) is not None:
+                return FoundFile(path, content, sha256(content), local=True)
+        return None
+
+    def _fetched(self, file: DataFile) -> bytes:
+        what = f"{file.path}, which {self.suite} needs," if self.suite else file.path
+        command = "pytest-bias data fetch" + (f" --suite {self.suite}" if self.suite else "")
+        if file.address is None:
             raise DataMissing(
-                f"{file.path} is not in {self.folder or 'a folder of your own'}, and it is never "
+                f"{what} is not in {self.folder or 'a folder of your own'}, and it is never "
                 "fetched: nobody has said that it may be passed on.",
                 "Put your own copy below a folder and give --data-dir.",
             )
-        kept = cache_folder() / file.sha256[:16] / Path(file.path).name
-        content = _read(kept)
-        if content is None or sha256(content) != file.sha256:
-            content = self._download(file, file.url, kept)
-        return FoundFile(file.path, content, file.sha256, local=False)
-
-    def _from_hub(self, file: HubFile, expected: str | None) -> bytes:
-        offline, where = is_offline(self.offline), (file.repository, file.revision, file.path)
-        content = hub_files.fetch(*where, offline=offline).read_bytes()
-        if expected in (None, sha256(content)) or offline:
-            return _pinned(file, content, expected)
-        again = hub_files.fetch(*where, offline=False, again=True)
-        return _pinned(file, again.read_bytes(), expected)
-
-    def _download(self, file: DataFile, url: str, kept: Path) -> bytes:
-        looked = f"{self.folder / file.path} or " if self.folder else ""
         if is_offline(self.offline):
+            raise self._offline(file, what, command)
+        host = "the Hub" if file.hub else str(urlsplit(file.url).hostname)
+        if host in self.silent:
             raise DataMissing(
-                f"{file.path} is not in {looked}the cache {kept.parent}, and this run is offline.",
-                f"Put it below a folder and give --data-dir, or fetch it from {url}",
-            )
-        content = _get(file.path, url)
-        if sha256(content) != file.sha256:
-            raise DataError(
-                f"{url} is not the file that was pinned: its SHA-256 is {sha256(content)}, "
-                f"not {file.sha256}. It was refused.",
+                f"{what} could not be fetched from {file.address}: {host} was silent before.",
+                f"Try again: {command}. First: {self.silent[host]}",
             )
         try:
-            kept.parent.mkdir(parents=True, exist_ok=True)
-            partial = kept.with_suffix(f"{kept.suffix}.{os.getpid()}")
-            partial.write_bytes(content)
-            partial.replace(kept)
-        except OSError as error:
-            raise OutputError(
-                f"the cache {kept.parent} cannot be written: {error.strerror}.",
-                "Set PYTEST_BIAS_CACHE to a folder that can.",
-            ) from None
-        return content
+            return self._asked(file, what, command)
+        except NoAnswer as error:
+            self.silent[host] = error.message
+            raise
+
+    def _offline(self, file: DataFile, what: str, command: str) -> DataMissing:
+        looked = f"{self.folder / file.path} or " if self.folder else ""
+        cache = "the cache of the Hub's client" if file.hub else f"the cache {cache_folder()}"
+        damaged = ", where a damaged copy stands" if _is_kept(file) else ""
+        why = "this run is offline" if self.offline else "HF_HUB_OFFLINE is set: offline"
+        return DataMissing(
+            f"{what} is not in {looked}{cache}{damaged}, and {why}.",
+            f"Where there is a network: {command}. Or give --data-dir DIR with a copy of "
+            f"{file.address} at DIR/{file.path}",
+        )
+
+    def _asked(self, file: DataFile, what: str, command: str) -> bytes:
+        match file:
+            case DataFile(hub=HubFile() as hub):
+                self.tell(file.path, 0, None)
+                content = hub_files.fetch(hub, what).read_bytes()
+                if (pinned := _cached(file)) is None:
+                    # Damaged: the client does not look at what is in its cache.
+                    content = hub_files.fetch(hub, what, again=True).read_bytes()
+                    pinned = _cached(file)
+                self.tell(file.path, len(content), len(content))
+                if pinned is None:
+                    raise DataError(
+                        f"{what} was refused: {file.address} is not the file that was pinned; its "
+                        f"SHA-256 is {sha256(content)}, not {file.sha256}."
+                    )
+                return pinned
+            case DataFile(url=str() as url, sha256=str() as digest):
+                wanted = downloads.Wanted(what, url, digest, _place(digest, file.path), command)
+                return downloads.fetch(wanted, partial(self.tell, file.path))
+        raise AssertionError(file)
 
 
 def describe_files(source: Source, found: Sequence[FoundFile], n_items: int) -> DataInfo:
@@ -256,13 +287,35 @@ def together(infos: Sequence[DataInfo], n_items: int) -> DataInfo:
     )
 
 
-def _pinned(file: HubFile, content: bytes, expected: str | None) -> bytes:
-    if expected not in (None, sha256(content)):
-        raise DataError(
-            f"{file.path} of {file.repository} at {file.revision} is not the file that was pinned: "
-            f"its SHA-256 is {sha256(content)}, not {expected}. It was refused."
-        )
-    return content
+def _place(digest: str, path: str) -> Path:
+    """Return where a file of a web address is kept."""
+    return cache_folder() / digest[:16] / Path(path).name
+
+
+def _kept(file: DataFile) -> Path | None:
+    """Return where a cache has a file, or may have it."""
+    match file:
+        case DataFile(hub=HubFile() as hub):
+            return hub_files.cached(hub)
+        case DataFile(url=str(), sha256=str() as digest):
+            return _place(digest, file.path)
+    return None
+
+
+def _is_kept(file: DataFile) -> bool:
+    kept = _kept(file)
+    return kept is not None and kept.exists()
+
+
+def _cached(file: DataFile) -> bytes | None:
+    """Return the bytes that a cache has, if they are the pinned ones."""
+    kept = _kept(file)
+    content = None if kept is None else _read(kept)
+    if kept is None or content is None:
+        return None
+    if file.sha256 is None:
+        return content if hub_files.is_whole(kept, content) else None
+    return content if sha256(content) == file.sha256 else None
 
 
 def _read(path: Path) -> bytes | None:
@@ -278,23 +331,3 @@ def _read(path: Path) -> bytes | None:
 
 def _gunzip(path: Path) -> bytes:
     return gzip.decompress(path.read_bytes())
-
-
-def _get(path: str, url: str) -> bytes:
-    import requests
-    from requests.adapters import HTTPAdapter
-    from urllib3.util.retry import Retry
-
-    retry = Retry(ATTEMPTS, backoff_factor=1, status_forcelist=(429, 500, 502, 503, 504))
-    try:
-        with requests.Session() as session:
-            session.mount("https://", HTTPAdapter(max_retries=retry))
-            session.mount("http://", HTTPAdapter(max_retries=retry))
-            answer = session.get(url, timeout=TIMEOUT_S)
-            answer.raise_for_status()
-            return answer.content
-    except requests.RequestException as error:
-        raise DataMissing(
-            f"{path} could not be fetched from {url}: {error}",
-            "Behind a proxy set HTTPS_PROXY; without a network give --data-dir.",
-        ) from None

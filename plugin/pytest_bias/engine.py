@@ -20,6 +20,7 @@ from pytest_bias.config import Settings
 from pytest_bias.datasources import DataFolder
 from pytest_bias.errors import BiasError, DataMissing, LicenceNotAccepted
 from pytest_bias.events import (
+    Fetching,
     Listener,
     Loading,
     Notice,
@@ -90,7 +91,10 @@ class Session:
     def data(self) -> DataFolder:
         """Where suites find their data."""
         s = self.settings
-        return DataFolder(s.data_dir, s.offline, s.accept_licences)
+        return DataFolder(s.data_dir, s.offline, s.accept_licences, tell=self._fetching)
+
+    def _fetching(self, path: str, done: int, total: int | None) -> None:
+        self.listener(Fetching(path, done, total))
 
     @property
     def model(self) -> Model:
@@ -161,7 +165,7 @@ class Session:
         if planned.lacks:
             return _result(entry, "error" if entry.named else "skipped", planned.lacks)
         try:
-            return entry.configuration.load(self.data)
+            return entry.configuration.load(self.data.of(entry.suite.name))
         except LicenceNotAccepted as error:
             return _result(entry, "skipped", str(error))
         except DataMissing as error:

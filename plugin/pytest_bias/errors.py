@@ -10,6 +10,7 @@
           |-- ModelError          a model cannot be found, read or trusted
           |-- DataError           data are missing, changed or malformed
           |    |-- DataMissing
+          |    |    `-- NoAnswer  the host that has them cannot be reached
           |    `-- LicenceNotAccepted
           `-- ReportError         a report cannot be read, or is not what it says
 """
@@ -82,6 +83,10 @@ class DataError(MeasurementError):
 
 class DataMissing(DataError):
     """Data are not there."""
+
+
+class NoAnswer(DataMissing):
+    """The host that has the data cannot be reached: it need not be asked for other files."""
 
 
 class LicenceNotAccepted(DataError):

@@ -15,6 +15,15 @@ class Notice:
 
 
 @dataclass(frozen=True, slots=True)
+class Fetching:
+    """A data file is on its way: how many bytes are here, of how many if that is known."""
+
+    path: str
+    done: int
+    total: int | None
+
+
+@dataclass(frozen=True, slots=True)
 class Loading:
     """The model's weights are about to be read."""
 
@@ -86,7 +95,15 @@ class OnDevice:
 
 
 Event: TypeAlias = (
-    Notice | Loading | Forecast | SuiteStarted | Progress | SuiteFinished | PartFinished | OnDevice
+    Notice
+    | Fetching
+    | Loading
+    | Forecast
+    | SuiteStarted
+    | Progress
+    | SuiteFinished
+    | PartFinished
+    | OnDevice
 )
 Listener: TypeAlias = Callable[[Event], None]
 

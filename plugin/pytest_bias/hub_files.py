@@ -1,89 +1,198 @@
 """Files of datasets on the Hugging Face Hub, through the Hub's own client and its cache."""
 
+import contextlib
+import hashlib
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from http import HTTPStatus
 from pathlib import Path
-from typing import Final
+from typing import Final, cast
 
-from pytest_bias.errors import DataError, DataMissing
+from pytest_bias.errors import BiasError, DataMissing, NoAnswer, OutputError
+from pytest_bias.records import sha256
 
-COPY: Final = "or put a copy below a folder and give --data-dir"
+OWN_COPY: Final = "put your own copy below a folder and give --data-dir"
+_GONE: Final = f"A newer pytest-bias may know where it is now. Else {OWN_COPY}."
+_HUB: Final = "https://huggingface.co"
+_COMMIT: Final = re.compile("[0-9a-f]{40}")
 
 
-def command(repository: str, revision: str, path: str) -> str:
-    """Return the command that fetches a file into the cache of the Hub's client."""
-    return f"hf download {repository} {path} --repo-type dataset --revision {revision}"
+@dataclass(frozen=True, slots=True)
+class HubFile:
+    """One file of a dataset repository of the Hugging Face Hub, at one commit.
+
+    Only what is there as a file: no loading script is ever run. Where a repository's main branch
+    holds nothing but a script, its branch ``refs/convert/parquet`` has the files that the Hub made
+    of it, and `revision` is a commit of that branch.
+
+    Parameters
+    ----------
+    repository : str
+        ``org/name`` of the dataset.
+    revision : str
+        The whole hash of the commit, 40 hexadecimal digits.
+    path : str
+        Path in the repository.
+    """
+
+    repository: str
+    revision: str
+    path: str
+
+    def __post_init__(self) -> None:
+        if not _COMMIT.fullmatch(self.revision):
+            raise ValueError(
+                f"{self.repository}: revision {self.revision!r} is no whole hash of a commit."
+            )
+
+    @property
+    def command(self) -> str:
+        """The command that fetches it into the cache of the Hub's client."""
+        return (
+            f"hf download {self.repository} {self.path} --repo-type dataset "
+            f"--revision {self.revision}"
+        )
+
+    @property
+    def address(self) -> str:
+        """Where it can be looked at."""
+        return f"{_HUB}/datasets/{self.repository}/blob/{self.revision}/{self.path}"
 
 
-def fetch(repository: str, revision: str, path: str, *, offline: bool, again: bool = False) -> Path:
-    """Return the file in the client's cache, downloaded first if it is not there.
+def cached(file: HubFile) -> Path | None:
+    """Return the file in the client's cache, or null; no network is used."""
+    from huggingface_hub import try_to_load_from_cache
+
+    found = try_to_load_from_cache(
+        file.repository, file.path, revision=file.revision, repo_type="dataset"
+    )
+    return Path(found) if isinstance(found, str) else None
+
+
+def is_whole(kept: Path, content: bytes) -> bool:
+    """Whether a cached file's bytes are what the Hub said: its cache names files by their digest.
+
+    That is the SHA-256 of a large file and git's own of a small one; true where the cache has no
+    such names, as on systems without symbolic links.
+    """
+    name = kept.resolve().name if kept.is_symlink() else ""
+    if len(name) == 64:
+        return sha256(content) == name
+    if len(name) == 40:
+        head = b"blob %d\0" % len(content)
+        return hashlib.sha1(head + content, usedforsecurity=False).hexdigest() == name
+    return True
+
+
+def fetch(file: HubFile, what: str, *, again: bool = False) -> Path:
+    """Return the file in the client's cache, downloaded first unless it is there.
 
     The client reads ``HF_ENDPOINT``, ``HF_TOKEN`` and ``HF_HOME``, takes up a download that broke
     off, and keeps two processes from writing one file.
 
     Parameters
     ----------
-    repository, revision, path : str
-        ``org/name`` of the dataset, the whole hash of a commit, the path in it.
-    offline : bool
-        Whether only the cache is looked at.
+    file : HubFile
+        The file.
+    what : str
+        Subject of messages: what it is and who needs it.
     again : bool
-        Whether the copy in the cache is replaced, because it is damaged.
+        Whether a copy in the cache is replaced, because it is damaged.
 
     Raises
     ------
     DataMissing
         If it cannot be had, with the reason in plain words and what helps.
-    DataError
-        If there is no such file at that commit, which no second attempt changes.
+    OutputError
+        If the client's cache cannot be written.
     """
     from huggingface_hub import hf_hub_download
-    from huggingface_hub.errors import (
-        EntryNotFoundError,
-        GatedRepoError,
-        LocalEntryNotFoundError,
-        RepositoryNotFoundError,
-        RevisionNotFoundError,
-    )
 
-    said = f"{path} of the dataset {repository} at {revision[:7]}"
-    by_hand = f"Where there is a network: {command(repository, revision, path)}; {COPY}."
     try:
-        found = hf_hub_download(
-            repository,
-            path,
-            repo_type="dataset",
-            revision=revision,
-            local_files_only=offline,
-            force_download=again,
-        )
-    except GatedRepoError:
-        raise DataMissing(
-            f"{repository} is gated, and access has not been granted.",
-            f"Ask for it at https://huggingface.co/datasets/{repository}, then: hf auth login",
-        ) from None
-    except RevisionNotFoundError:
-        raise DataError(f"the dataset {repository} has no commit {revision}.", COPY) from None
-    except RepositoryNotFoundError:
-        raise DataMissing(
-            f"there is no dataset {repository!r} on the Hub, or it is private.",
-            f"If you may read it: hf auth login; {COPY}.",
-        ) from None
-    except LocalEntryNotFoundError as error:
-        cause = error.__cause__
-        why = "this run is offline" if offline else f"the Hub did not give it ({_short(cause)})"
-        raise DataMissing(f"{said} is not in the cache, and {why}.", by_hand) from None
-    except EntryNotFoundError:
-        raise DataError(f"there is no {said}.", COPY) from None
-    except (OSError, ValueError) as error:
-        raise DataMissing(f"{said} could not be fetched ({_short(error)}).", by_hand) from None
+        with _quiet():
+            found = hf_hub_download(
+                file.repository,
+                file.path,
+                repo_type="dataset",
+                revision=file.revision,
+                force_download=again,
+            )
     except Exception as error:
-        # The client's own library for HTTP raises errors of its own.
-        if not type(error).__module__.startswith("http"):
+        refusal = _refusal(file, what, error)
+        if refusal is None:
             raise
-        raise DataMissing(f"{said} could not be fetched ({_short(error)}).", by_hand) from None
+        raise refusal from None
     return Path(found)
 
 
-def _short(error: BaseException | None) -> str:
-    if error is None:
-        return "no reason given"
-    return f"{type(error).__name__}: {error}".splitlines()[0][:200]
+def _refusal(file: HubFile, what: str, error: Exception) -> BiasError | None:
+    """Say in plain words why the client did not bring a file; null for an error of another kind."""
+    from huggingface_hub import errors
+
+    head = f"{what} could not be fetched from the Hub's dataset {file.repository}"
+    known: tuple[tuple[type[Exception], str, str], ...] = (
+        (
+            errors.GatedRepoError,
+            "it is gated, and access was not granted",
+            f"Ask for it at {_HUB}/datasets/{file.repository}, then: hf auth login",
+        ),
+        (errors.RevisionNotFoundError, f"it has no commit {file.revision}", _GONE),
+        (
+            errors.RepositoryNotFoundError,
+            "there is none of this name, or it is private",
+            f"If you may read it: hf auth login. Else {OWN_COPY}.",
+        ),
+        (errors.RemoteEntryNotFoundError, f"it has no {file.path} at {file.revision}", _GONE),
+    )
+    for kind, reason, hint in known:
+        if isinstance(error, kind):
+            return DataMissing(f"{head}: {reason}.", hint)
+    if isinstance(error, OSError) and error.errno is not None:
+        return OutputError(
+            f"the cache of the Hub's client cannot be written: {error}.",
+            "Set HF_HOME to a folder that can.",
+        )
+    while error.__cause__ is not None:
+        error = cast("Exception", error.__cause__)
+    answer = getattr(error, "response", None)
+    if answer is not None:
+        return _answered(file, head, answer.status_code, answer.headers.get("Retry-After"))
+    # The client's own library for HTTP raises errors of its own.
+    if isinstance(error, OSError | ValueError) or type(error).__module__.startswith("http"):
+        reason = f"no connection ({type(error).__name__}: {error})".splitlines()[0][:250]
+        hint = f"Where there is a network: {file.command}. Else {OWN_COPY}."
+        return NoAnswer(f"{head}: {reason}.", hint)
+    return None
+
+
+def _answered(file: HubFile, head: str, status: int, retry_after: str | None) -> DataMissing:
+    name = HTTPStatus(status).phrase if status in set(HTTPStatus) else "?"
+    reason = f"the Hub answers {status} ({name})"
+    if status in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):
+        hint = f"Your token does not open it: hf auth login, or unset HF_TOKEN. Else {OWN_COPY}."
+        return DataMissing(f"{head}: {reason}.", hint)
+    if retry_after:
+        reason += f" and asks to wait {retry_after} s"
+    return DataMissing(f"{head}: {reason}.", f"Later: {file.command}. Else {OWN_COPY}.")
+
+
+@contextlib.contextmanager
+def _quiet() -> Iterator[None]:
+    """Keep the client's bars and warnings from the terminal: what matters becomes an error."""
+    from huggingface_hub.utils import (
+        are_progress_bars_disabled,
+        disable_progress_bars,
+        enable_progress_bars,
+        logging,
+    )
+
+    level, hidden = logging.get_verbosity(), are_progress_bars_disabled()
+    logging.set_verbosity_error()
+    disable_progress_bars()
+    try:
+        yield
+    finally:
+        logging.set_verbosity(level)
+        if not hidden:
+            enable_progress_bars()

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_bias import baselines
-from pytest_bias.config import Settings, require_model
+from pytest_bias.config import Settings, require_data_dir, require_model
 from pytest_bias.errors import BiasError, OutputError, UsageError
 from pytest_bias.events import Listener, Notice, ignore
 from pytest_bias.folder import UNFINISHED, claim, default_folder, run_key
@@ -72,6 +72,7 @@ def prepare(settings: Settings, listener: Listener = ignore, *, claims: bool = T
     """
     from pytest_bias.planning import describe_for
 
+    require_data_dir(settings)
     limits = read_limits(settings.limits)
     if settings.shard:
         # A shard decides nothing: `merge` does.

@@ -88,7 +88,7 @@ def _resolution(
     entry: str, suite: Suite, configuration: Configuration, folder: DataFolder
 ) -> Resolution:
     headline = next(m for m in suite.measures[0].metrics if m.headline)
-    items = configuration.load(folder).items
+    items = configuration.load(folder.of(suite.name)).items
     records = [i.record("scored", headline.ideal) for i in items if i.status is None]
     sizes = Counter(r.cluster for r in records if headline.where(r))
     n = sizes.total()

@@ -117,10 +117,10 @@ def run_command(settings: Settings, console: Console) -> int:
     devices = shared(settings.devices) if settings.devices else ()
     if len(devices) == 1:
         settings = replace(settings, device=devices[0], devices=None)
-    job = prepare(settings, printer)
-    # What came before counts: imports, digests, data; but not the baseline.
-    before = time.perf_counter() - started
     with printer:
+        job = prepare(settings, printer)
+        # What came before counts: imports, digests, data; but not the baseline.
+        before = time.perf_counter() - started
         job = with_baseline(job, devices)
         job.session.started = time.perf_counter() - before
         report = measured(job.session, devices)

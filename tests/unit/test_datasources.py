@@ -2,15 +2,14 @@
 
 import gzip
 import socket
-import threading
 from collections.abc import Iterator
 from dataclasses import replace
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
 
-from pytest_bias import datasources
+from file_server import FileServer, serving
+from pytest_bias import downloads
 from pytest_bias.datasources import (
     DataFile,
     DataFolder,
@@ -20,57 +19,25 @@ from pytest_bias.datasources import (
     cache_folder,
     describe_files,
 )
-from pytest_bias.errors import DataError, DataMissing, LicenceNotAccepted, OutputError
+from pytest_bias.errors import DataError, DataMissing, LicenceNotAccepted, NoAnswer, OutputError
 from pytest_bias.records import sha256
 
 CONTENT = b"sent_more,sent_less\r\na,b\r\n"
 FILE = DataFile("crows_pairs/pairs.csv", "http://127.0.0.1:9/pairs.csv", sha256(CONTENT))
 
 
-class Server(ThreadingHTTPServer):
-    """Answers every request with the next of `answers`; the last one serves for ever."""
-
-    answers: list[tuple[int, bytes]]
-    asked: int = 0
-
-    @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self.server_port}/pairs.csv"
-
-
-class Handler(BaseHTTPRequestHandler):
-    server: Server
-
-    def do_GET(self) -> None:
-        answers = self.server.answers
-        status, content = answers[min(self.server.asked, len(answers) - 1)]
-        self.server.asked += 1
-        self.send_response(status)
-        # This one promises more than it sends, as a connection that breaks off does.
-        self.send_header("Content-Length", str(len(content) + 7 * (content == b"cut")))
-        self.end_headers()
-        self.wfile.write(content)
-
-    def log_message(self, *args: object) -> None:
-        """Keep the output of tests clean."""
-
-
 @pytest.fixture
-def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
-    """Run an HTTP server on this machine, and let downloads through to it."""
+def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[FileServer]:
+    """Run a web server on this machine, and let downloads through to it."""
     monkeypatch.delenv("HF_HUB_OFFLINE", raising=False)
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
-    with Server(("127.0.0.1", 0), Handler) as running:
-        running.answers = [(200, CONTENT)]
-        thread = threading.Thread(target=running.serve_forever, kwargs={"poll_interval": 0.01})
-        thread.start()
+    with serving() as running:
+        running.files["pairs.csv"] = CONTENT
         yield running
-        running.shutdown()
-        thread.join()
 
 
-def fetched(server: Server, folder: Path | None = None) -> FoundFile:
-    return DataFolder(folder).find(replace(FILE, url=server.url))
+def fetched(server: FileServer, folder: Path | None = None) -> FoundFile:
+    return DataFolder(folder).find(replace(FILE, url=server.url("pairs.csv")))
 
 
 def kept() -> Path:
@@ -83,7 +50,7 @@ def test_the_users_own_file_comes_first_and_is_used_as_found(tmp_path, server):
     path.write_bytes(b"my own\n")
     found = fetched(server, tmp_path)
     assert found == FoundFile(FILE.path, b"my own\n", sha256(b"my own\n"), local=True)
-    assert server.asked == 0
+    assert server.asked == []
 
 
 def test_a_gzip_copy_is_decompressed(tmp_path):
@@ -136,9 +103,9 @@ def test_a_download_is_kept_and_not_fetched_again(server, tmp_path):
     first = fetched(server, tmp_path)
     assert first == FoundFile(FILE.path, CONTENT, FILE.sha256, local=False)
     assert kept().read_bytes() == CONTENT
-    assert [p.name for p in kept().parent.iterdir()] == ["pairs.csv"]
+    assert {p.name for p in kept().parent.iterdir()} == {"pairs.csv", "pairs.csv.lock"}
     assert fetched(server) == first
-    assert server.asked == 1
+    assert len(server.asked) == 1
 
 
 def test_what_is_in_the_cache_serves_offline(server):
@@ -151,73 +118,76 @@ def test_a_damaged_cache_is_fetched_again(server):
     kept().write_bytes(CONTENT[:5])
     assert fetched(server).content == CONTENT
     assert kept().read_bytes() == CONTENT
-    assert server.asked == 2
-
-
-def test_bytes_that_are_not_the_pinned_ones_are_refused(server):
-    server.answers = [(200, b"<html>moved</html>")]
-    with pytest.raises(DataError, match="is not the file that was pinned") as caught:
-        fetched(server)
-    assert not isinstance(caught.value, DataMissing)
-    assert f"{sha256(b'<html>moved</html>')}, not {FILE.sha256}. It was refused" in str(
-        caught.value
-    )
-    assert not kept().exists()
-
-
-def test_a_missing_page_is_named_and_not_asked_for_again(server):
-    server.answers = [(404, b"not here")]
-    with pytest.raises(DataMissing, match=r"could not be fetched from .*404") as caught:
-        fetched(server)
-    assert "HTTPS_PROXY" in caught.value.hint
-    assert "--data-dir" in caught.value.hint
-    assert server.asked == 1
-
-
-@pytest.mark.parametrize("status", [429, 500, 503])
-def test_a_server_in_trouble_is_asked_again(server, status):
-    server.answers = [(status, b""), (200, CONTENT)]
-    assert fetched(server).content == CONTENT
-    assert server.asked == 2
-
-
-def test_a_server_that_stays_in_trouble_is_named(server, monkeypatch):
-    assert datasources.ATTEMPTS == 3
-    monkeypatch.setattr(datasources, "ATTEMPTS", 1)
-    server.answers = [(500, b"")]
-    with pytest.raises(DataMissing, match=r"could not be fetched from .*500"):
-        fetched(server)
-    assert server.asked == 2
-
-
-def test_an_answer_that_breaks_off_is_refused(server):
-    server.answers = [(200, b"cut")]
-    with pytest.raises(DataMissing, match="could not be fetched"):
-        fetched(server)
-    assert not kept().exists()
-
-
-def test_a_refused_connection_is_named(monkeypatch):
-    monkeypatch.delenv("HF_HUB_OFFLINE", raising=False)
-    monkeypatch.setattr(datasources, "ATTEMPTS", 0)
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        url = f"http://127.0.0.1:{free.getsockname()[1]}/x"
-    with pytest.raises(DataMissing, match="could not be fetched from http://127"):
-        DataFolder().find(replace(FILE, url=url))
+    assert len(server.asked) == 2
 
 
 @pytest.mark.parametrize("how", ["option", "variable"])
-def test_offline_says_where_it_looked_and_what_to_do(tmp_path, monkeypatch, how):
+def test_offline_says_who_needs_it_where_it_looked_and_what_to_do(tmp_path, monkeypatch, how):
     monkeypatch.setenv("HF_HUB_OFFLINE", "1" if how == "variable" else "0")
     folder = DataFolder(tmp_path, offline=how == "option")
     with pytest.raises(DataMissing) as caught:
-        folder.find(FILE)
-    assert str(tmp_path / FILE.path) in caught.value.message
-    assert str(kept().parent) in caught.value.message
-    assert "this run is offline" in caught.value.message
-    assert "--data-dir" in caught.value.hint
-    assert FILE.url in caught.value.hint
+        folder.of("crows_pairs").find(FILE)
+    why = "this run is offline" if how == "option" else "HF_HUB_OFFLINE is set: offline"
+    assert caught.value.message == (
+        f"{FILE.path}, which crows_pairs needs, is not in {tmp_path / FILE.path} or the cache "
+        f"{cache_folder()}, and {why}."
+    )
+    assert caught.value.hint == (
+        "Where there is a network: pytest-bias data fetch --suite crows_pairs. "
+        f"Or give --data-dir DIR with a copy of {FILE.url} at DIR/{FILE.path}"
+    )
+
+
+def test_offline_a_damaged_copy_is_not_passed_over_in_silence():
+    kept().parent.mkdir(parents=True)
+    kept().write_bytes(CONTENT[:5])
+    with pytest.raises(DataMissing, match=f"{cache_folder()}, where a damaged copy stands, and"):
+        DataFolder(offline=True).find(FILE)
+
+
+def test_progress_names_the_file(server):
+    told = []
+    folder = DataFolder(tell=lambda *words: told.append(words))
+    folder.find(replace(FILE, url=server.url("pairs.csv")))
+    size = len(CONTENT)
+    assert told == [(FILE.path, 0, size), (FILE.path, size, size)]
+
+
+def test_a_host_that_is_silent_is_not_waited_for_again(server, monkeypatch):
+    monkeypatch.setattr(downloads, "BACKOFF_S", 0)
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        nowhere = f"http://127.0.0.1:{free.getsockname()[1]}/"
+    folder = DataFolder()
+    with pytest.raises(NoAnswer, match="no connection to 127"):
+        folder.find(replace(FILE, url=f"{nowhere}first"))
+    with pytest.raises(DataMissing) as caught:
+        folder.of("crows_pairs").find(replace(FILE, url=f"{nowhere}second"))
+    assert caught.value.message.endswith(f"from {nowhere}second: 127.0.0.1 was silent before.")
+    assert "pytest-bias data fetch --suite crows_pairs" in caught.value.hint
+    assert "Connection refused" in caught.value.hint
+    # What is in the cache needs no host.
+    kept().write_bytes(CONTENT)
+    assert folder.find(FILE).content == CONTENT
+
+
+def test_states(tmp_path):
+    own = tmp_path / FILE.path
+    folder, private = DataFolder(tmp_path), replace(FILE, url=None)
+    assert (folder.state(FILE), folder.state(private)) == ("missing", "own copy only")
+    kept().parent.mkdir(parents=True)
+    kept().write_bytes(CONTENT[:5])
+    assert (folder.state(FILE), folder.state(private)) == ("damaged", "own copy only")
+    kept().write_bytes(CONTENT)
+    assert (folder.state(FILE), folder.state(private)) == ("cached", "own copy only")
+    own.parent.mkdir()
+    own.write_bytes(b"mine")
+    assert folder.state(FILE) == folder.state(private) == "own changed"
+    own.write_bytes(CONTENT)
+    assert folder.state(FILE) == folder.state(private) == "own"
+    own.rename(f"{own}.gz")
+    assert folder.state(FILE) == "own unreadable"
+    assert DataFolder().state(FILE) == "cached"
 
 
 def test_a_cache_that_cannot_be_written_is_named(server, tmp_path, monkeypatch):
@@ -253,7 +223,7 @@ def test_what_nobody_may_pass_on_is_read_from_the_user_s_copy_alone(
         f"{FILE.path} is not in {place}, and it is never fetched"
     )
     assert caught.value.hint == "Put your own copy below a folder and give --data-dir."
-    assert server.asked == 0
+    assert server.asked == []
     path = tmp_path / FILE.path
     path.parent.mkdir()
     path.write_bytes(CONTENT)

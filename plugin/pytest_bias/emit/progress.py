@@ -14,11 +14,13 @@ from pytest_bias.emit.wording import (
     clean,
     parameters,
     sample,
+    size,
     suite_label,
     value,
 )
 from pytest_bias.events import (
     Event,
+    Fetching,
     Forecast,
     Loading,
     Notice,
@@ -34,7 +36,10 @@ WORTH_TELLING_S: Final = 20.0
 """A shorter run needs no forecast."""
 
 LINE_EVERY_S: Final = 30.0
-"""Without a terminal, how often a long suite says how far it is."""
+"""Without a terminal, how often a long suite or download says how far it is."""
+
+WORTH_TELLING_BYTES: Final = 1_000_000
+"""Without a terminal, a smaller download is not told."""
 
 
 class ProgressPrinter:
@@ -92,6 +97,8 @@ class ProgressPrinter:
         match event:
             case Notice(text):
                 self._line(clean(text, 1000))
+            case Fetching():
+                self._fetching(event)
             case Loading(model, n):
                 self._line(f"Loading {clean(model)} ({parameters(n)}) …")
             case Forecast():
@@ -115,6 +122,25 @@ class ProgressPrinter:
                 self.console, self.bar, f"{device} · ", withholds=self.withholds
             )
         return self.devices[device]
+
+    def _fetching(self, found: Fetching) -> None:
+        of = f" of {size(found.total)}" if found.total else ""
+        if found.done == 0:
+            self.last = time.perf_counter()
+            if self.live:
+                self._removed()
+                self.task = self.bar.add_task(f"Fetching {clean(found.path)}, kB", total=None)
+            elif found.total is None or found.total >= WORTH_TELLING_BYTES:
+                how_large = f" ({size(found.total)})" if found.total else ""
+                self._line(f"Fetching {clean(found.path)}{how_large} …")
+        elif self.live and self.task is not None:
+            total = None if found.total is None else found.total // 1000
+            self.bar.update(self.task, completed=found.done // 1000, total=total)
+        elif time.perf_counter() - self.last > LINE_EVERY_S:
+            self.last = time.perf_counter()
+            self._line(f"{clean(found.path)}: {size(found.done)}{of}")
+        if found.done == found.total:
+            self._removed()
 
     def _forecast(self, found: Forecast) -> None:
         if found.seconds < WORTH_TELLING_S and found.reached is None:

@@ -332,6 +332,11 @@ def parameters(n: int | None) -> str:
     return f"{n} parameters"
 
 
+def size(n: int) -> str:
+    """Return a number of bytes in kB or MB."""
+    return f"{n / 1e6:.1f} MB" if n >= 1_000_000 else f"{n / 1e3:.0f} kB"
+
+
 def duration(seconds: float) -> str:
     """Return a time in seconds, minutes or hours, two units at most."""
     whole = round(seconds)
