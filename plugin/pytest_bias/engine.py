@@ -161,17 +161,17 @@ class Session:
     def _prepare(self, planned: Planned) -> LoadedData | SuiteResult:
         entry = planned.entry
         if planned.measure is None:
-            return _result(entry, "not_applicable", planned.reason)
+            return entry.result("not_applicable", planned.reason)
         if planned.lacks:
-            return _result(entry, "error" if entry.named else "skipped", planned.lacks)
+            return entry.result("error" if entry.named else "skipped", planned.lacks)
         try:
             return entry.configuration.load(self.data.of(entry.suite.name))
         except LicenceNotAccepted as error:
-            return _result(entry, "skipped", str(error))
+            return entry.result("skipped", str(error))
         except DataMissing as error:
-            return _result(entry, "error" if entry.named else "skipped", str(error))
+            return entry.result("error" if entry.named else "skipped", str(error))
         except BiasError as error:
-            return _result(entry, "error", str(error))
+            return entry.result("error", str(error))
 
     def depends_on(self) -> dict[str, Any]:
         """Return all that the scores of this run depend on, data included; no weight is loaded."""
@@ -252,12 +252,12 @@ class Session:
         try:
             model = self.model
         except BiasError as error:
-            return _result(entry, "error", str(error))
+            return entry.result("error", str(error))
         if not planned.is_structure and self.unsound:
-            return _result(entry, "inconclusive", f"not measured: {self.unsound}")
+            return entry.result("inconclusive", f"not measured: {self.unsound}")
         clusters = self.schedule.clusters(entry, data.items, part)
         if part and not clusters:
-            return _result(entry, "skipped", NOT_IN_SHARD)
+            return entry.result("skipped", NOT_IN_SHARD)
         self.listener(SuiteStarted(entry.id, sum(map(len, clusters))))
         ask = partial(take, measure, model)
         try:
@@ -267,12 +267,11 @@ class Session:
             if os.environ.get("PYTEST_BIAS_DEBUG"):
                 raise
             first = str(error).splitlines()[:1]
-            return _result(entry, "error", f"{type(error).__name__}: {''.join(first)}")
+            return entry.result("error", f"{type(error).__name__}: {''.join(first)}")
         records = tuple(sorted(found, key=lambda r: r.item))
         sampled, n_available = extent(data.items, {r.item for r in records})
         n_items = sum(r.status != "excluded" for r in records)
-        result = _result(
-            entry,
+        result = entry.result(
             "scored",
             measure=measure.name,
             adapted=measure.adapted,
@@ -398,23 +397,4 @@ def take(measure: Measure, model: Model, items: Sequence[Item]) -> tuple[Record,
 
 
 def _interrupted(entry: Entry) -> SuiteResult:
-    return _result(entry, "inconclusive", "interrupted before it was measured")
-
-
-def _result(entry: Entry, status: Any, reason: str | None = None, **more: Any) -> SuiteResult:
-    suite, configuration = entry.suite, entry.configuration
-    return SuiteResult(
-        name=suite.name,
-        config=configuration.name,
-        version=suite.version,
-        kind=suite.kind,
-        title=suite.title,
-        language=configuration.language,
-        draft=configuration.draft,
-        validity=suite.validity,
-        clusters=configuration.clusters,
-        control_of=configuration.control_of,
-        status=status,
-        reason=reason,
-        **more,
-    )
+    return entry.result("inconclusive", "interrupted before it was measured")

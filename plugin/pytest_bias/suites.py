@@ -14,7 +14,7 @@ from typing import Any, Final, Literal, Protocol, TypeAlias
 from pytest_bias.datasources import DataFile, DataFolder
 from pytest_bias.errors import UnknownName, UsageError
 from pytest_bias.interface import Capability, Model
-from pytest_bias.records import DataInfo, Item, Record
+from pytest_bias.records import DataInfo, Item, Record, SuiteResult, SuiteStatus
 from pytest_bias.statistics import Estimate, Sampling
 
 ENTRY_POINTS: Final = "pytest_bias.suites"
@@ -267,6 +267,25 @@ class Entry:
     def id(self) -> str:
         """Name with configuration, such as ``crows_pairs[en]``."""
         return f"{self.suite.name}[{self.configuration.name}]"
+
+    def result(self, status: SuiteStatus, reason: str | None = None, **more: Any) -> SuiteResult:
+        """Return what became of the entry, with all that is known of it beforehand."""
+        suite, configuration = self.suite, self.configuration
+        return SuiteResult(
+            name=suite.name,
+            config=configuration.name,
+            version=suite.version,
+            kind=suite.kind,
+            title=suite.title,
+            language=configuration.language,
+            draft=configuration.draft,
+            validity=suite.validity,
+            clusters=configuration.clusters,
+            control_of=configuration.control_of,
+            status=status,
+            reason=reason,
+            **more,
+        )
 
 
 @cache
