@@ -201,7 +201,7 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ("verify", "REPORT"),
         ("render", "REPORT", "--to", "badges", "--out", "OUT"),
         ("render", "REPORT", "--to", "html", "--out", "OUT"),
-        ("data", "check"),
+        ("data", "check", "--suite", "structure"),
         ("data", "fetch", "--offline", "--suite", "structure"),
         ("compare", "REPORT", "REPORT"),
         ("compare", "REPORT", "REPORT", "REPORT"),
