@@ -202,29 +202,31 @@ def verify(
 data = typer.Typer(help="Prepare the data of the suites.", no_args_is_help=True)
 app.add_typer(data, name="data")
 
-_SUITE = Annotated[
-    list[str] | None, typer.Option("--suite", help="Only these suites.", metavar="NAME")
-]
-_DATA_DIR = Annotated[
-    Path | None,
-    typer.Option("--data-dir", help="Folder with your own copies.", metavar="DIR"),
-]
+_DATA_OPTIONS: Final = ("suites", "languages", "data_dir", "config", "offline")
 
 
 @data.command("fetch")
-def data_fetch(suite: _SUITE = None, data_dir: _DATA_DIR = None) -> None:
-    """Download the pinned files of the suites into the cache."""
-    from pytest_bias.run import check_data
+@_with_options(*_DATA_OPTIONS)
+def data_fetch(**options: Any) -> None:
+    """Download the pinned files of the suites into the cache, or into the folder --data-dir.
 
-    raise typer.Exit(check_data(suite or [], data_dir, Console(), fetch=True))
+    All suites of the settings, else all that are installed, in all languages unless some are given.
+    Exit code 3 if something could not be fetched.
+    """
+    from pytest_bias.run import data_command
+
+    raise typer.Exit(data_command(read_settings(options), Console(), fetches=True))
 
 
 @data.command("check")
-def data_check(suite: _SUITE = None, data_dir: _DATA_DIR = None) -> None:
-    """Say which files are there, without using the network."""
-    from pytest_bias.run import check_data
+@_with_options(*_DATA_OPTIONS)
+def data_check(**options: Any) -> None:
+    """Say which files are there, damaged or missing, without the network; exit 3 if one is."""
+    from pytest_bias.run import data_command
 
-    raise typer.Exit(check_data(suite or [], data_dir, Console(), fetch=False))
+    settings = read_settings(options)
+    require_data_dir(settings)
+    raise typer.Exit(data_command(settings, Console(), fetches=False))
 
 
 def _version(wanted: bool) -> None:

@@ -110,7 +110,7 @@ def fetch(file: HubFile, what: str, *, again: bool = False) -> Path:
     from huggingface_hub import hf_hub_download
 
     try:
-        with _quiet():
+        with _without_bars():
             found = hf_hub_download(
                 file.repository,
                 file.path,
@@ -178,21 +178,18 @@ def _answered(file: HubFile, head: str, status: int, retry_after: str | None) ->
 
 
 @contextlib.contextmanager
-def _quiet() -> Iterator[None]:
-    """Keep the client's bars and warnings from the terminal: what matters becomes an error."""
+def _without_bars() -> Iterator[None]:
+    """Hide the client's bars beside ours; that it waits for a busy Hub, it may say."""
     from huggingface_hub.utils import (
         are_progress_bars_disabled,
         disable_progress_bars,
         enable_progress_bars,
-        logging,
     )
 
-    level, hidden = logging.get_verbosity(), are_progress_bars_disabled()
-    logging.set_verbosity_error()
+    hidden = are_progress_bars_disabled()
     disable_progress_bars()
     try:
         yield
     finally:
-        logging.set_verbosity(level)
         if not hidden:
             enable_progress_bars()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -13,15 +12,15 @@ from typing import TYPE_CHECKING, Final
 from rich.console import Console
 from rich.text import Text
 
-from pytest_bias import baselines
+from pytest_bias import baselines, preparation
 from pytest_bias.compare import Comparison, compare
-from pytest_bias.config import Settings
+from pytest_bias.config import Settings, languages_of
 from pytest_bias.datasources import DataFolder
-from pytest_bias.emit import badges, page, summary, terminal
+from pytest_bias.emit import badges, data_files, page, summary, terminal
 from pytest_bias.emit.progress import ProgressPrinter
 from pytest_bias.emit.wording import STATUS_SENTENCES
-from pytest_bias.errors import DataError, DataMissing, OutputError, ReportError
-from pytest_bias.events import Notice
+from pytest_bias.errors import OutputError, ReportError
+from pytest_bias.events import Fetching, Notice
 from pytest_bias.folder import (
     DECISION,
     PAGE,
@@ -39,7 +38,7 @@ from pytest_bias.jobs import Job, claim_for, prepare
 from pytest_bias.limits import Decision, Limit, decide, decision_level, named_by, read_limits
 from pytest_bias.merging import joined
 from pytest_bias.records import Item, Report
-from pytest_bias.suites import find, installed
+from pytest_bias.suites import every_entry
 from pytest_bias.withholding import SALT, salt_for, withheld, without_numbers
 
 if TYPE_CHECKING:
@@ -223,34 +222,27 @@ def write_files(files: Mapping[str, str], out: Path) -> None:
         raise OutputError(f"{out} cannot be written: {error.strerror or error}.") from None
 
 
-def check_data(
-    names: Sequence[str], data_dir: Path | None, console: Console, *, fetch: bool
-) -> int:
-    """Find or fetch the files of suites; returns 3 if one is not to be had."""
-    suites = [find(n) for n in names] or installed()
-    folder = DataFolder(data_dir, offline=not fetch)
-    missing = 0
-    for suite in suites:
-        for configuration in suite.configurations:
-            if not configuration.files:
-                continue
-            states: Counter[str] = Counter()
-            why = ""
-            for file in configuration.files:
-                try:
-                    found = folder.find(file)
-                    states["your own" if found.local else "as pinned"] += 1
-                except DataError as error:
-                    state = "missing" if isinstance(error, DataMissing) else "wrong"
-                    if file.url is None and state == "missing":
-                        state = "read from your own copy only"
-                    states[state] += 1
-                    why = why or error.message
-            missing += states["missing"] + states["wrong"]
-            counts = ", ".join(f"{n} {state}" for state, n in states.items())
-            console.print(Text(f"{suite.name}[{configuration.name}]: {counts}"))
-            if why:
-                console.print(Text(f"  {why}", style="dim"), soft_wrap=True)
-    if missing and not fetch:
-        console.print(Text("pytest-bias data fetch downloads what is missing."))
-    return 3 if missing else 0
+def data_command(settings: Settings, console: Console, *, fetches: bool) -> int:
+    """Fetch the data of suites, or say where they are; returns 3 if something is not there."""
+    printer = ProgressPrinter(console)
+    folder = DataFolder(
+        settings.data_dir,
+        offline=settings.offline or not fetches,
+        accepted=settings.accept_licences,
+        tell=lambda path, done, total: printer(Fetching(path, done, total)),
+    )
+    languages = languages_of(settings, ()) if settings.languages else ()
+    entries = every_entry(settings.suites, languages)
+    # Of bundled texts there is nothing to tell, unless somebody asks.
+    entries = [e for e in entries if e.configuration.files or e.named]
+    bring = preparation.fetch if fetches else preparation.look
+    found = []
+    with printer:
+        for entry in entries:
+            found.append(bring(entry, folder))
+            if not console.is_terminal:
+                console.print(Text(data_files.line(found[-1])), soft_wrap=True)
+    if console.is_terminal:
+        data_files.show(found, console)
+    data_files.show_troubles(found, console)
+    return preparation.exit_code(found)

@@ -11,7 +11,7 @@ from functools import cache
 from importlib.metadata import entry_points
 from typing import Any, Final, Literal, Protocol, TypeAlias
 
-from pytest_bias.datasources import DataFile, DataFolder
+from pytest_bias.datasources import DataFile, DataFolder, Source
 from pytest_bias.errors import UnknownName, UsageError
 from pytest_bias.interface import Capability, Model
 from pytest_bias.records import DataInfo, Item, Record, SuiteResult, SuiteStatus
@@ -153,6 +153,8 @@ class Configuration:
         Reads the items; may raise `DataMissing` or `LicenceNotAccepted`.
     files : tuple of DataFile
         Files that `load` reads; empty for bundled texts.
+    consents : tuple of Source
+        Sources of `files` whose licence the user has to accept first, as `load` asks for it.
     needs : frozenset of Capability
         What these texts need of a model besides the measure.
     draft : bool
@@ -177,6 +179,7 @@ class Configuration:
     language: str
     load: Callable[[DataFolder], LoadedData]
     files: tuple[DataFile, ...] = ()
+    consents: tuple[Source, ...] = ()
     needs: frozenset[Capability] = frozenset()
     draft: bool = False
     only_named: bool = False
@@ -341,13 +344,49 @@ def select(requested: Sequence[str], languages: Sequence[str]) -> list[Entry]:
     return sorted(entries.values(), key=lambda e: (order[e.suite.name], not e.named))
 
 
+def every_entry(requested: Sequence[str], languages: Sequence[str]) -> list[Entry]:
+    """Turn the words behind ``--suite`` into all entries that they may stand for, each once.
+
+    Other than `select`, which says what a run measures, this has every configuration of a suite:
+    those that run only when they are named too, and all languages unless some are given. Named are
+    the configurations that were named, and the default ones of a suite that was.
+    """
+    entries: dict[str, Entry] = {}
+    for word in requested or [s.name for s in installed()]:
+        name, bracket, configuration = word.partition("[")
+        suites = _tagged(word) if word.startswith("@") else [find(name)]
+        found = [
+            Entry(s, c, named=bool(bracket) or (word == s.name in requested and c in _defaults(s)))
+            for s in suites
+            for c in ([s.configuration(configuration.rstrip("]"))] if bracket else s.configurations)
+            if bracket or not languages or c.language in languages
+        ]
+        if requested and not found and len(suites) == 1:
+            raise _nothing_in(suites[0], languages)
+        for entry in found:
+            if entry.id not in entries or entry.named:
+                entries[entry.id] = entry
+    if not entries:
+        known = sorted({c.language for s in installed() for c in s.configurations})
+        raise UsageError(f"no suite speaks {', '.join(languages)}.", f"Known: {', '.join(known)}.")
+    return list(entries.values())
+
+
+def _defaults(suite: Suite) -> list[Configuration]:
+    """Return the first configuration of each language."""
+    return list({c.language: c for c in reversed(suite.configurations)}.values())
+
+
+def _tagged(word: str) -> list[Suite]:
+    tags = sorted({f"@{t}" for s in installed() for t in s.tags})
+    if word not in tags:
+        raise UnknownName.among("tag", word, tags, "pytest-bias suites lists them.")
+    return [s for s in installed() if word[1:] in s.tags]
+
+
 def _entries(word: str, languages: Sequence[str], *, by_name: bool) -> list[Entry]:
     if word.startswith("@"):
-        tags = sorted({f"@{t}" for s in installed() for t in s.tags})
-        if word not in tags:
-            raise UnknownName.among("tag", word, tags, "pytest-bias suites lists them.")
-        suites = [s for s in installed() if word[1:] in s.tags]
-        return [Entry(s, c) for s in suites for c in _spoken(s, languages)]
+        return [Entry(s, c) for s in _tagged(word) for c in _spoken(s, languages)]
     name, bracket, configuration = word.partition("[")
     suite = find(name)
     if bracket:

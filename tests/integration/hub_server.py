@@ -1,4 +1,4 @@
-"""A model Hub on this machine: the few addresses that huggingface_hub asks for a model."""
+"""A Hub on this machine: the few addresses that huggingface_hub asks for models and datasets."""
 
 import hashlib
 import json
@@ -13,22 +13,26 @@ from urllib.parse import unquote, urlsplit
 
 _MODEL = re.compile(r"/api/models/(?P<id>[^/]+/[^/]+)(/revision/(?P<revision>[^/]+))?")
 _TREE = re.compile(r"/api/models/(?P<id>[^/]+/[^/]+)/tree/(?P<revision>[^/]+)")
-_FILE = re.compile(r"/(?P<id>[^/]+/[^/]+)/resolve/(?P<revision>[^/]+)/(?P<path>.+)")
+_FILE = re.compile(r"/(?P<id>(datasets/)?[^/]+/[^/]+)/resolve/(?P<revision>[^/]+)/(?P<path>.+)")
 
 
 @dataclass
 class Repository:
-    """A model's commits, each a mapping of path to content, and the names that stand for them."""
+    """Commits, each a mapping of path to content, and the names that stand for them."""
 
     commits: dict[str, Mapping[str, bytes]]
     names: dict[str, str]
     refusal: tuple[int, str] | None = None
     """Status and X-Error-Code of every answer, if access is refused."""
+    headers: Mapping[str, str] = field(default_factory=dict)
+    """More headers of a refusal."""
+    token: str = ""
+    """What opens it in spite of the refusal."""
 
 
 @dataclass
 class Hub:
-    """Repositories by id, and what was asked for."""
+    """Repositories by id, that of a dataset after ``datasets/``, and what was asked for."""
 
     repositories: dict[str, Repository] = field(default_factory=dict)
     asked: list[str] = field(default_factory=list)
@@ -87,8 +91,9 @@ class _Handler(BaseHTTPRequestHandler):
         repository = self.hub.repositories.get(match["id"])
         if repository is None:
             return self._refuse(401, "RepoNotFound")
-        if repository.refusal:
-            return self._refuse(*repository.refusal)
+        given = self.headers.get("Authorization", "")
+        if repository.refusal and not (repository.token and given == f"Bearer {repository.token}"):
+            return self._refuse(*repository.refusal, repository.headers)
         revision = match["revision"] or "main"
         sha = repository.names.get(revision, revision)
         if sha not in repository.commits:
@@ -135,7 +140,7 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 def _large(name: str) -> bool:
-    return name.endswith((".safetensors", ".bin"))
+    return name.endswith((".safetensors", ".bin", ".parquet"))
 
 
 def _sha256(content: bytes) -> str:

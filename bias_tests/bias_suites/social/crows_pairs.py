@@ -290,6 +290,7 @@ SUITE: Final = Suite(
             "en",
             crows_controls.load,
             files=crows_controls.FILES,
+            consents=(crows_controls.SOURCE,),
             needs=frozenset({Capability.OPEN_VOCABULARY}),
             clusters="gender pairs",
             control_of="en",

@@ -208,6 +208,7 @@ SUITE: Final = Suite(
             "en",
             load_published,
             files=PUBLISHED,
+            consents=(SOURCE,),
             needs=frozenset({Capability.OPEN_VOCABULARY}),
             clusters="words",
             note="the published tests, non-commercial",

@@ -1,0 +1,96 @@
+"""Data files of every installed suite: pinned, complete, and those that we hold copies of."""
+
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from pytest_bias.datasources import DataFile, DataFolder, FoundFile, Source
+from pytest_bias.errors import LicenceNotAccepted
+from pytest_bias.suites import Configuration, installed
+
+ENTRIES = [(s.name, c) for s in installed() for c in s.configurations]
+IDS = [f"{name}[{c.name}]" for name, c in ENTRIES]
+FILES = {(f.path, f): f for _, c in ENTRIES for f in c.files}
+COMMIT = re.compile(r"(?<![0-9a-f])[0-9a-f]{40}(?![0-9a-f])")
+SHA256 = re.compile("[0-9a-f]{64}")
+
+by_file = pytest.mark.parametrize("file", FILES.values(), ids=[path for path, _ in FILES])
+by_entry = pytest.mark.parametrize(("suite", "configuration"), ENTRIES, ids=IDS)
+
+
+@dataclass(frozen=True)
+class Watched(DataFolder):
+    """A folder that writes down what it is asked for."""
+
+    consents: list[tuple[str, Source]] = field(default_factory=list)
+    files: list[DataFile] = field(default_factory=list)
+
+    def consent(self, suite: str, source: Source) -> None:
+        """Write down which licence the user has to accept."""
+        if source.consent:
+            self.consents.append((suite, source))
+        super().consent(suite, source)
+
+    def find(self, file: DataFile, *alternatives: str) -> FoundFile:
+        """Write down which file is read."""
+        self.files.append(file)
+        return super().find(file, *alternatives)
+
+
+@by_file
+def test_a_file_is_pinned(file: DataFile) -> None:
+    assert file.url is None or COMMIT.search(file.url), "an address without a commit can change"
+    assert file.url is None or SHA256.fullmatch(str(file.sha256))
+    assert file.sha256 is None or SHA256.fullmatch(file.sha256)
+    assert not Path(file.path).is_absolute()
+    assert ".." not in Path(file.path).parts
+
+
+@by_file
+def test_a_file_is_the_one_in_the_folder_of_public_data(file: DataFile, data_dir: Path) -> None:
+    state = DataFolder(data_dir).state(file)
+    if state not in ("own", "own changed", "own unreadable"):
+        pytest.skip(f"no copy of {file.path}")
+    assert state == "own", "its SHA-256 is not that of our copy"
+
+
+def test_one_path_is_one_file() -> None:
+    by_path: dict[str, set[DataFile]] = {}
+    for path, file in FILES:
+        by_path.setdefault(path, set()).add(file)
+    assert {path: files for path, files in by_path.items() if len(files) > 1} == {}
+
+
+def is_here(configuration: Configuration, data_dir: Path) -> bool:
+    folder = DataFolder(data_dir)
+    return all(folder.state(f) == "own" for f in configuration.files)
+
+
+@by_entry
+def test_files_and_consents_are_those_that_are_read(
+    suite: str, configuration: Configuration, data_dir: Path
+) -> None:
+    if not is_here(configuration, data_dir):
+        pytest.skip("not all of its files are here")
+    accepted = {suite: "".join({s.licence for s in configuration.consents})}
+    folder = Watched(data_dir, accepted=accepted)
+    configuration.load(folder)
+    assert set(folder.files) == set(configuration.files), "Configuration.files names them all"
+    asked = [(suite, source) for source in configuration.consents]
+    assert set(folder.consents) == set(asked), "Configuration.consents names them all"
+
+
+@by_entry
+def test_without_consent_nothing_is_loaded(
+    suite: str, configuration: Configuration, data_dir: Path
+) -> None:
+    if not configuration.consents:
+        return
+    if not is_here(configuration, data_dir):
+        pytest.skip("not all of its files are here")
+    with pytest.raises(LicenceNotAccepted) as caught:
+        configuration.load(DataFolder(data_dir))
+    assert f"accept_licences: {{{suite}: " in str(caught.value)
+    assert len({s.licence for s in configuration.consents}) == 1, "settings hold one a suite"
