@@ -43,6 +43,7 @@ class Capability(StrEnum):
     GENERATE = "generate"
     CLASSIFY = "classify"
     ANSWER = "answer"
+    NEXT_SENTENCE = "next_sentence"
     OPEN_VOCABULARY = "open_vocabulary"
 
     @property
@@ -60,6 +61,7 @@ _WORDS: Final[Mapping[Capability, str]] = {
     Capability.GENERATE: "texts continued",
     Capability.CLASSIFY: "texts classified",
     Capability.ANSWER: "questions answered from a text",
+    Capability.NEXT_SENTENCE: "a head that tells whether one text follows another",
     Capability.OPEN_VOCABULARY: "an open vocabulary",
 }
 
@@ -77,7 +79,7 @@ class SequenceScore(NamedTuple):
 
 
 class PairScore(NamedTuple):
-    """Pseudo-log-likelihood, in nats, of the tokens that two texts share, in each of them."""
+    """Pseudo-log-likelihood, in nats, of the tokens that two texts share, in each."""
 
     first: SequenceScore
     second: SequenceScore
@@ -95,11 +97,15 @@ class Cloze:
         The words to score at the gap, in the casing in which they are to stand there.
     hidden : str, optional
         A word of the sentence that is masked as well; it must occur exactly once.
+    later : str
+        Whether the tokens of a choice behind the one that is read are ``masked``, or ``absent``, so
+        that the sentence does not tell how many there are (Nadeem et al. 2021).
     """
 
     text: str
     choices: tuple[str, ...]
     hidden: str | None = None
+    later: Literal["masked", "absent"] = "masked"
 
     def filled(self, choice: str) -> str:
         """Return the sentence with `choice` at the gap."""
@@ -110,18 +116,20 @@ class ClozeScore(NamedTuple):
     """Log-probabilities of the choices of one `Cloze`.
 
     `log_probabilities` holds natural-log probabilities in nats, one a choice, in the order of the
-    choices; `n_tokens` how many tokens each choice is in this context. A choice of several tokens
-    is scored from left to right, its own later tokens masked (Kauf and Ivanova 2023), so that its
-    numbers form a distribution. Both are empty when `reason` says why.
+    choices; `n_tokens` how many tokens each choice is in this context; `tokens` the numbers of each
+    token. A choice of several tokens is scored from left to right, its own later tokens masked
+    (Kauf and Ivanova 2023), so that its numbers form a distribution, or absent, as the cloze has
+    it. All are empty when `reason` says why.
     """
 
     log_probabilities: tuple[float, ...]
     n_tokens: tuple[int, ...]
     reason: str | None = None
+    tokens: tuple[tuple[float, ...], ...] = ()
 
 
 class Embeddings(NamedTuple):
-    """One vector a text.
+    """Vectors of texts.
 
     `vectors` has shape (n_texts, dimension), float32; `reasons` has one entry a text, null where
     the text could be read. The vector of a text with a reason is void.
@@ -161,6 +169,13 @@ class Classification(NamedTuple):
     outputs: Outputs
     probabilities: NDArray[np.float64]
     reasons: tuple[str | None, ...]
+
+
+class Following(NamedTuple):
+    """Log-odds, in nats, that one text follows another; void when `reason` says why."""
+
+    log_odds: float
+    reason: str | None = None
 
 
 class Question(NamedTuple):
@@ -231,17 +246,14 @@ class Meter:
 
 @dataclass(slots=True)
 class Work:
-    """What forwards would have to do: tokens with their padding, and positions for the head."""
+    """What forwards would have to do: tokens with padding, and positions for the head."""
 
     tokens: int = 0
     positions: int = 0
 
 
 class Pace(NamedTuple):
-    """How long forwards take: seconds a token through the layers, and a position through the head.
-
-    A model without a head has no seconds for positions.
-    """
+    """Seconds of a token through the layers and of a position through the head, if there is one."""
 
     token_s: float
     position_s: float
@@ -325,10 +337,7 @@ class Model(ABC):
         self._lacks(Capability.PSEUDO_LOG_LIKELIHOOD)
 
     def unmasked_log_likelihood(self, texts: Sequence[str]) -> list[SequenceScore]:
-        """Sum over the tokens of log P(token | the whole text, nothing masked).
-
-        Divided by the number of tokens it is the AUL of Kaneko and Bollegala (2022).
-        """
+        """Sum log P(token | the whole text, unmasked); a token: AUL (Kaneko, Bollegala 2022)."""
         self._lacks(Capability.PSEUDO_LOG_LIKELIHOOD)
 
     def slot(self, clozes: Sequence[Cloze]) -> list[ClozeScore]:
@@ -338,6 +347,10 @@ class Model(ABC):
     def fill(self, texts: Sequence[str], k: int = 5) -> list[list[tuple[str, float]]]:
         """Return the `k` likeliest single tokens at the gap, with their log-probabilities."""
         self._lacks(Capability.FILL)
+
+    def next_sentence(self, pairs: Sequence[tuple[str, str]]) -> list[Following]:
+        """Return the log-odds that the second text of every pair follows the first."""
+        self._lacks(Capability.NEXT_SENTENCE)
 
     def embed(self, texts: Sequence[str]) -> Embeddings:
         """Return one vector a text; how tokens are pooled is in `identity.pooling`."""
@@ -356,9 +369,8 @@ class Model(ABC):
     ) -> list[Continuation]:
         """Continue every prompt `n` times, greedily or by samples from the whole distribution.
 
-        What a prompt is continued with depends on the prompt alone, not on the others: a sample is
-        decided by `seed`, the prompt's text and the number of the sample, and the settings for
-        sampling that a checkpoint brings along are not used.
+        A continuation depends on its prompt alone: a sample is decided by `seed`, the prompt's text
+        and its number; what a checkpoint brings along for sampling is not used.
 
         Parameters
         ----------
