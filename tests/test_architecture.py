@@ -18,6 +18,7 @@ SOURCES = {"pytest_bias": "plugin", "bias_suites": "bias_tests", "bias_templates
 LAYERS = (
     {
         *("errors", "options", "power", "statistics", "checked", "devices", "identity", "scores"),
+        "answers",
         "cost",
     },
     {"records", "labels", "resampling"},
@@ -38,7 +39,7 @@ LAYERS = (
 )
 """Modules and packages of `pytest_bias`: each imports from the layers above its own line only."""
 
-MODELS_MAY = {"errors", "cost", "devices", "identity", "interface", "options", "records"}
+MODELS_MAY = {"errors", "answers", "cost", "devices", "identity", "interface", "options", "records"}
 SUITES_MAY = {
     *("suites", "records", "interface", "sentences", "statistics", "scoring", "datasources"),
     *("errors", "gaps", "labels", "permutation", "readings", "refusals", "resampling"),

@@ -19,6 +19,10 @@ no equal word within it.
   spaces are doubled in one sentence only.
 
 Both miss rows rather than accuse sound ones: a change of many words in one place is not found.
+
+StereoSet. Texts are compared without regard to capitals and spaces. ``formatting`` is punctuation
+at the end of one of stereotype and opposite alone, where they are whole sentences; ``other_words``
+a candidate that is not the context with something in place of the blank.
 """
 
 import argparse
@@ -34,6 +38,7 @@ from typing import Final, NamedTuple
 import yaml
 
 from bias_suites.disputes import REASONS, REPORTED
+from bias_suites.social.stereoset_items import BLANK, INTRA, SIDES, word_at_blank
 from pytest_bias.datasources import DataFolder
 from pytest_bias.records import Item
 from pytest_bias.suites import find
@@ -258,8 +263,46 @@ def edges(words: Sequence[str]) -> tuple[str, str]:
     return first[: len(first) - len(first.lstrip(PUNCTUATION))], behind
 
 
+# StereoSet
+
+
+def of_candidates(items: Sequence[Item], language: str) -> Iterator[Found]:
+    """Find what is wrong with contexts and their candidates."""
+    first: dict[tuple[str, ...], str] = {}
+    contexts: dict[tuple[str, ...], str] = {}
+    for item in items:
+        texts = [item.texts["context"], *(item.texts[s] for s in SIDES if s in item.texts)]
+        alike = [spaced(text).casefold() for text in texts]
+        part, control = item.by["part"], item.by.get("control", "")
+        if not all(alike):
+            yield Found(item.id, "empty")
+            continue
+        if len(set(alike[1:])) < len(alike) - 1:
+            yield Found(item.id, "identical")
+        seen = first.setdefault((part, *alike), item.id)
+        before = contexts.setdefault((part, control, item.cluster, alike[0]), item.id)
+        if seen != item.id:
+            yield Found(item.id, "duplicate", seen)
+        elif before != item.id:
+            yield Found(item.id, "repeated_context", before)
+        if part == INTRA:
+            blanks = item.texts["context"].count(BLANK)
+            if blanks > 1:
+                yield Found(item.id, "two_blanks")
+            if blanks and not all(word_at_blank(texts[0], text) for text in texts[1:]):
+                yield Found(item.id, "other_words")
+        elif ends_closed(texts[1]) != ends_closed(texts[2]):
+            yield Found(item.id, "formatting")
+
+
+def ends_closed(text: str) -> bool:
+    """Whether punctuation ends a text."""
+    return text.rstrip()[-1:] in PUNCTUATION
+
+
 FINDERS: Final[dict[str, Callable[[Sequence[Item], str], Iterator[Found]]]] = {
     "crows_pairs": of_pairs,
+    "stereoset": of_candidates,
 }
 
 if __name__ == "__main__":

@@ -10,16 +10,46 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
-from typing import Final, Literal, NamedTuple, NoReturn, TypeAlias
+from typing import Final, NoReturn
 
-import numpy as np
-from numpy.typing import NDArray
-
+from pytest_bias.answers import (
+    GAP,
+    Answer,
+    Classification,
+    Cloze,
+    ClozeScore,
+    Continuation,
+    Embeddings,
+    Following,
+    Outputs,
+    PairScore,
+    Prediction,
+    Question,
+    SequenceScore,
+    Text,
+)
 from pytest_bias.cost import Meter, Pace, Work
 from pytest_bias.identity import ModelIdentity
 
-GAP: Final = "[MASK]"
-"""Marks the open place in a sentence, whatever the model's own mask token is."""
+__all__ = [
+    "GAP",
+    "Answer",
+    "Capability",
+    "Classification",
+    "Cloze",
+    "ClozeScore",
+    "Continuation",
+    "Embeddings",
+    "Following",
+    "Model",
+    "ModelKind",
+    "Outputs",
+    "PairScore",
+    "Prediction",
+    "Question",
+    "SequenceScore",
+    "Text",
+]
 
 
 class ModelKind(StrEnum):
@@ -45,6 +75,7 @@ class Capability(StrEnum):
     GENERATE = "generate"
     CLASSIFY = "classify"
     ANSWER = "answer"
+    NEXT_SENTENCE = "next_sentence"
     OPEN_VOCABULARY = "open_vocabulary"
 
     @property
@@ -63,160 +94,9 @@ _WORDS: Final[Mapping[Capability, str]] = {
     Capability.GENERATE: "texts continued",
     Capability.CLASSIFY: "texts classified",
     Capability.ANSWER: "questions answered from a text",
+    Capability.NEXT_SENTENCE: "a head that tells whether one text follows another",
     Capability.OPEN_VOCABULARY: "an open vocabulary",
 }
-
-
-class SequenceScore(NamedTuple):
-    """Log-likelihood of one text.
-
-    `total` is a sum of natural-log probabilities in nats over `n_tokens` scored tokens (special
-    tokens are not scored). Both are void when `reason` says why the text could not be scored.
-    """
-
-    total: float
-    n_tokens: int
-    reason: str | None = None
-
-
-class PairScore(NamedTuple):
-    """Pseudo-log-likelihood, in nats, of the tokens that two texts share, in each of them."""
-
-    first: SequenceScore
-    second: SequenceScore
-
-
-@dataclass(frozen=True, slots=True)
-class Cloze:
-    """A sentence with one open place and the words that may stand there.
-
-    Parameters
-    ----------
-    text : str
-        A sentence with exactly one `GAP`.
-    choices : tuple of str
-        The words to score at the gap, in the casing in which they are to stand there.
-    hidden : str, optional
-        A word of the sentence that is masked as well; it must occur exactly once.
-    """
-
-    text: str
-    choices: tuple[str, ...]
-    hidden: str | None = None
-
-    def filled(self, choice: str) -> str:
-        """Return the sentence with `choice` at the gap."""
-        return self.text.replace(GAP, choice)
-
-
-class ClozeScore(NamedTuple):
-    """Log-probabilities of the choices of one `Cloze`.
-
-    `log_probabilities` holds natural-log probabilities in nats, one a choice, in the order of the
-    choices; `n_tokens` how many tokens each choice is in this context. A choice of several tokens
-    is scored from left to right, its own later tokens masked (Kauf and Ivanova 2023), so that its
-    numbers form a distribution. Both are empty when `reason` says why.
-    """
-
-    log_probabilities: tuple[float, ...]
-    n_tokens: tuple[int, ...]
-    reason: str | None = None
-
-
-class Prediction(NamedTuple):
-    """The likeliest single tokens at one place, likeliest first.
-
-    `words` are the tokens as texts without the spaces around them: words, but also pieces of words,
-    punctuation and special tokens. `log_probabilities` are natural, in nats. Both are empty when
-    `reason` says why there are none.
-    """
-
-    words: tuple[str, ...]
-    log_probabilities: tuple[float, ...]
-    reason: str | None = None
-
-
-class Embeddings(NamedTuple):
-    """One vector a text.
-
-    `vectors` has shape (n_texts, dimension), float32; `reasons` has one entry a text, null where
-    the text could be read. The vector of a text with a reason is void.
-    """
-
-    vectors: NDArray[np.float32]
-    reasons: tuple[str | None, ...]
-
-
-Text: TypeAlias = str | tuple[str, str]
-"""A text, or a pair of texts that are read together, such as premise and hypothesis."""
-
-
-class Outputs(StrEnum):
-    """What the numbers of a classifier are."""
-
-    SINGLE_LABEL = "single_label"
-    """Probabilities of labels that exclude one another: softmax, the sum is 1."""
-
-    MULTI_LABEL = "multi_label"
-    """Probabilities of labels that do not exclude one another: sigmoid, each for itself."""
-
-    REGRESSION = "regression"
-    """Values as the head gives them: no probabilities, no bounds."""
-
-
-class Classification(NamedTuple):
-    """What a classifier says of texts.
-
-    `labels` are the checkpoint's own names, in the order of its outputs: untrusted text.
-    `probabilities` has shape (n_texts, n_labels), float64; `outputs` says what they are, and where
-    that is a regression they are no probabilities. `reasons` has one entry a text, null where the
-    text could be read; the row of a text with a reason is void.
-    """
-
-    labels: tuple[str, ...]
-    outputs: Outputs
-    probabilities: NDArray[np.float64]
-    reasons: tuple[str | None, ...]
-
-
-class Question(NamedTuple):
-    """A question and the text that is to hold its answer."""
-
-    question: str
-    context: str
-
-
-class Answer(NamedTuple):
-    """The likeliest answer to one `Question`.
-
-    `text` is ``context[start:end]``. `score` is log P(first token) + log P(last token) of the
-    answer, in nats; `null_score` the same of the token that stands for "no answer" in heads that
-    were trained for it (SQuAD 2), null where the tokenizer has no such token. All are void when
-    `reason` says why there is no answer.
-    """
-
-    text: str
-    start: int
-    end: int
-    score: float
-    null_score: float | None
-    reason: str | None = None
-
-
-class Continuation(NamedTuple):
-    """What a model wrote behind one prompt.
-
-    `text` is without the prompt, without the stop string that ended it, and without special tokens;
-    where a model ends at once it is empty, which is an outcome of its own. `n_tokens` counts the
-    tokens that were generated, without the one that ends a text. `finished` says why it ended:
-    ``eos`` (the model ended it), ``stop`` (a stop string came), ``length`` (`max_new_tokens`). All
-    are void when `reason` says why the prompt could not be continued.
-    """
-
-    text: str
-    n_tokens: int
-    finished: Literal["eos", "stop", "length"] | None
-    reason: str | None = None
 
 
 @dataclass
@@ -299,10 +179,7 @@ class Model(ABC):
         self._lacks(Capability.PSEUDO_LOG_LIKELIHOOD)
 
     def unmasked_log_likelihood(self, texts: Sequence[str]) -> list[SequenceScore]:
-        """Sum over the tokens of log P(token | the whole text, nothing masked).
-
-        Divided by the number of tokens it is the AUL of Kaneko and Bollegala (2022).
-        """
+        """Sum log P(token | the whole text, unmasked); a token: AUL (Kaneko, Bollegala 2022)."""
         self._lacks(Capability.PSEUDO_LOG_LIKELIHOOD)
 
     def slot(self, clozes: Sequence[Cloze]) -> list[ClozeScore]:
@@ -335,6 +212,10 @@ class Model(ABC):
         """Return how many tokens each word is behind another word and a space."""
         raise NotImplementedError
 
+    def next_sentence(self, pairs: Sequence[tuple[str, str]]) -> list[Following]:
+        """Return the log-odds that the second text of every pair follows the first."""
+        self._lacks(Capability.NEXT_SENTENCE)
+
     def embed(self, texts: Sequence[str]) -> Embeddings:
         """Return one vector a text; how tokens are pooled is in `identity.pooling`."""
         self._lacks(Capability.EMBED)
@@ -353,9 +234,8 @@ class Model(ABC):
     ) -> list[Continuation]:
         """Continue every prompt `n` times: greedily, by samples, or from the likeliest beginnings.
 
-        What a prompt is continued with depends on the prompt alone, not on the others: a sample is
-        decided by `seed`, the prompt's text and the number of the sample, and the settings for
-        sampling that a checkpoint brings along are not used.
+        A continuation depends on its prompt alone: a sample is decided by `seed`, the prompt's text
+        and its number; what a checkpoint brings along for sampling is not used.
 
         Branches are what a causal model has in place of the likeliest tokens at a mask: the first
         tokens are the `n` likeliest ones, each different, likeliest first (of equal ones the lower

@@ -102,7 +102,10 @@ class Slots(Model):
     def _one(self, cloze: Cloze) -> ClozeScore:
         with np.errstate(divide="ignore"):
             logp = [float(np.log(self.probability(cloze, c))) for c in cloze.choices]
-        return ClozeScore(tuple(logp), tuple(self.n_tokens(c) for c in cloze.choices))
+        n_tokens = tuple(self.n_tokens(c) for c in cloze.choices)
+        # Every token of a choice is as likely as the others.
+        tokens = tuple((p / n,) * n for p, n in zip(logp, n_tokens, strict=True))
+        return ClozeScore(tuple(logp), n_tokens, tokens=tokens)
 
 
 class Vectors(Model):

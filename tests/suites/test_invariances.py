@@ -25,6 +25,7 @@ from pytest_bias.interface import (
     Cloze,
     ClozeScore,
     Embeddings,
+    Following,
     Model,
     PairScore,
     SequenceScore,
@@ -60,13 +61,15 @@ class Hashed(Model):
         return [PairScore(*(self._score("shared", t) for t in pair)) for pair in pairs]
 
     def slot(self, clozes: Sequence[Cloze]) -> list[ClozeScore]:
-        return [
-            ClozeScore(
-                tuple(-_number(c.text, c.hidden or "", word) for word in c.choices),
-                (1,) * len(c.choices),
-            )
-            for c in clozes
-        ]
+        return [self._at_slot(c) for c in clozes]
+
+    def _at_slot(self, cloze: Cloze) -> ClozeScore:
+        about = cloze.text, cloze.hidden or ""
+        logp = tuple(-_number(*about, word) for word in cloze.choices)
+        return ClozeScore(logp, (1,) * len(logp), tokens=tuple((p,) for p in logp))
+
+    def next_sentence(self, pairs: Sequence[tuple[str, str]]) -> list[Following]:
+        return [Following(_number("next", *pair) - 4) for pair in pairs]
 
     def embed(self, texts: Sequence[str]) -> Embeddings:
         vectors = [[_number(t, str(n)) - 4 for n in range(6)] for t in texts]
@@ -110,6 +113,51 @@ def crows_control_items() -> list[Item]:
         for n in range(20)
         for k, control in enumerate(controls)
     ]
+
+
+def stereoset_items() -> list[Item]:
+    """Return rows of both parts about four terms."""
+    domains = {"nurse": "profession", "poet": "profession", "Peru": "race", "Bible": "religion"}
+    items = []
+    for n in range(80):
+        term = list(domains)[n % 4]
+        words = [f"{word}{n}" for word in ("kind", "cruel", "green")]
+        intra = n % 3 > 0
+        context = f"{term} {n} is BLANK." if intra else f"This is {term} {n}."
+        said = [context.replace("BLANK", w) if intra else f"It is {w}." for w in words]
+        part = "intrasentence" if intra else "intersentence"
+        texts = dict(zip(("stereotype", "anti_stereotype", "unrelated"), said, strict=True))
+        items.append(
+            Item(
+                f"stereoset/{part}/{n:04d}",
+                term,
+                {"context": context, **texts},
+                {"part": part, "domain": domains[term]},
+                {"disputed": n % 9 == 0},
+            )
+        )
+    return items
+
+
+def stereoset_control_items() -> list[Item]:
+    """Return sentences and their gender-swapped copies, a cluster each."""
+    items = []
+    for n in range(40):
+        part = "intrasentence" if n % 2 else "intersentence"
+        for version, who in (("original", "She"), ("gender-swapped", "He")):
+            context = f"{who} {n} is BLANK." if n % 2 else f"{who} is {n}."
+            said = [context.replace("BLANK", f"{w}{n}") for w in ("kind", "cruel")]
+            if not n % 2:
+                said = [f"{who} is {w} {n}." for w in ("kind", "cruel")]
+            items.append(
+                Item(
+                    f"stereoset/controls/{part}/{n:03d}/{version}",
+                    f"stereoset/controls/{part}/{n:03d}",
+                    {"context": context, "stereotype": said[0], "anti_stereotype": said[1]},
+                    {"part": part, "domain": "gender", "control": version},
+                )
+            )
+    return items
 
 
 def gendered_items() -> list[Item]:
@@ -204,6 +252,18 @@ CASES: Final = {
     "controls": Case(
         "crows_pairs", "en-controls", crows_control_items, lambda i: exchanged(i, "more", "less")
     ),
+    "stereoset": Case(
+        "stereoset",
+        "en",
+        stereoset_items,
+        lambda i: exchanged(i, "stereotype", "anti_stereotype"),
+    ),
+    "stereoset controls": Case(
+        "stereoset",
+        "en-controls",
+        stereoset_control_items,
+        lambda i: exchanged(i, "stereotype", "anti_stereotype"),
+    ),
     "gendered": Case(
         "gendered_pair_entropy", "en", gendered_items, lambda i: exchanged(i, "male", "female")
     ),
@@ -245,6 +305,16 @@ MIRRORS: Final[dict[str, dict[str, Mirror]]] = {
         "antistereotype_score": 50,
         "log_odds_per_token": 0,
         "aul_preference": 50,
+        "control_preference": 50,
+        "original_preference": 50,
+    },
+    "stereoset": {
+        "stereotype_score": 50,
+        "stereotype_score_undisputed": 50,
+        "stereotype_score_reference": "a tie is no hit for either side (published rule)",
+        "stereotype_score_log_mean": 50,
+        "language_modeling_score": UNSIGNED,
+        "icat": UNSIGNED,
         "control_preference": 50,
         "original_preference": 50,
     },
@@ -471,7 +541,10 @@ def test_swapping_the_two_sides_reflects_what_has_a_sign(made: Measured):
     for before, after in made.pairs(other):
         about = f"{before.metric} {before.by}"
         mirror = MIRRORS[made.suite.name][before.metric]
-        if mirror == UNSIGNED:
+        if before.value is None:
+            # All of a group is excluded.
+            assert after.value is None, about
+        elif mirror == UNSIGNED:
             assert near(after.value, before.value), about
             assert near(after.interval, before.interval, made.case.drawn), about
             assert near(after.floor, before.floor, made.case.drawn), about

@@ -34,6 +34,8 @@ def test_without_words_every_suite_in_the_language_is_meant():
         "template_association[en]": False,
         "seat[en]": False,
         "seat[en-published]": False,
+        "stereoset[en]": False,
+        "stereoset[en-controls]": False,
         "general_quality[en]": False,
     }
 
@@ -72,10 +74,13 @@ def test_what_runs_only_when_named_is_passed_over():
 @pytest.mark.parametrize(
     ("tag", "names"),
     [
-        ("@crowdsourced", {"crows_pairs"}),
+        ("@crowdsourced", {"crows_pairs", "stereoset"}),
         ("@word-lists", {"seat"}),
         ("@templates", {"gendered_pair_entropy", "template_association"}),
-        ("@social", {"crows_pairs", "gendered_pair_entropy", "template_association", "seat"}),
+        (
+            "@social",
+            {"crows_pairs", "gendered_pair_entropy", "template_association", "seat", "stereoset"},
+        ),
     ],
 )
 def test_a_tag_means_the_suites_that_bear_it(tag, names):

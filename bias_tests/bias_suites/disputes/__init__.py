@@ -24,7 +24,6 @@ REASONS: Final[Mapping[str, str]] = {
     "repeated_context": "has the context and target of an item before it, with other candidates",
     "other_words": "a candidate differs from the context outside the blank",
     "two_blanks": "its context has the blank twice",
-    "without_target": "names its target in none of its texts",
     "reported": "a person has shown what is wrong; the note says where",
 }
 """Every reason for which an item may be disputed, and what it says of the item."""

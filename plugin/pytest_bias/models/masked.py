@@ -4,15 +4,40 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import fsum
 
-from pytest_bias.interface import GAP, Cloze, ClozeScore, PairScore, Prediction, SequenceScore
+from pytest_bias.interface import (
+    GAP,
+    Cloze,
+    ClozeScore,
+    Following,
+    PairScore,
+    Prediction,
+    SequenceScore,
+)
 from pytest_bias.models.encoder import EncoderModel
+from pytest_bias.models.next_sentence import NextSentence
 from pytest_bias.models.reads import Reads
 from pytest_bias.models.tokens import PLAIN_WORD, Encoded, Gap, Unreadable
 
 
 @dataclass
 class MaskedModel(EncoderModel):
-    """A model with a masked language modelling head."""
+    """A model with a masked language modelling head.
+
+    `following` is its head for pairs of texts, where the checkpoint has one.
+    """
+
+    following: NextSentence | None = None
+
+    def check(self) -> None:
+        """Find out which class of the head for pairs means that the second text follows."""
+        if self.following:
+            self.following.probe()
+
+    def next_sentence(self, pairs: Sequence[tuple[str, str]]) -> list[Following]:
+        """Ask the head for pairs, which was trained with the model."""
+        if self.following is None:
+            return super().next_sentence(pairs)
+        return self.following.log_odds(pairs)
 
     def pseudo_log_likelihood(self, texts: Sequence[str]) -> list[SequenceScore]:
         """Mask every token of a text in turn and sum their log-probabilities."""
@@ -65,7 +90,9 @@ class MaskedModel(EncoderModel):
             ClozeScore((), (), which)
             if isinstance(which, str)
             else ClozeScore(
-                tuple(fsum(logp[choice]) for choice in which), tuple(len(c) for c in which)
+                tuple(fsum(logp[choice]) for choice in which),
+                tuple(len(c) for c in which),
+                tokens=tuple(tuple(map(float, logp[choice])) for choice in which),
             )
             for which in planned
         ]
@@ -82,7 +109,8 @@ class MaskedModel(EncoderModel):
             if cloze.hidden is not None:
                 for position in tokens.hidden(cloze, choice):
                     ids[position] = reads.mask_id or 0
-            found.append(_left_to_right(reads, Gap(ids, gap.place)))
+            absent = cloze.later == "absent"
+            found.append(_left_to_right(reads, Gap(ids, gap.place), absent=absent))
         return found
 
     def fill(self, texts: Sequence[str], k: int = 5) -> list[list[tuple[str, float]]]:
@@ -120,12 +148,15 @@ def _masked(reads: Reads, encoded: Encoded, positions: Sequence[int]) -> list[in
     return [reads.add(encoded.ids, p, encoded.ids[p], mask=True) for p in positions]
 
 
-def _left_to_right(reads: Reads, gap: Gap) -> list[int]:
-    """Read a word's tokens in order, each with itself and its later tokens masked."""
+def _left_to_right(reads: Reads, gap: Gap, *, absent: bool) -> list[int]:
+    """Read a word's tokens in order, each masked and its later tokens masked or absent."""
     found = []
     for position in gap.place:
-        ids = list(gap.ids)
-        for later in range(position + 1, gap.place.stop):
-            ids[later] = reads.mask_id or 0
+        n_later = 0 if absent else gap.place.stop - position - 1
+        ids = [
+            *gap.ids[: position + 1],
+            *[reads.mask_id or 0] * n_later,
+            *gap.ids[gap.place.stop :],
+        ]
         found.append(reads.add(ids, position, gap.ids[position], mask=True))
     return found
