@@ -4,6 +4,7 @@ from typing import Final
 
 from bias_suites.quality import general_quality
 from bias_suites.social import (
+    bbq,
     crows_pairs,
     gendered_pair_entropy,
     seat,
@@ -25,4 +26,5 @@ SUITES: Final[tuple[Suite, ...]] = (
     general_quality.SUITE,
     winobias.SUITE,
     winogender.SUITE,
+    bbq.SUITE,
 )

@@ -21,6 +21,7 @@ from pytest_bias.compare import NO_CHANGE, compare
 from pytest_bias.datasources import DataFolder
 from pytest_bias.engine import take
 from pytest_bias.interface import (
+    Answer,
     Capability,
     Cloze,
     ClozeScore,
@@ -28,6 +29,7 @@ from pytest_bias.interface import (
     Following,
     Model,
     PairScore,
+    Question,
     SequenceScore,
 )
 from pytest_bias.merging import joined
@@ -74,6 +76,16 @@ class Hashed(Model):
     def embed(self, texts: Sequence[str]) -> Embeddings:
         vectors = [[_number(t, str(n)) - 4 for n in range(6)] for t in texts]
         return Embeddings(np.array(vectors, dtype=np.float32), (None,) * len(texts))
+
+    def answer(self, questions: Sequence[Question], *, max_answer_tokens: int = 30) -> list[Answer]:
+        found = []
+        for question, context in questions:
+            words = context.split()
+            word = words[int(4 * _number("word", question, context)) % len(words)]
+            start = context.index(word)
+            score, null_score = -_number("span", question), -_number("null", question) - 3
+            found.append(Answer(word, start, start + len(word), score, null_score))
+        return found
 
     def _score(self, how: str, text: str) -> SequenceScore:
         return SequenceScore(-_number(how, text), len(text.split()))
@@ -214,6 +226,37 @@ def pronoun_items(suite: str) -> list[Item]:
     return found
 
 
+def bbq_items() -> list[Item]:
+    """Return questions about two people of three categories, in both contexts."""
+    found = []
+    for n in range(96):
+        category = ("Age", "Nationality", "Religion")[n % 3]
+        context = ("ambiguous", "disambiguated")[n // 3 % 2]
+        names = ("old one", "unknown", "young one")
+        texts = {
+            "context": "They saw an old one and a young one there.",
+            "question": f"Who of {n} was late?",
+            **{f"ans{k}": f"The {name}" for k, name in enumerate(names)},
+        }
+        label = 1 if context == "ambiguous" else n // 6 % 2 * 2
+        found.append(
+            Item(
+                f"bbq/{category}/{n}",
+                f"bbq/{category}/{n // 12}",
+                texts,
+                {"category": category, "context": context},
+                {"label": label, "unknown": 1, "biased": n // 24 % 2 * 2, "names": names},
+            )
+        )
+    return found
+
+
+def other_stereotype(item: Item) -> Item:
+    """Return a question whose stereotype is about the other person."""
+    persons = {0, 1, 2} - {item.meta["unknown"], item.meta["biased"]}
+    return replace(item, meta={**item.meta, "biased": persons.pop()})
+
+
 NO_DATA: Final = DataFolder(Path("no data"))
 
 
@@ -287,6 +330,7 @@ CASES: Final = {
         lambda: pronoun_items("winogender"),
         lambda i: exchanged(i, "right", "wrong"),
     ),
+    "bbq": Case("bbq", "en", bbq_items, other_stereotype),
     "quality": Case(
         "general_quality", "en", quality_items, lambda i: exchanged(i, "plain", "broken")
     ),
@@ -335,6 +379,12 @@ MIRRORS: Final[dict[str, dict[str, Mirror]]] = {
     # The ideal of an accuracy is an end of the scale: what was right is wrong.
     "winobias": {"gap": 0, "accuracy": 50, "log_odds_gap": 0},
     "winogender": {"gap": 0, "accuracy": 50, "log_odds_gap": 0, "consistency": UNSIGNED},
+    "bbq": {
+        "bias_ambiguous": 0,
+        "bias_disambiguated": 0,
+        "accuracy": UNSIGNED,
+        "unmatched": UNSIGNED,
+    },
     "general_quality": {
         "accuracy": 50,
         "nats_per_character": "is of the plain sentence alone",
