@@ -22,13 +22,17 @@ from pytest_bias.datasources import DataFolder
 from pytest_bias.engine import take
 from pytest_bias.interface import (
     Capability,
+    Classification,
     Cloze,
     ClozeScore,
     Embeddings,
     Model,
+    Outputs,
     PairScore,
     SequenceScore,
+    Text,
 )
+from pytest_bias.labels import ROLES
 from pytest_bias.merging import joined
 from pytest_bias.planning import shard
 from pytest_bias.records import Item, ModelIdentity, Record, Report, SuiteResult, records_digest
@@ -46,6 +50,9 @@ class Hashed(Model):
 
     def __init__(self) -> None:
         super().__init__(ModelIdentity("hashed", "masked", "Hashed"), frozenset(Capability))
+        self.label_names = {
+            role: dict(zip(r.concepts, LABELS, strict=False)) for role, r in ROLES.items()
+        }
 
     def log_likelihood(self, texts: Sequence[str]) -> list[SequenceScore]:
         return [self._score("log", t) for t in texts]
@@ -72,6 +79,11 @@ class Hashed(Model):
         vectors = [[_number(t, str(n)) - 4 for n in range(6)] for t in texts]
         return Embeddings(np.array(vectors, dtype=np.float32), (None,) * len(texts))
 
+    def classify(self, texts: Sequence[Text]) -> Classification:
+        # A quarter to eight, in eighths of one.
+        rows = [[_number(str(t), label) / 8 for label in LABELS] for t in texts]
+        return Classification(LABELS, Outputs.MULTI_LABEL, np.array(rows), (None,) * len(texts))
+
     def _score(self, how: str, text: str) -> SequenceScore:
         return SequenceScore(-_number(how, text), len(text.split()))
 
@@ -80,6 +92,10 @@ def _number(*words: str) -> float:
     """Return a number from 0.25 to 8 in steps of a quarter, so that some are equal."""
     digest = hashlib.sha256("\n".join(words).encode()).digest()
     return (digest[0] % 32 + 1) / 4
+
+
+LABELS: Final = ("one", "two", "three", "four")
+"""Labels of the hashed classifier, each probable for itself."""
 
 
 def crows_items() -> list[Item]:
@@ -131,6 +147,34 @@ def association_items() -> list[Item]:
     path = "sentences/en/template_association.yaml"
     items = template_association.load(NO_DATA, path=path).items
     return [i for i in items if len(i.meta["groups"]) == 2]
+
+
+def hate_items() -> list[Item]:
+    """Return templates of two groups, hateful and harmless."""
+    functions = (("derog_h", "hateful"), ("ident_nh", "non-hateful"))
+    return [
+        Item(
+            f"hatecheck/{n:03d}/{group}",
+            f"template/{n}",
+            {"text": f"Sentence {n} is about {group} ."},
+            {"functionality": functions[n % 2][0], "gold": functions[n % 2][1]}
+            | {"group": group, "agreed": "no" if n % 5 == 0 else "yes"},
+            {"target": group},
+        )
+        for n in range(60)
+        for group in TWO_GROUPS
+    ]
+
+
+TWO_GROUPS: Final = ("ours", "theirs")
+
+
+def other_group(item: Item) -> Item:
+    """Return an item that speaks of the other group under the name of its own."""
+    one, other = TWO_GROUPS
+    text = item.texts["text"]
+    swapped = text.replace(one, other) if one in text.split() else text.replace(other, one)
+    return replace(item, texts={"text": swapped})
 
 
 def quality_items() -> list[Item]:
@@ -187,6 +231,7 @@ CASES: Final = {
         association_items,
         lambda i: exchanged(i, *i.meta["groups"]),
     ),
+    "hate": Case("hatecheck", "en", hate_items, other_group),
     "quality": Case(
         "general_quality", "en", quality_items, lambda i: exchanged(i, "plain", "broken")
     ),
@@ -195,6 +240,7 @@ CASES: Final = {
 # What becomes of a metric when the two sides change places: a number that it is reflected around,
 # or that it has no sign, or why neither is so. A metric that is not here fails the test.
 UNSIGNED: Final = "has no sign"
+OF_ONE: Final = "is of each group for itself"
 Mirror = float | str
 MIRRORS: Final[dict[str, dict[str, Mirror]]] = {
     "crows_pairs": {
@@ -221,6 +267,12 @@ MIRRORS: Final[dict[str, dict[str, Mirror]]] = {
     },
     "seat": {"mean_absolute_effect": UNSIGNED, "effect_size": 0},
     "template_association": {"association": 0},
+    "hatecheck": {
+        "gap": UNSIGNED,
+        "gap_to_others": 0,
+        "accuracy": OF_ONE,
+        "accuracy_agreed": OF_ONE,
+    },
     "general_quality": {
         "accuracy": 50,
         "nats_per_character": "is of the plain sentence alone",
@@ -231,6 +283,7 @@ MIRRORS: Final[dict[str, dict[str, Mirror]]] = {
 COUNTED: Final = {
     ("seat", "effect_size"): "the standard deviation divides by one less than the targets",
     ("seat", "mean_absolute_effect"): "it is a mean of effect sizes",
+    ("hatecheck", "gap"): "twice the records change places in its test",
 }
 
 

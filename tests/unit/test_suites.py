@@ -18,6 +18,9 @@ from pytest_bias.suites import STRUCTURE, Suite, find, installed, select
 
 BY_NAME = pytest.mark.parametrize("suite", SUITES, ids=lambda s: s.name)
 
+CLASSIFIERS = {"hatecheck"}
+"""Suites whose model under test is a classifier of texts."""
+
 
 def chosen(*words: str, languages: tuple[str, ...] = ("en",)) -> dict[str, bool]:
     """Return the entries by id, with whether each was named."""
@@ -34,6 +37,7 @@ def test_without_words_every_suite_in_the_language_is_meant():
         "template_association[en]": False,
         "seat[en]": False,
         "seat[en-published]": False,
+        "hatecheck[en]": False,
         "general_quality[en]": False,
     }
 
@@ -74,8 +78,12 @@ def test_what_runs_only_when_named_is_passed_over():
     [
         ("@crowdsourced", {"crows_pairs"}),
         ("@word-lists", {"seat"}),
-        ("@templates", {"gendered_pair_entropy", "template_association"}),
-        ("@social", {"crows_pairs", "gendered_pair_entropy", "template_association", "seat"}),
+        ("@templates", {"gendered_pair_entropy", "template_association", *CLASSIFIERS}),
+        (
+            "@social",
+            {"crows_pairs", "gendered_pair_entropy", "template_association", "seat", *CLASSIFIERS},
+        ),
+        ("@downstream", CLASSIFIERS),
     ],
 )
 def test_a_tag_means_the_suites_that_bear_it(tag, names):
