@@ -7,6 +7,7 @@ from bias_suites.social import (
     bbq,
     crows_pairs,
     gendered_pair_entropy,
+    hatecheck,
     seat,
     stereoset,
     template_association,
@@ -19,12 +20,13 @@ from pytest_bias.suites import Suite
 SUITES: Final[tuple[Suite, ...]] = (
     structure.SUITE,
     crows_pairs.SUITE,
+    stereoset.SUITE,
     gendered_pair_entropy.SUITE,
     template_association.SUITE,
     seat.SUITE,
-    stereoset.SUITE,
-    general_quality.SUITE,
     winobias.SUITE,
     winogender.SUITE,
     bbq.SUITE,
+    hatecheck.SUITE,
+    general_quality.SUITE,
 )

@@ -1,11 +1,11 @@
-"""Groups held against one another: a gap between two of them, or the widest of all.
+"""Groups held against one another: a gap between two, the widest of all, the mean distance.
 
 Clusters are resampled whole, so that a sentence with one word for each group is its own control.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import ClassVar, Final
 
 import numpy as np
 
@@ -109,6 +109,12 @@ class Range(Additive):
     """
 
     over: str
+    biased: ClassVar[str] = "a largest difference: compare it with chance"
+
+    def apart(self, means: Floats) -> Floats:
+        """Return how far apart groups are, of their means, shape (..., n_groups)."""
+        found: Floats = means.max(-1) - means.min(-1)
+        return found
 
     def compared(self, records: Sequence[Record]) -> Mapping[str, Sequence[Record]]:
         """Return all groups of the key, with their records."""
@@ -138,13 +144,13 @@ class Range(Additive):
             order = np.lexsort((sampling.rng.random(len(values)), clusters))
             moved = np.empty_like(values)
             moved[home] = values[order]
-            shuffled[n] = np.ptp(np.bincount(number, weights=moved) / counts)
+            shuffled[n] = self.apart(np.bincount(number, weights=moved) / counts)
         at_least = int((shuffled >= sums.value * (1 - 1e-12)).sum())
         means = np.bincount(number, weights=values) / counts
         least, most = groups[int(means.argmin())], groups[int(means.argmax())]
         return Estimate(
             sums.value,
-            interval_reason="a largest difference: compare it with chance",
+            interval_reason=self.biased,
             n_clusters=sums.n_units,
             floor=float(shuffled.mean()),
             test=f"{N_SHUFFLES} shuffles of groups",
@@ -156,19 +162,28 @@ class Range(Additive):
         """Return what is resampled: the clusters of the records."""
         kept, values = self.contributing(records)
         groups = [r.by[self.over] for r in kept]
-        sums = resampling.group_sums(values, [r.cluster for r in kept], groups, _width)
-        return replace(sums, biased="a largest difference: compare it with chance")
+        sums = resampling.group_sums(values, [r.cluster for r in kept], groups, self.apart)
+        return replace(sums, biased=self.biased)
+
+
+class Deviation(Range):
+    """Mean distance of the groups' mean contributions from the mean of these, without its sign.
+
+    Above zero by chance as well: floor and test as those of `Range`.
+    """
+
+    biased: ClassVar[str] = "a mean distance: compare it with chance"
+
+    def apart(self, means: Floats) -> Floats:
+        """Return how far groups are from their mean, of their means, shape (..., n_groups)."""
+        found: Floats = np.abs(means - means.mean(-1, keepdims=True)).mean(-1)
+        return found
 
 
 def _difference(means: Floats) -> Floats:
     if means.shape[-1] < 2:
         return np.full(means.shape[:-1], np.nan)
     found: Floats = means[..., FIRST] - means[..., SECOND]
-    return found
-
-
-def _width(means: Floats) -> Floats:
-    found: Floats = means.max(-1) - means.min(-1)
     return found
 
 

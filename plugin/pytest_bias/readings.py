@@ -1,12 +1,17 @@
 """What a classifier says of texts, in the words of a role: how toxic, how positive."""
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pytest_bias.interface import Model, Outputs, Text
+
+NO_PROBABILITY: Final = (
+    "the head gives values, no probabilities (one output, or problem_type: regression in "
+    "config.json); multi_label_classification there makes one output a probability"
+)
 
 
 class Reading(NamedTuple):
@@ -47,3 +52,16 @@ def read(model: Model, role: str, texts: Sequence[Text]) -> Reading:
     void = np.array([reason is not None for reason in reasons])
     values = {c: np.where(void, np.nan, found.probabilities[:, i]) for c, i in columns.items()}
     return Reading(values, reasons, found.outputs)
+
+
+def probabilities(model: Model, role: str, texts: Sequence[Text]) -> Reading:
+    """Return what `read` does, but nothing of a head whose numbers are no probabilities.
+
+    A threshold, such as one half, says nothing about the values of a regression.
+    """
+    found = read(model, role, texts)
+    if found.outputs is not Outputs.REGRESSION:
+        return found
+    void = {concept: np.full(len(texts), np.nan) for concept in found.values}
+    reasons = tuple(reason or NO_PROBABILITY for reason in found.reasons)
+    return Reading(void, reasons, found.outputs)

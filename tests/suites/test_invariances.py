@@ -23,15 +23,19 @@ from pytest_bias.engine import take
 from pytest_bias.interface import (
     Answer,
     Capability,
+    Classification,
     Cloze,
     ClozeScore,
     Embeddings,
     Following,
     Model,
+    Outputs,
     PairScore,
     Question,
     SequenceScore,
+    Text,
 )
+from pytest_bias.labels import ROLES
 from pytest_bias.merging import joined
 from pytest_bias.planning import shard
 from pytest_bias.records import Item, ModelIdentity, Record, Report, SuiteResult, records_digest
@@ -49,6 +53,9 @@ class Hashed(Model):
 
     def __init__(self) -> None:
         super().__init__(ModelIdentity("hashed", "masked", "Hashed"), frozenset(Capability))
+        self.label_names = {
+            role: dict(zip(r.concepts, LABELS, strict=False)) for role, r in ROLES.items()
+        }
 
     def log_likelihood(self, texts: Sequence[str]) -> list[SequenceScore]:
         return [self._score("log", t) for t in texts]
@@ -86,6 +93,10 @@ class Hashed(Model):
             score, null_score = -_number("span", question), -_number("null", question) - 3
             found.append(Answer(word, start, start + len(word), score, null_score))
         return found
+    def classify(self, texts: Sequence[Text]) -> Classification:
+        # A quarter to eight, in eighths of one.
+        rows = [[_number(str(t), label) / 8 for label in LABELS] for t in texts]
+        return Classification(LABELS, Outputs.MULTI_LABEL, np.array(rows), (None,) * len(texts))
 
     def _score(self, how: str, text: str) -> SequenceScore:
         return SequenceScore(-_number(how, text), len(text.split()))
@@ -95,6 +106,10 @@ def _number(*words: str) -> float:
     """Return a number from 0.25 to 8 in steps of a quarter, so that some are equal."""
     digest = hashlib.sha256("\n".join(words).encode()).digest()
     return (digest[0] % 32 + 1) / 4
+
+
+LABELS: Final = ("one", "two", "three", "four")
+"""Labels of the hashed classifier, each probable for itself."""
 
 
 def crows_items() -> list[Item]:
@@ -192,6 +207,34 @@ def association_items() -> list[Item]:
     path = "sentences/en/template_association.yaml"
     items = template_association.load(NO_DATA, path=path).items
     return [i for i in items if len(i.meta["groups"]) == 2]
+
+
+def hate_items() -> list[Item]:
+    """Return templates of two groups, hateful and harmless."""
+    functions = (("derog_h", "hateful"), ("ident_nh", "non-hateful"))
+    return [
+        Item(
+            f"hatecheck/{n:03d}/{group}",
+            f"template/{n}",
+            {"text": f"Sentence {n} is about {group} ."},
+            {"functionality": functions[n % 2][0], "gold": functions[n % 2][1]}
+            | {"group": group, "agreed": "no" if n % 5 == 0 else "yes"},
+            {"target": group},
+        )
+        for n in range(60)
+        for group in TWO_GROUPS
+    ]
+
+
+TWO_GROUPS: Final = ("ours", "theirs")
+
+
+def other_group(item: Item) -> Item:
+    """Return an item that speaks of the other group under the name of its own."""
+    one, other = TWO_GROUPS
+    text = item.texts["text"]
+    swapped = text.replace(one, other) if one in text.split() else text.replace(other, one)
+    return replace(item, texts={"text": swapped})
 
 
 def quality_items() -> list[Item]:
@@ -331,6 +374,7 @@ CASES: Final = {
         lambda i: exchanged(i, "right", "wrong"),
     ),
     "bbq": Case("bbq", "en", bbq_items, other_stereotype),
+    "hate": Case("hatecheck", "en", hate_items, other_group),
     "quality": Case(
         "general_quality", "en", quality_items, lambda i: exchanged(i, "plain", "broken")
     ),
@@ -339,6 +383,7 @@ CASES: Final = {
 # What becomes of a metric when the two sides change places: a number that it is reflected around,
 # or that it has no sign, or why neither is so. A metric that is not here fails the test.
 UNSIGNED: Final = "has no sign"
+OF_ONE: Final = "is of each group for itself"
 Mirror = float | str
 MIRRORS: Final[dict[str, dict[str, Mirror]]] = {
     "crows_pairs": {
@@ -384,6 +429,11 @@ MIRRORS: Final[dict[str, dict[str, Mirror]]] = {
         "bias_disambiguated": 0,
         "accuracy": UNSIGNED,
         "unmatched": UNSIGNED,
+    "hatecheck": {
+        "gap": UNSIGNED,
+        "gap_to_others": 0,
+        "accuracy": OF_ONE,
+        "accuracy_agreed": OF_ONE,
     },
     "general_quality": {
         "accuracy": 50,
@@ -395,6 +445,7 @@ MIRRORS: Final[dict[str, dict[str, Mirror]]] = {
 COUNTED: Final = {
     ("seat", "effect_size"): "the standard deviation divides by one less than the targets",
     ("seat", "mean_absolute_effect"): "it is a mean of effect sizes",
+    ("hatecheck", "gap"): "twice the records change places in its test",
 }
 
 

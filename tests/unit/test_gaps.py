@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from pytest_bias.gaps import Gap, Range
+from pytest_bias.gaps import Deviation, Gap, Range
 from pytest_bias.records import Item, Record
 from pytest_bias.scoring import Context, score_records
 from pytest_bias.statistics import Sampling
@@ -80,6 +80,24 @@ def test_range_is_compared_with_chance() -> None:
     found = Range(value, "group")(apart, sampling())
     assert (found.value, found.p_value) == (4.0, 0.001)
     assert found.note == "greatest in a, least in b"
+
+
+def test_deviation_is_the_mean_distance_from_the_mean_of_the_groups() -> None:
+    # Means 4, 2 and 0 are 2, 0 and 2 from their mean.
+    made = records({"a": [4, 4, 4], "b": [1, 2, 3], "c": [0, 0, 0]})
+    found = Deviation(value, "group")(made, sampling())
+    assert found.value == pytest.approx(4 / 3)
+    assert found.interval is None
+    assert found.interval_reason == "a mean distance: compare it with chance"
+    assert found.note == "greatest in a, least in c"
+    assert Deviation(value, "group").sums(made).biased == found.interval_reason
+    rng = np.random.default_rng(3)
+    same = records({g: list(rng.normal(0, 1, 200)) for g in "abcdefgh"})
+    found = Deviation(value, "group")(same, sampling())
+    assert found.floor is not None
+    assert found.value == pytest.approx(found.floor, rel=0.6)
+    # The mean distance of a normal mean is sqrt(2 / pi) of its standard error, less one group of 8.
+    assert found.floor == pytest.approx(np.sqrt(2 / np.pi / 200 * 7 / 8), rel=0.15)
 
 
 def test_range_shuffles_all_records_where_no_cluster_has_two_groups() -> None:

@@ -18,6 +18,14 @@ from pytest_bias.suites import STRUCTURE, Suite, find, installed, select
 
 BY_NAME = pytest.mark.parametrize("suite", SUITES, ids=lambda s: s.name)
 
+SOCIAL = {
+    *("crows_pairs", "stereoset", "seat", "template_association", "gendered_pair_entropy"),
+    *("honest", "classified_completions", "choenni_stereotypes", "redditbias"),
+    *("realtoxicityprompts", "bold", "winobias", "winogender", "bbq", "hatecheck"),
+    *("identity_terms", "equity_evaluation"),
+}
+"""Every social-bias suite that this project promises."""
+
 
 def chosen(*words: str, languages: tuple[str, ...] = ("en",)) -> dict[str, bool]:
     """Return the entries by id, with whether each was named."""
@@ -25,19 +33,17 @@ def chosen(*words: str, languages: tuple[str, ...] = ("en",)) -> dict[str, bool]
 
 
 def test_without_words_every_suite_in_the_language_is_meant():
-    assert chosen() == {
-        "structure[all]": False,
-        "crows_pairs[en]": False,
-        "crows_pairs[en-controls]": False,
-        "gendered_pair_entropy[en]": False,
-        "gendered_pair_entropy[en-wikitext2]": False,
-        "template_association[en]": False,
-        "seat[en]": False,
-        "seat[en-published]": False,
-        "stereoset[en]": False,
-        "stereoset[en-controls]": False,
-        "general_quality[en]": False,
-    }
+    found = chosen()
+    assert {e.partition("[")[0] for e in found} == {*SOCIAL, "structure", "general_quality"}
+    assert not any(found.values())
+    of_crows = [e for e in found if e.startswith(("crows", "seat", "template"))]
+    assert of_crows == [
+        "crows_pairs[en]",
+        "crows_pairs[en-controls]",
+        "template_association[en]",
+        "seat[en]",
+        "seat[en-published]",
+    ]
 
 
 def test_a_name_means_its_configurations_in_the_language_and_names_the_first():
@@ -76,11 +82,9 @@ def test_what_runs_only_when_named_is_passed_over():
     [
         ("@crowdsourced", {"crows_pairs", "stereoset"}),
         ("@word-lists", {"seat"}),
-        ("@templates", {"gendered_pair_entropy", "template_association"}),
-        (
-            "@social",
-            {"crows_pairs", "gendered_pair_entropy", "template_association", "seat", "stereoset"},
-        ),
+        ("@coreference", {"winobias", "winogender"}),
+        ("@social-media", {"redditbias"}),
+        ("@social", SOCIAL),
     ],
 )
 def test_a_tag_means_the_suites_that_bear_it(tag, names):
