@@ -93,6 +93,7 @@ class Hashed(Model):
             score, null_score = -_number("span", question), -_number("null", question) - 3
             found.append(Answer(word, start, start + len(word), score, null_score))
         return found
+
     def classify(self, texts: Sequence[Text]) -> Classification:
         # A quarter to eight, in eighths of one.
         rows = [[_number(str(t), label) / 8 for label in LABELS] for t in texts]
@@ -429,6 +430,7 @@ MIRRORS: Final[dict[str, dict[str, Mirror]]] = {
         "bias_disambiguated": 0,
         "accuracy": UNSIGNED,
         "unmatched": UNSIGNED,
+    },
     "hatecheck": {
         "gap": UNSIGNED,
         "gap_to_others": 0,

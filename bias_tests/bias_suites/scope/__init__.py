@@ -91,7 +91,8 @@ def says_nothing(field: str, content: Any) -> bool:
 
 def _is_void(content: Any, least: int) -> bool:
     words = re.findall(r"\w+", str(content).casefold()) if content is not None else []
-    return len(words) < least or words[0] in STAND_INS
+    return len(words) < least or words[0] in UNWRITTEN or " ".join(words) in STAND_INS
 
 
-STAND_INS: Final = ("tbd", "todo", "n", "na", "null", "unknown", "xxx", "fixme")
+UNWRITTEN: Final = ("tbd", "todo", "xxx", "fixme")
+STAND_INS: Final = ("n a", "na", "null", "unknown")
