@@ -24,6 +24,7 @@ LAYERS = (
     {"records", "labels", "resampling"},
     {"config", "downloads", "hub_files"},
     {"interface", "events", "datasources", "sampling", "permutation", "paired"},
+    {"measures"},
     {"models", "suites", "sentences", "readings"},
     {"scorers"},
     {"scoring", "testing", "planning", "refusals", "forecast", "preparation"},
