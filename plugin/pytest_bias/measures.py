@@ -16,6 +16,11 @@ class Estimator(Protocol):
         """Return the estimate; `records` are scored, sorted by item, and may be empty."""
 
 
+def every(record: Record) -> bool:
+    """Select all records."""
+    return True
+
+
 @dataclass(frozen=True)
 class Metric:
     """One number that many records give.
