@@ -1,5 +1,6 @@
 """``pytest-bias data fetch`` and ``data check``: a machine made ready, seen from the outside."""
 
+import json
 import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -13,6 +14,7 @@ from hub_server import serving as serving_hub
 from file_server import Answer, FileServer, serving
 from pytest_bias.datasources import cache_folder
 from pytest_bias.records import sha256
+from pytest_bias.suites import installed
 
 COMMIT = "5" * 40
 FILES = {
@@ -322,3 +324,17 @@ def test_a_run_fetches_what_it_needs_and_the_next_needs_no_network(
     assert len(server.asked) == 1
     assert again.report["digest"] == first.report["digest"]
     assert suite(first.report, "pairs")["data"]["revision"] == "1"
+
+
+@pytest.mark.hub
+def test_every_public_file_is_where_it_was_pinned(command: Command, tmp_path: Path) -> None:
+    online = {"HF_HUB_OFFLINE": "", "HF_HOME": str(tmp_path / "home")}
+    accepted = {
+        s.name: source.licence
+        for s in installed()
+        for c in s.configurations
+        for source in c.consents
+    }
+    settings = json.dumps({"accept_licences": accepted})
+    (tmp_path / "pytest-bias.yaml").write_text(settings)
+    command("data", "fetch", env=online).done()
