@@ -212,13 +212,14 @@ class DataFolder:
         host = "the Hub" if file.hub else str(urlsplit(file.url).hostname)
         if host in self.silent:
             raise DataMissing(
-                f"{what} could not be fetched from {file.address}: {host} was silent before.",
-                f"Try again: {command}. First: {self.silent[host]}",
+                f"{what} could not be fetched from {file.address}: {host} was silent before "
+                f"({self.silent[host]}).",
+                f"Try again: {command}",
             )
         try:
             return self._asked(file, what, command)
         except NoAnswer as error:
-            self.silent[host] = error.message
+            self.silent[host] = error.message.partition(": ")[2].rstrip(".")
             raise
 
     def _offline(self, file: DataFile, what: str, command: str) -> DataMissing:

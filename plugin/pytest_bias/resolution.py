@@ -76,7 +76,7 @@ def resolutions(suite: Suite, folder: DataFolder, only: str = "") -> list[Resolu
         except LicenceNotAccepted as error:
             found.append(NotHere(entry, f"{error.message} {error.hint}"))
         except DataMissing as error:
-            own = all(file.url is None for file in configuration.files)
+            own = all(file.address is None for file in configuration.files)
             hint = f"pytest-bias data fetch --suite {suite.name}"
             found.append(NotHere(entry, error.hint or "" if own else hint))
         except DataError as error:

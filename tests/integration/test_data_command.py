@@ -1,18 +1,20 @@
 """``pytest-bias data fetch`` and ``data check``: a machine made ready, seen from the outside."""
 
+import json
 import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from commands import Command, Ran, finish, start
+from commands import Command, Ran, finish, start, suite
 from hub_server import Hub, Repository
 from hub_server import serving as serving_hub
 
 from file_server import Answer, FileServer, serving
 from pytest_bias.datasources import cache_folder
 from pytest_bias.records import sha256
+from pytest_bias.suites import installed
 
 COMMIT = "5" * 40
 FILES = {
@@ -20,14 +22,22 @@ FILES = {
     "outside/two.csv": b"c,d\n3,4\n" * 500_000,
     "outside/closed.csv": b"closed\n",
     "outside/gone.csv": b"gone\n",
+    "outside/pairs.csv": (
+        b",sent_more,sent_less,stereo_antistereo,bias_type\n"
+        b"0,She can cook .,He can cook .,stereo,gender\n"
+        b"1,He can drive .,She can drive .,stereo,gender\n"
+    ),
 }
 PROMPTS = b'{"text": "a prompt"}\n'
 
 PACKAGE = """
-from pytest_bias.datasources import DataFile, DataFolder, HubFile, Source
+from dataclasses import replace
+from functools import partial
+
+from bias_suites.social import crows_pairs
+from pytest_bias.datasources import DataFile, HubFile, Source
 from pytest_bias.suites import Configuration, Suite
 
-OPEN = Source("outside", "1", "MIT")
 CLOSED = Source("org/closed", "1", "CC-BY-NC-4.0", consent=True)
 
 
@@ -39,7 +49,7 @@ def configuration(name, *files, **more):
     return Configuration(name, name[:2], None, files=files, **more)
 
 
-ONE, TWO, SHUT, GONE = (web(path, digest) for path, digest in {sums}.items())
+ONE, TWO, SHUT, GONE, PAIRS = (web(path, digest) for path, digest in {sums}.items())
 HUB = DataFile("outside/prompts.jsonl", None, None, HubFile("org/data", "{commit}", "p.jsonl"))
 OWN = DataFile("outside/own.csv", None, "{own}")
 
@@ -59,6 +69,18 @@ SUITES = (
         tags=("outer",),
     ),
     suite("lost", configuration("en", ONE, GONE), configuration("it", GONE)),
+    replace(
+        crows_pairs.SUITE,
+        name="pairs",
+        configurations=(
+            Configuration(
+                "en",
+                "en",
+                partial(crows_pairs.load, file=PAIRS, source=Source("org/pairs", "1", "MIT")),
+                files=(PAIRS,),
+            ),
+        ),
+    ),
 )
 """
 
@@ -280,3 +302,39 @@ def test_data_of_a_folder_that_is_not_there(bias: Command, what: str) -> None:
 def test_a_folder_that_cannot_be_made(data: Data, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("no folder")
     data("fetch", "--suite", "outside[en]", "--data-dir", "file").refused(2, "cannot be written")
+
+
+def test_a_run_fetches_what_it_needs_and_the_next_needs_no_network(
+    tiny: Callable[[str], Path], env: dict[str, str], server: FileServer, tmp_path: Path
+) -> None:
+    def run(name: str, *words: object) -> Ran:
+        folder = tmp_path / name
+        folder.mkdir()
+        asked = ("run", tiny("bert"), "--suite", "pairs[en]", *words)
+        return finish(start(*asked, folder=folder, env=env), folder)
+
+    lost = run("lost", "--offline")
+    assert lost.code == 3
+    assert "outside/pairs.csv, which pairs needs, is not in the cache" in lost.said
+    assert "pytest-bias data fetch --suite pairs" in lost.said
+    assert server.asked == []
+    first = run("online").done()
+    assert [path for path, _ in server.asked] == ["outside/pairs.csv"]
+    again = run("offline", "--offline").done()
+    assert len(server.asked) == 1
+    assert again.report["digest"] == first.report["digest"]
+    assert suite(first.report, "pairs")["data"]["revision"] == "1"
+
+
+@pytest.mark.hub
+def test_every_public_file_is_where_it_was_pinned(command: Command, tmp_path: Path) -> None:
+    online = {"HF_HUB_OFFLINE": "", "HF_HOME": str(tmp_path / "home")}
+    accepted = {
+        s.name: source.licence
+        for s in installed()
+        for c in s.configurations
+        for source in c.consents
+    }
+    settings = json.dumps({"accept_licences": accepted})
+    (tmp_path / "pytest-bias.yaml").write_text(settings)
+    command("data", "fetch", env=online).done()

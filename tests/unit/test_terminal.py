@@ -9,7 +9,15 @@ from rich.console import Console
 
 from pytest_bias.emit import terminal
 from pytest_bias.emit.progress import ProgressPrinter
-from pytest_bias.events import Forecast, Loading, Notice, Progress, SuiteFinished, SuiteStarted
+from pytest_bias.events import (
+    Fetching,
+    Forecast,
+    Loading,
+    Notice,
+    Progress,
+    SuiteFinished,
+    SuiteStarted,
+)
 from pytest_bias.limits import decide, read_limits
 from pytest_bias.records import Item, Report
 from unit.made import HOSTILE, record, report, result, score
@@ -205,6 +213,21 @@ def test_without_a_terminal_progress_is_plain_lines():
     assert lines[3].startswith("CrowS-Pairs en: 60.5 % in ")
     assert lines[4] == "honest[it]: skipped"
     assert len(lines) == 5
+
+
+FETCHED = tuple(
+    Fetching("honest/lexicon.tsv", done, 4_100_000) for done in (0, 2_000_000, 4_100_000)
+)
+
+
+def test_a_large_download_is_told_and_a_small_one_only_on_a_terminal(monkeypatch):
+    assert told(*FETCHED) == "Fetching honest/lexicon.tsv (4.1 MB) …\n"
+    assert told(Fetching("a.csv", 0, 9_000), Fetching("a.csv", 9_000, 9_000)) == ""
+    assert told(Fetching("a.csv", 0, None)) == "Fetching a.csv …\n"
+    monkeypatch.setattr("pytest_bias.emit.progress.LINE_EVERY_S", -1.0)
+    assert "honest/lexicon.tsv: 2.0 MB of 4.1 MB\n" in told(*FETCHED)
+    monkeypatch.setenv("TERM", "xterm")
+    assert "Fetching honest/lexicon.tsv, kB" in told(*FETCHED[:2], terminal_=True)
 
 
 def test_a_long_suite_says_how_far_it_is(monkeypatch):

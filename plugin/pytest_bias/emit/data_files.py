@@ -67,7 +67,8 @@ def _rows(data: EntryData) -> Iterator[tuple[str, str, str]]:
         yield "bundled", "", ""
     for outcome, words in WORDS.items():
         if paths := data.paths(outcome):
-            yield words, _named(paths), "bold red" if outcome in WRONG else ""
+            is_wrong = outcome in WRONG and not data.licence
+            yield words, _named(paths), "bold red" if is_wrong else ""
 
 
 def _named(paths: Sequence[str]) -> str:
