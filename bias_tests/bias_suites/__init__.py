@@ -6,6 +6,7 @@ from bias_suites.quality import general_quality
 from bias_suites.social import (
     crows_pairs,
     gendered_pair_entropy,
+    redditbias,
     seat,
     stereoset,
     template_association,
@@ -20,5 +21,6 @@ SUITES: Final[tuple[Suite, ...]] = (
     template_association.SUITE,
     seat.SUITE,
     stereoset.SUITE,
+    redditbias.SUITE,
     general_quality.SUITE,
 )

@@ -36,6 +36,7 @@ def test_without_words_every_suite_in_the_language_is_meant():
         "seat[en-published]": False,
         "stereoset[en]": False,
         "stereoset[en-controls]": False,
+        "redditbias[en]": False,
         "general_quality[en]": False,
     }
 
@@ -79,7 +80,10 @@ def test_what_runs_only_when_named_is_passed_over():
         ("@templates", {"gendered_pair_entropy", "template_association"}),
         (
             "@social",
-            {"crows_pairs", "gendered_pair_entropy", "template_association", "seat", "stereoset"},
+            {
+                *("crows_pairs", "stereoset", "redditbias", "gendered_pair_entropy"),
+                *("template_association", "seat"),
+            },
         ),
     ],
 )
