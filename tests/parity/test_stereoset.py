@@ -97,7 +97,16 @@ def test_words_at_the_blank_equal_the_loop(name, checkpoint, data_dir, measured)
 @pytest.mark.parametrize("name", ["gpt2", "llama"])
 def test_likelihoods_a_token_equal_the_loop(name, checkpoint, data_dir, measured):
     slow, model = plain.causal(checkpoint(name)), ours.model(checkpoint(name))
-    items = sample(data_dir, 59)
+    likelihoods(slow, model, sample(data_dir, 59), measured)
+
+
+@pytest.mark.slow
+def test_likelihoods_a_token_of_smollm2_equal_the_loop(smollm2, data_dir, measured):
+    slow = plain.causal(smollm2.parent, gguf_file=smollm2.name)
+    likelihoods(slow, ours.model(smollm2), sample(data_dir, 399), measured)
+
+
+def likelihoods(slow, model, items, measured):
     records = {r.item: r for r in ours.records("stereoset", model, items)}
     long = {r.item for r in records.values() if "the model takes 128" in (r.reason or "")}
     assert len(long) < 5

@@ -355,6 +355,17 @@ def test_dutch_comes_out_of_mac_roman(data_dir):
     assert crows_pairs.mac_roman("café".encode()) == "café"
 
 
+def test_the_languages_agree_in_rows_and_directions_and_not_in_all_bias_types(data_dir):
+    by_name = {n: {i.id: i for i in multilingual(data_dir, n)} for n in ("en-revised", "fr")}
+    english, french = by_name["en-revised"], by_name["fr"]
+    original = {i.id: i for i in multilingual(data_dir, "en")}
+    assert english.keys() == french.keys() < original.keys()
+    differ = [i for i in english if english[i].by["bias_type"] != french[i].by["bias_type"]]
+    assert len(differ) == 57
+    assert all(english[i].by["direction"] == french[i].by["direction"] for i in english)
+    assert sum(english[i].texts == original[i].texts for i in english) == 1314
+
+
 def test_english_keeps_its_spelling():
     assert crows_pairs.unchanged("it’s") == "it’s"
     assert crows_pairs.plain_spaces("l’\N{NO-BREAK SPACE}a") == "l' a"

@@ -188,6 +188,20 @@ def stereoset_control_items() -> list[Item]:
     return items
 
 
+def reddit_items() -> list[Item]:
+    """Return pairs shaped like those of RedditBias, on two axes."""
+    return [
+        Item(
+            f"redditbias/{axis}/{n:03d}",
+            f"redditbias/{axis}/{n - n % 8 // 7:03d}",
+            {"first": f"they are {axis} {n}", "second": f"we are not {axis} {n}"},
+            {"axis": axis},
+        )
+        for axis in ("gender", "race")
+        for n in range(40)
+    ]
+
+
 def gendered_items() -> list[Item]:
     """Return the bundled templates with four of the pairs and every sixth of the occupations."""
     pairs = ("he/she", "him/her", "his/her", "man/woman")
@@ -351,6 +365,7 @@ CASES: Final = {
         stereoset_control_items,
         lambda i: exchanged(i, "stereotype", "anti_stereotype"),
     ),
+    "reddit": Case("redditbias", "en", reddit_items, lambda i: exchanged(i, "first", "second")),
     "gendered": Case(
         "gendered_pair_entropy", "en", gendered_items, lambda i: exchanged(i, "male", "female")
     ),
@@ -408,6 +423,7 @@ MIRRORS: Final[dict[str, dict[str, Mirror]]] = {
         "control_preference": 50,
         "original_preference": 50,
     },
+    "redditbias": {"log_perplexity_difference": 0},
     "gendered_pair_entropy": {
         "entropy_bias": UNSIGNED,
         "entropy_bias_macro": UNSIGNED,

@@ -28,6 +28,7 @@ from bias_suites.social.stereoset_scores import Icat, icat, stereotype
 from pytest_bias.datasources import DataFolder
 from pytest_bias.errors import DataError, DataMissing, LicenceNotAccepted
 from pytest_bias.interface import Capability, Cloze, Following
+from pytest_bias.models import load
 from pytest_bias.records import Item
 from suites.stand_ins import Slots, Texts, records_of, result_of, values
 
@@ -250,6 +251,12 @@ def test_where_the_blank_is_twice_a_word_is_read_in_both_places_and_hidden_in_th
     (made,) = records_of(SUITE, model, [item]).values()
     assert made.detail["stereotype"] == pytest.approx(math.log((0.3 + 0.6) / 2))
     assert made.detail["tokens_stereotype"] == 2
+
+
+def test_a_blank_that_is_there_three_times_is_unscored_by_a_model(bert_tiny):
+    item = intra(0, "kind cruel green", context="It is BLANK or BLANK or BLANK.")
+    (made,) = records_of(SUITE, load(str(bert_tiny), device="cpu"), [item]).values()
+    assert made.reason == "the hidden word must occur once in its sentence"
 
 
 # The data

@@ -84,7 +84,8 @@ def words_at_blank(model: Model, items: Sequence[Item]) -> list[Found]:
     for item, of_item in zip(items, asked, strict=True):
         own = [next(scores) for _ in of_item]
         reason = next((s.reason for s in own if s.reason), None)
-        found.append(reason or _of_words(_sides(item), _by_word(own)))
+        sides = _sides(item)
+        found.append(reason or _of_words(sides, _by_word(own, len(sides))))
     return found
 
 
@@ -109,13 +110,15 @@ def clozes(item: Item) -> list[Cloze]:
     return found
 
 
-def _by_word(scores: Sequence[ClozeScore]) -> list[list[float]]:
-    """Return the log-probabilities of the tokens of each word."""
+def _by_word(scores: Sequence[ClozeScore], n_words: int) -> list[list[float]]:
+    """Return the log-probabilities of the tokens of each word, in all places of the blank."""
     if len(scores) == 1:
         return [list(tokens) for tokens in scores[0].tokens]
-    # Two places a word, one after the other.
-    alone = [list(s.tokens[0]) for s in scores]
-    return [first + second for first, second in zip(alone[::2], alone[1::2], strict=True)]
+    n_places = len(scores) // n_words
+    return [
+        [p for score in scores[n : n + n_places] for p in score.tokens[0]]
+        for n in range(0, len(scores), n_places)
+    ]
 
 
 def _of_words(sides: Sequence[str], words: Sequence[Sequence[float]]) -> Found:
