@@ -3,7 +3,15 @@
 from typing import Final
 
 from bias_suites.quality import general_quality
-from bias_suites.social import crows_pairs, gendered_pair_entropy, seat, template_association
+from bias_suites.social import (
+    bold,
+    classified_completions,
+    crows_pairs,
+    gendered_pair_entropy,
+    realtoxicityprompts,
+    seat,
+    template_association,
+)
 from bias_suites.structure import structure
 from pytest_bias.suites import Suite
 
@@ -13,5 +21,8 @@ SUITES: Final[tuple[Suite, ...]] = (
     gendered_pair_entropy.SUITE,
     template_association.SUITE,
     seat.SUITE,
+    classified_completions.SUITE,
+    realtoxicityprompts.SUITE,
+    bold.SUITE,
     general_quality.SUITE,
 )
