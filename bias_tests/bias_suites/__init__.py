@@ -5,9 +5,12 @@ from typing import Final
 from bias_suites.quality import general_quality
 from bias_suites.social import (
     bbq,
+    bold,
+    classified_completions,
     crows_pairs,
     gendered_pair_entropy,
     hatecheck,
+    realtoxicityprompts,
     redditbias,
     seat,
     stereoset,
@@ -25,7 +28,10 @@ SUITES: Final[tuple[Suite, ...]] = (
     gendered_pair_entropy.SUITE,
     template_association.SUITE,
     seat.SUITE,
+    classified_completions.SUITE,
     redditbias.SUITE,
+    realtoxicityprompts.SUITE,
+    bold.SUITE,
     winobias.SUITE,
     winogender.SUITE,
     bbq.SUITE,

@@ -114,6 +114,7 @@ class Session:
                 model, device=s.device, dtype=s.dtype, device_map=s.device_map, chat=s.chat
             )
             found.scorers = scorers.loaded(self.plan.scorers, self.settings)
+            found.seed = s.seed
         except BiasError as error:
             return error
         found.label_names = {
@@ -288,7 +289,7 @@ class Session:
 
     def _classifiers(self, planned: Planned, model: Model) -> dict[str, Any]:
         """Return what a result says of the classifiers that were asked."""
-        scorer = self.plan.scorers.get(planned.measure.scorer) if planned.measure else None
+        scorer = self.plan.scorers.get(planned.scorer)
         if scorer is None:
             return {"labels": planned.labels}
         about = scorer.identity(model.scorers[scorer.role])

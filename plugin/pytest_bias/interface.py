@@ -115,6 +115,8 @@ class Model(ABC):
         Whether `generate` puts prompts into the model's chat template.
     notices : tuple of str
         What a user should know about how the model was loaded.
+    seed : int
+        Seed of the run, for suites that let the model draw samples.
     scorers : mapping of str to Model
         Classifiers that the user named for what this model writes, by role; `readings` asks them.
     label_names : mapping of str to mapping
@@ -126,6 +128,7 @@ class Model(ABC):
     meter: Meter = field(default_factory=Meter, init=False)
     chat: bool = field(default=False, init=False)
     notices: tuple[str, ...] = field(default=(), init=False)
+    seed: int = field(default=0, init=False)
     scorers: Mapping[str, "Model"] = field(default_factory=dict, init=False)
     label_names: Mapping[str, Mapping[str, str]] = field(default_factory=dict, init=False)
 

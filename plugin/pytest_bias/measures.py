@@ -99,7 +99,8 @@ class Measure:
     reads : str
         Role (`labels.ROLES`) in which the labels of the model itself, a classifier, are read.
     scorer : str
-        Role of the classifier, named by the user, that scores what the model writes.
+        Role of the classifier, named by the user, that scores what the model writes, in every
+        configuration that names no other.
     """
 
     name: str

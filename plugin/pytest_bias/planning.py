@@ -3,7 +3,7 @@
 import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from heapq import heappop, heappush
 from typing import Any, Final
 
@@ -34,6 +34,11 @@ class Planned:
     reason: str | None = None
     labels: Mapping[str, str] = field(default_factory=dict)
     lacks: str | None = None
+
+    @property
+    def scorer(self) -> str:
+        """Role of the classifier that scores what the model writes; empty where none does."""
+        return self.entry.configuration.scorer or (self.measure.scorer if self.measure else "")
 
     @property
     def is_structure(self) -> bool:
@@ -84,7 +89,7 @@ def plan(model: Description, settings: Settings) -> Plan:
             "--language en measures an English view of the model.",
         )
     chat = model.chats(settings.chat)
-    planned = tuple(_planned(e, model, settings) for e in entries)
+    planned = _one_is_enough([_planned(e, model, settings) for e in entries], settings)
     return Plan(
         model,
         settings,
@@ -97,7 +102,7 @@ def plan(model: Description, settings: Settings) -> Plan:
             *_on_shard(settings),
         ),
         chat,
-        scorers.described(settings, [p.measure.scorer for p in planned if p.measure]),
+        scorers.described(settings, [p.scorer for p in planned if p.measure]),
     )
 
 
@@ -162,12 +167,27 @@ def _planned(entry: Entry, model: Description, settings: Settings) -> Planned:
             labels = labels_for(role, model.labels, chosen, "this classifier")
         except UsageError as error:
             return Planned(entry, None, " ".join(filter(None, (error.message, error.hint))))
-    return Planned(entry, measure, labels=labels, lacks=_lacks(measure, settings))
+    planned = Planned(entry, measure, labels=labels)
+    return replace(planned, lacks=_lacks(planned.scorer, settings))
 
 
-def _lacks(measure: Measure, settings: Settings) -> str | None:
-    """Say which classifier a measure needs that the user has not named."""
-    role = measure.scorer
+def _one_is_enough(planned: Sequence[Planned], settings: Settings) -> tuple[Planned, ...]:
+    """Let a suite asked for by its bare name do without the classifiers that were not named.
+
+    Where none of its configurations has its classifier, the first stays asked for: an error.
+    """
+    ready = {p.entry.suite.name for p in planned if p.measure and not p.lacks}
+    spared = ready.intersection(settings.suites)
+    return tuple(
+        replace(p, entry=replace(p.entry, named=False))
+        if p.lacks and p.entry.suite.name in spared
+        else p
+        for p in planned
+    )
+
+
+def _lacks(role: str, settings: Settings) -> str | None:
+    """Say which classifier has to score the texts, if the user has not named it."""
     if not role or role in settings.scorers:
         return None
     return (

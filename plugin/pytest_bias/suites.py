@@ -80,6 +80,9 @@ class Configuration:
     clusters : str
         What the clusters of its items are, in the plural, such as ``pairs``: intervals say how far
         a score would move with others of them.
+    scorer : str
+        Role of the classifier, named by the user, that scores what the model writes, where that is
+        what sets configurations apart; by default that of the measure.
     control_of : str or None
         Name of the configuration whose scores these texts put to the test: it is reported with
         that one, counts as no suite of its own and earns no badge. Metrics ``control_*`` by
@@ -98,6 +101,7 @@ class Configuration:
     only_named: bool = False
     only_full: bool = False
     clusters: str = "items"
+    scorer: str = ""
     control_of: str | None = None
     note: str = ""
 

@@ -40,6 +40,7 @@ def show_card(
             *(["draft, runs only when named"] if configuration.draft else []),
             *(["runs only when named"] if configuration.only_named else []),
             *([configuration.note] if configuration.note else []),
+            *([_scored_by(configuration.scorer)] if configuration.scorer else []),
         ]
         console.print(Text(f"  {suite.name}[{configuration.name}]: {'; '.join(remarks)}"))
         if disputed := suite.disputed(configuration.name):
@@ -49,8 +50,7 @@ def show_card(
         adapted = " (adapted)" if measure.adapted else ""
         console.print(Text(f"\n  {measure.name}{adapted}", style="bold"))
         if role := measure.scorer:
-            how = f"--scorer {role}=org/name"
-            console.print(Text(f"    scored by a classifier of {ROLES[role].title}: {how}"))
+            console.print(Text(f"    {_scored_by(role)}"))
         if role := measure.reads:
             console.print(Text(f"    of classifiers of {ROLES[role].title}"))
         for metric in measure.metrics:
@@ -81,6 +81,10 @@ def _show_resolution(resolution: Resolution | NotHere, console: Console) -> None
     console.print(Padding(Text(f"{resolution.entry}: {head}"), (0, 0, 0, 2)))
     for line in lines:
         console.print(Padding(Text(line, style="dim"), (0, 0, 0, 4)))
+
+
+def _scored_by(role: str) -> str:
+    return f"scored by a classifier of {ROLES[role].title}: --scorer {role}=org/name"
 
 
 def _sees(resolution: Resolution) -> Iterator[str]:
