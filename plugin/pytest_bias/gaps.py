@@ -5,6 +5,7 @@ Clusters are resampled whole, so that a sentence with one word for each group is
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import ClassVar, Final, TypeAlias
 
 import numpy as np
