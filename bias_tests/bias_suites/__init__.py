@@ -3,7 +3,13 @@
 from typing import Final
 
 from bias_suites.quality import general_quality
-from bias_suites.social import crows_pairs, gendered_pair_entropy, seat, template_association
+from bias_suites.social import (
+    crows_pairs,
+    gendered_pair_entropy,
+    honest,
+    seat,
+    template_association,
+)
 from bias_suites.structure import structure
 from pytest_bias.suites import Suite
 
@@ -13,5 +19,6 @@ SUITES: Final[tuple[Suite, ...]] = (
     gendered_pair_entropy.SUITE,
     template_association.SUITE,
     seat.SUITE,
+    honest.SUITE,
     general_quality.SUITE,
 )

@@ -187,8 +187,8 @@ class Suite:
     badge : tuple of str
         Wordings of the badge's message; the first is taken of which all numbers are known.
         ``{metric}`` is the value with unit and interval, ``{metric:bare}`` without the unit,
-        ``{metric:value}`` without the interval, ``{metric:percent}`` a whole percentage and
-        ``{metric:floor}`` what chance gives.
+        ``{metric:value}`` without the interval, ``{metric:interval}`` the interval alone,
+        ``{metric:percent}`` a whole percentage and ``{metric:floor}`` what chance gives.
     """
 
     name: str
