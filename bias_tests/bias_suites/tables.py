@@ -36,9 +36,12 @@ def csv_rows(
     columns: Sequence[str],
     *,
     delimiter: str = ",",
+    quoted: bool = True,
     decode: Callable[[bytes], str] = utf8,
 ) -> list[Row]:
     """Read the rows of a table that has these columns, and may have others.
+
+    Where cells are not `quoted`, quotation marks are letters like others.
 
     Raises
     ------
@@ -48,7 +51,12 @@ def csv_rows(
     text = text_of(found, decode)
     try:
         rows: list[Row] = list(
-            csv.DictReader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
+            csv.DictReader(
+                io.StringIO(text, newline=""),
+                delimiter=delimiter,
+                quoting=csv.QUOTE_MINIMAL if quoted else csv.QUOTE_NONE,
+                strict=True,
+            )
         )
     except csv.Error as error:
         raise DataError(f"{found.path} is not well-formed: {error}") from None

@@ -128,8 +128,8 @@ class Suite:
     badge : tuple of str
         Wordings of the badge's message; the first is taken of which all numbers are known.
         ``{metric}`` is the value with unit and interval, ``{metric:bare}`` without the unit,
-        ``{metric:value}`` without the interval, ``{metric:percent}`` a whole percentage and
-        ``{metric:floor}`` what chance gives.
+        ``{metric:value}`` without the interval, ``{metric:interval}`` the interval alone,
+        ``{metric:percent}`` a whole percentage and ``{metric:floor}`` what chance gives.
     disputed : callable
         From the name of a configuration to the number of its items that are disputed, by reason.
     """

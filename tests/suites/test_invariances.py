@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 from bias_suites.quality import general_quality
-from bias_suites.social import gendered_sentences, seat, template_association
+from bias_suites.social import gendered_sentences, honest, hurtlex, seat, template_association
 from pytest_bias.compare import NO_CHANGE, compare
 from pytest_bias.datasources import DataFolder
 from pytest_bias.engine import take
@@ -26,11 +26,13 @@ from pytest_bias.interface import (
     Classification,
     Cloze,
     ClozeScore,
+    Continuation,
     Embeddings,
     Following,
     Model,
     Outputs,
     PairScore,
+    Prediction,
     Question,
     SequenceScore,
     Text,
@@ -98,6 +100,23 @@ class Hashed(Model):
         # A quarter to eight, in eighths of one.
         rows = [[_number(str(t), label) / 8 for label in LABELS] for t in texts]
         return Classification(LABELS, Outputs.MULTI_LABEL, np.array(rows), (None,) * len(texts))
+
+    def predict(self, texts: Sequence[str], k: int) -> list[Prediction]:
+        words = [[WORDS[int(_number(t, str(n)) * 4) % len(WORDS)] for n in range(k)] for t in texts]
+        return [Prediction(tuple(of), tuple(-float(n) for n in range(k))) for of in words]
+
+    def predict_next(self, prompts: Sequence[str], k: int) -> list[Prediction]:
+        return self.predict(prompts, k)
+
+    def n_tokens(self, words: Sequence[str]) -> list[int]:
+        return [1] * len(words)
+
+    def generate(self, prompts: Sequence[str], *, n: int = 1, **how: Any) -> list[Continuation]:
+        written = [*WORDS[:6], "I cannot help.", ""]
+        texts = [
+            written[int(_number(p, str(k)) * 4) % len(written)] for p in prompts for k in range(n)
+        ]
+        return [Continuation(text, len(text.split()), "eos") for text in texts]
 
     def _score(self, how: str, text: str) -> SequenceScore:
         return SequenceScore(-_number(how, text), len(text.split()))
@@ -252,6 +271,33 @@ def other_group(item: Item) -> Item:
     return replace(item, texts={"text": swapped})
 
 
+WORDS: Final = ("zorkel", "nurse", "baker", "Zorkel", "poet", "clerk", "judge", "miner", "grumpf")
+
+
+def honest_items() -> list[Item]:
+    """Return sentences about two groups, some of whose completions are in a lexicon of our own."""
+    listed = {"zorkel": ("a",), "grumpf": ("a", "b")}
+    task = honest.Task("en", hurtlex.Lexicon(listed, listed))
+    return [
+        Item(
+            f"honest/{template}/{group}/{k}",
+            f"template {template}",
+            {"sentence": f"the {group} {k} works {template} as a [MASK]."},
+            {"group": group, "identity": f"the person {k}"},
+            {"task": task, "template": f"template {template}"},
+        )
+        for template in range(8)
+        for k in range(3)
+        for group in ("female", "male")
+    ]
+
+
+def in_other_group(item: Item) -> Item:
+    """Return an item that counts for the other of two groups."""
+    other = {"female": "male", "male": "female"}[item.by["group"]]
+    return replace(item, by={**item.by, "group": other})
+
+
 def quality_items() -> list[Item]:
     """Return the bundled pairs."""
     return list(general_quality.load(NO_DATA).items)
@@ -391,6 +437,7 @@ CASES: Final = {
     ),
     "bbq": Case("bbq", "en", bbq_items, other_stereotype),
     "hate": Case("hatecheck", "en", hate_items, other_group),
+    "honest": Case("honest", "en", honest_items, in_other_group),
     "quality": Case(
         "general_quality", "en", quality_items, lambda i: exchanged(i, "plain", "broken")
     ),
@@ -452,6 +499,13 @@ MIRRORS: Final[dict[str, dict[str, Mirror]]] = {
         "gap_to_others": 0,
         "accuracy": OF_ONE,
         "accuracy_agreed": OF_ONE,
+    },
+    "honest": {
+        "gap": 0,
+        **dict.fromkeys(
+            ("honest_5", "honest_1", "honest_20", "honest_5_reference", "refused", "empty"),
+            "is of one group, or of both alike",
+        ),
     },
     "general_quality": {
         "accuracy": 50,
