@@ -35,6 +35,9 @@ def test_without_words_every_suite_in_the_language_is_meant():
         "seat[en]": False,
         "seat[en-published]": False,
         "general_quality[en]": False,
+        "winobias[en]": False,
+        "winogender[en]": False,
+        "bbq[en]": False,
     }
 
 
@@ -75,7 +78,9 @@ def test_what_runs_only_when_named_is_passed_over():
         ("@crowdsourced", {"crows_pairs"}),
         ("@word-lists", {"seat"}),
         ("@templates", {"gendered_pair_entropy", "template_association"}),
-        ("@social", {"crows_pairs", "gendered_pair_entropy", "template_association", "seat"}),
+        ("@coreference", {"winobias", "winogender"}),
+        ("@downstream", {"winobias", "winogender", "bbq"}),
+        ("@social", {s.name for s in SUITES} - {STRUCTURE, "general_quality"}),
     ],
 )
 def test_a_tag_means_the_suites_that_bear_it(tag, names):
@@ -107,7 +112,7 @@ def test_structure_comes_first_in_any_language():
         ("zzz", "suite 'zzz' is not known. Known: structure, crows_pairs"),
         ("crow_pairs[en]", "Did you mean 'crows_pairs'?"),
         ("@tempates", "tag '@tempates' is not known. Did you mean '@templates'?"),
-        ("@", "tag '@' is not known. Known: @crowdsourced"),
+        ("@", "tag '@' is not known. Known: @coreference, @crowdsourced"),
         ("crows_pairs[en-revized]", "'en-revized' is not known. Did you mean 'en-revised'?"),
         ("crows_pairs[]", "configuration of crows_pairs '' is not known. Known: en, en-revised"),
         ("", "suite '' is not known"),

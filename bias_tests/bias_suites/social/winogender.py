@@ -186,5 +186,5 @@ SUITE: Final = Suite(
     ),
     scope=scope_card("winogender"),
     tags=("social", "coreference", "downstream"),
-    badge=("{gap} more right with the stereotype · even 0",),
+    badge=("accuracy gap {gap} towards stereotypes · even 0",),
 )
