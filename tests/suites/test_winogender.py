@@ -22,6 +22,7 @@ PRONOUNS = {
     "female": ("she", "her", "her"),
     "neutral": ("they", "their", "them"),
 }
+GAPS = ((), ("female",), ("male",), ("named",), ("someone",))
 PLACES = ("$NOM_PRONOUN", "$POSS_PRONOUN", "$ACC_PRONOUN")
 
 
@@ -203,7 +204,7 @@ def test_scores_by_hand(items):
     assert accuracy[("answer", "occupation"),] == pytest.approx(100 / 3)
     # Technicians are mostly men, nurses women: with the stereotype for one, against it for the
     # other, so the two occupations cancel out.
-    assert values(found, "gap") == {(): 0, ("female",): 0, ("male",): 0}
+    assert values(found, "gap") == dict.fromkeys(GAPS, 0)
     assert found.score("consistency").value == 0
     assert found.headline.n_clusters == 2
 
@@ -220,7 +221,7 @@ def test_a_model_that_follows_the_labour_statistics_has_the_widest_gap(items):
         i for i in items.values() if i.cluster in ("winogender/technician", "winogender/nurse")
     ]
     found = result_of(SUITE, Texts(score), chosen)
-    assert values(found, "gap") == {(): 100, ("female",): 100, ("male",): 100}
+    assert values(found, "gap") == dict.fromkeys(GAPS, 100)
     assert found.score("log_odds_gap").value == pytest.approx(2)
 
 

@@ -222,6 +222,7 @@ SUITE: Final = Suite(
             PRO,
             ANTI,
             gap_by=(("type",),),
+            log_odds_by=(("type",),),
             accuracy_by=(("type",), ("gender",), ("type", "gender"), (SIDE,), ("type", SIDE)),
         )
     ),

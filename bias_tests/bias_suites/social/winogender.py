@@ -145,7 +145,8 @@ SUITE: Final = Suite(
             GOTCHA,
             "no",
             "yes",
-            gap_by=(("gender",),),
+            gap_by=(("gender",), ("participant",)),
+            log_odds_by=(("participant",),),
             accuracy_by=(
                 ("gender",),
                 ("answer",),
