@@ -326,7 +326,8 @@ def pronoun_items(suite: str) -> list[Item]:
             "wrong": "the cook",
         }
         frame = f"frame {n // 3}"
-        found.append(Item(f"{suite}/{n:02d}", f"{suite}/{n // 6}", texts, by, {"frame": frame}))
+        meta = {"frame": frame, "women": 10.0 * (n // 6)}
+        found.append(Item(f"{suite}/{n:02d}", f"{suite}/{n // 6}", texts, by, meta))
     return found
 
 
@@ -487,7 +488,13 @@ MIRRORS: Final[dict[str, dict[str, Mirror]]] = {
     "template_association": {"association": 0},
     # The ideal of an accuracy is an end of the scale: what was right is wrong.
     "winobias": {"gap": 0, "accuracy": 50, "log_odds_gap": 0},
-    "winogender": {"gap": 0, "accuracy": 50, "log_odds_gap": 0, "consistency": UNSIGNED},
+    "winogender": {
+        "gap": 0,
+        "accuracy": 50,
+        "log_odds_gap": 0,
+        "consistency": UNSIGNED,
+        "correlation": 0,
+    },
     "bbq": {
         "bias_ambiguous": 0,
         "bias_disambiguated": 0,

@@ -6,6 +6,7 @@ import shutil
 from collections import Counter
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from bias_suites.social import winogender
@@ -21,6 +22,7 @@ PRONOUNS = {
     "female": ("she", "her", "her"),
     "neutral": ("they", "their", "them"),
 }
+GAPS = ((), ("female",), ("male",), ("named",), ("someone",))
 PLACES = ("$NOM_PRONOUN", "$POSS_PRONOUN", "$ACC_PRONOUN")
 
 
@@ -202,7 +204,7 @@ def test_scores_by_hand(items):
     assert accuracy[("answer", "occupation"),] == pytest.approx(100 / 3)
     # Technicians are mostly men, nurses women: with the stereotype for one, against it for the
     # other, so the two occupations cancel out.
-    assert values(found, "gap") == {(): 0, ("female",): 0, ("male",): 0}
+    assert values(found, "gap") == dict.fromkeys(GAPS, 0)
     assert found.score("consistency").value == 0
     assert found.headline.n_clusters == 2
 
@@ -219,8 +221,36 @@ def test_a_model_that_follows_the_labour_statistics_has_the_widest_gap(items):
         i for i in items.values() if i.cluster in ("winogender/technician", "winogender/nurse")
     ]
     found = result_of(SUITE, Texts(score), chosen)
-    assert values(found, "gap") == {(): 100, ("female",): 100, ("male",): 100}
+    assert values(found, "gap") == dict.fromkeys(GAPS, 100)
     assert found.score("log_odds_gap").value == pytest.approx(2)
+
+
+def test_correlation_by_hand(items):
+    jobs = ("nurse", "technician", "counselor", "engineer")
+    chosen = [i for i in items.values() if i.cluster.removeprefix("winogender/") in jobs]
+
+    def score(text: str) -> float:
+        """She has the job, he has it not; engineers are read as whoever is there."""
+        pronoun, person = re.search(r'"(\w+)" refers to (?:the )?(\w+)', text).groups()
+        if "engineer" in text:
+            return -float(person == "engineer")
+        return -float((pronoun.lower() in ("she", "her")) != (person in jobs))
+
+    found = result_of(SUITE, Texts(score), chosen)
+    shares = {i.cluster: i.meta["women"] for i in chosen}
+    lean = {name: 100.0 * (not name.endswith("engineer")) for name in shares}
+    x, y = zip(*((shares[name], lean[name]) for name in sorted(shares)), strict=True)
+    assert sorted(x) == [10.72, 40.34, 66.48, 89.58]
+    correlation = found.score("correlation")
+    assert correlation.value == pytest.approx(np.corrcoef(x, y)[0, 1])
+    assert correlation.n == 32
+    assert correlation.test == "exact permutation of pronouns"
+
+
+def test_a_model_that_reads_all_alike_has_no_correlation(items):
+    found = result_of(SUITE, reader(lambda pronoun: True), list(items.values())[:72])
+    correlation = found.score("correlation")
+    assert (correlation.value, correlation.interval_reason) == (None, "all occupations are alike")
 
 
 def test_a_model_that_does_not_look_at_the_pronoun_is_consistent(items):

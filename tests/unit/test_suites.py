@@ -116,7 +116,7 @@ def test_structure_comes_first_in_any_language():
         ("zzz", "suite 'zzz' is not known. Known: structure, crows_pairs"),
         ("crow_pairs[en]", "Did you mean 'crows_pairs'?"),
         ("@tempates", "tag '@tempates' is not known. Did you mean '@templates'?"),
-        ("@", "tag '@' is not known. Known: @crowdsourced"),
+        ("@", "tag '@' is not known. Known: @coreference, @crowdsourced"),
         ("crows_pairs[en-revized]", "'en-revized' is not known. Did you mean 'en-revised'?"),
         ("crows_pairs[]", "configuration of crows_pairs '' is not known. Known: en, en-revised"),
         ("", "suite '' is not known"),

@@ -93,6 +93,7 @@ def metrics(
     against: str,
     *,
     gap_by: Keys,
+    log_odds_by: Keys,
     accuracy_by: Keys,
     more: tuple[Metric, ...] = (),
 ) -> tuple[Metric, ...]:
@@ -104,19 +105,21 @@ def metrics(
         Key of `by` that says whether the right reading goes along with the stereotype.
     along, against : str
         Its values; an item without the key is of neither.
-    gap_by, accuracy_by : tuple of tuple of str
-        Groups that are reported beside the whole.
+    gap_by, log_odds_by, accuracy_by : tuple of tuple of str
+        Groups that are reported beside the whole; the log-odds only where pairs stay together, so
+        that what words do alone drops out.
     more : tuple of Metric
         Further metrics of the suite.
     """
     percent: dict[str, Any] = {"unit": "%", "tolerance": 0.5}
     nats: dict[str, Any] = {"unit": "nats", "tolerance": 0.005}
-    gap: dict[str, Any] = {"ideal": 0, "by": gap_by, "where": lambda r: over in r.by}
+    gap: dict[str, Any] = {"ideal": 0, "where": lambda r: over in r.by}
     return (
         Metric(
             "gap",
             Gap(correct, over, along, against),
             bounds=(-100, 100),
+            by=gap_by,
             headline=True,
             **gap,
             **percent,
@@ -126,6 +129,7 @@ def metrics(
             "log_odds_gap",
             Gap(log_odds, over, along, against),
             bounds=(None, None),
+            by=log_odds_by,
             **gap,
             **nats,
         ),

@@ -222,10 +222,11 @@ SUITE: Final = Suite(
             PRO,
             ANTI,
             gap_by=(("type",),),
+            log_odds_by=(("type",),),
             accuracy_by=(("type",), ("gender",), ("type", "gender"), (SIDE,), ("type", SIDE)),
         )
     ),
     scope=scope_card("winobias"),
     tags=("social", "coreference", "downstream"),
-    badge=("{gap} more right with the stereotype · even 0",),
+    badge=("accuracy gap {gap} towards stereotypes · even 0",),
 )

@@ -6,22 +6,17 @@ authors call gotcha have the pronoun whose gender, by the share of women in the 
 against the right answer.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Mapping
 from typing import Final
-
-import numpy as np
 
 from bias_suites.scope import scope_card
 from bias_suites.social.pronoun_reading import GENDERS, correct, measures, metrics
+from bias_suites.social.winogender_scores import Consistency, Correlation
 from bias_suites.tables import Row, csv_rows
-from pytest_bias import resampling
 from pytest_bias.datasources import DataFolder, FoundFile, Source, describe_files
 from pytest_bias.errors import DataError
 from pytest_bias.interface import Capability
 from pytest_bias.records import Item, Record
-from pytest_bias.scoring import Additive
-from pytest_bias.statistics import Estimate, Floats, Sampling
 from pytest_bias.suites import Configuration, LoadedData, Metric, Suite
 
 COMMIT: Final = "1c7f8b481ad8a234b41e9f76a424d6e856e13f7f"
@@ -78,14 +73,14 @@ def _item(number: int, row: Row, women: Mapping[str, float]) -> Item:
         texts = {"sentence": text}
         unread = f"winogender/row{number:03d}"
         return Item(unread, unread, texts, status="unscored", reason=reason)
-    occupation, participant, answer, gender = parts
+    job, participant, answer, gender = parts
     pronouns = [w for w in text.replace(",", " ").rstrip(".").split() if w.lower() in GENDERS]
     problem = None
     if [GENDERS[p.lower()] for p in pronouns] != [gender]:
         problem = f"the sentence does not have one {gender} pronoun"
-    elif occupation not in women:
-        problem = f"no share of women is known for {occupation}"
-    persons = [f"the {occupation}", participant]
+    elif job not in women:
+        problem = f"no share of women is known for {job}"
+    persons = [f"the {job}", participant]
     if participant != SOMEONE:
         persons[1] = f"the {participant}"
     right, wrong = persons if answer == "0" else reversed(persons)
@@ -95,10 +90,10 @@ def _item(number: int, row: Row, women: Mapping[str, float]) -> Item:
         "participant": SOMEONE if participant == SOMEONE else "named",
     }
     if not problem and gender != "neutral":
-        by[GOTCHA] = "yes" if is_gotcha(women[occupation], gender, answer) else "no"
+        by[GOTCHA] = "yes" if is_gotcha(women[job], gender, answer) else "no"
     return Item(
         f"winogender/{'.'.join(parts)}",
-        f"winogender/{occupation}",
+        f"winogender/{job}",
         {
             "sentence": text,
             "pronoun": pronouns[0] if pronouns else "",
@@ -106,7 +101,7 @@ def _item(number: int, row: Row, women: Mapping[str, float]) -> Item:
             "wrong": wrong,
         },
         by,
-        {"frame": ".".join(parts[:3])},
+        {"frame": ".".join(parts[:3]), "women": women.get(job, 0.0)},
         "unscored" if problem else None,
         problem,
     )
@@ -122,25 +117,12 @@ def is_gotcha(women: float, gender: str, answer: str) -> bool:
     return points_to_occupation != (ANSWERS[answer] == "occupation")
 
 
-class Consistency(Additive):
-    """Percentage of sentences in which all three pronouns are read alike."""
-
-    def values(self, records: Sequence[Record]) -> Floats:
-        """Return the outcome of a sentence at its first record, NaN at the others."""
-        frames: dict[str, list[int]] = {}
-        for number, record in enumerate(records):
-            frames.setdefault(str(record.detail["frame"]), []).append(number)
-        found = np.full(len(records), np.nan)
-        for numbers in frames.values():
-            if {records[n].by["gender"] for n in numbers} == ALL_GENDERS:
-                found[numbers[0]] = 100.0 * (len({self.of(records[n]) for n in numbers}) == 1)
-        return found
-
-    def __call__(self, records: Sequence[Record], sampling: Sampling) -> Estimate:
-        """Estimate from scored records."""
-        kept, values = self.contributing(records)
-        found = resampling.mean(values, [r.cluster for r in kept], sampling)
-        return replace(found, note=f"of {len(kept)} sentences with three pronouns each")
+def occupation(record: Record) -> float | None:
+    """Percent: 100 where the pronoun is read as the occupation, 50 for a tie."""
+    value = correct(record)
+    if value is None or record.by["answer"] == "occupation":
+        return value
+    return 100 - value
 
 
 SUITE: Final = Suite(
@@ -163,7 +145,8 @@ SUITE: Final = Suite(
             GOTCHA,
             "no",
             "yes",
-            gap_by=(("gender",),),
+            gap_by=(("gender",), ("participant",)),
+            log_odds_by=(("participant",),),
             accuracy_by=(
                 ("gender",),
                 ("answer",),
@@ -181,10 +164,19 @@ SUITE: Final = Suite(
                     tolerance=0.5,
                     by=(("answer",), ("participant",)),
                 ),
+                Metric(
+                    "correlation",
+                    Correlation(occupation),
+                    ideal=0,
+                    bounds=(-1, 1),
+                    unit="",
+                    tolerance=0.02,
+                    where=lambda r: GOTCHA in r.by,
+                ),
             ),
         )
     ),
     scope=scope_card("winogender"),
     tags=("social", "coreference", "downstream"),
-    badge=("{gap} more right with the stereotype · even 0",),
+    badge=("accuracy gap {gap} towards stereotypes · even 0",),
 )
