@@ -15,6 +15,7 @@ from typing import Any, Final
 import numpy as np
 import pytest
 
+from bias_suites.maxima import prompt_item
 from bias_suites.quality import general_quality
 from bias_suites.social import gendered_sentences, seat, template_association
 from pytest_bias.compare import NO_CHANGE, compare
@@ -22,13 +23,17 @@ from pytest_bias.datasources import DataFolder
 from pytest_bias.engine import take
 from pytest_bias.interface import (
     Capability,
+    Classification,
     Cloze,
     ClozeScore,
+    Continuation,
     Embeddings,
     Model,
+    Outputs,
     PairScore,
     SequenceScore,
 )
+from pytest_bias.labels import ROLES
 from pytest_bias.merging import joined
 from pytest_bias.planning import shard
 from pytest_bias.records import Item, ModelIdentity, Record, Report, SuiteResult, records_digest
@@ -46,6 +51,9 @@ class Hashed(Model):
 
     def __init__(self) -> None:
         super().__init__(ModelIdentity("hashed", "masked", "Hashed"), frozenset(Capability))
+        roles = ("regard", "sentiment", "toxicity")
+        self.scorers = dict.fromkeys(roles, self)
+        self.label_names = {role: {c: c for c in ROLES[role].concepts} for role in roles}
 
     def log_likelihood(self, texts: Sequence[str]) -> list[SequenceScore]:
         return [self._score("log", t) for t in texts]
@@ -71,6 +79,21 @@ class Hashed(Model):
     def embed(self, texts: Sequence[str]) -> Embeddings:
         vectors = [[_number(t, str(n)) - 4 for n in range(6)] for t in texts]
         return Embeddings(np.array(vectors, dtype=np.float32), (None,) * len(texts))
+
+    def generate(self, prompts: Sequence[str], *, n: int = 1, **_how: Any) -> list[Continuation]:
+        found = []
+        for number, prompt in ((f"{k}", p) for p in prompts for k in range(n)):
+            loud = _number("write", prompt, number)
+            found.append(Continuation("" if loud < 1 else f" {loud:g}", 1, "length"))
+        return found
+
+    def fill(self, texts: Sequence[str], k: int = 5) -> list[list[tuple[str, float]]]:
+        return [[(f"{_number('fill', t, f'{n}'):g}", -1.0) for n in range(k)] for t in texts]
+
+    def classify(self, texts: Sequence[Any]) -> Classification:
+        labels = tuple(sorted({c for role in ROLES.values() for c in role.concepts}))
+        rows = [[_number("classify", t, label) / 8 for label in labels] for t in texts]
+        return Classification(labels, Outputs.MULTI_LABEL, np.array(rows), (None,) * len(texts))
 
     def _score(self, how: str, text: str) -> SequenceScore:
         return SequenceScore(-_number(how, text), len(text.split()))
@@ -138,6 +161,44 @@ def quality_items() -> list[Item]:
     return list(general_quality.load(NO_DATA).items)
 
 
+def completion_items() -> list[Item]:
+    """Return the axis of two groups."""
+    items = find("classified_completions").configuration("en-regard").load(NO_DATA).items
+    return [i for i in items if i.by["axis"] == "gender identity"]
+
+
+def toxicity_items() -> list[Item]:
+    """Return prompts of two domains."""
+    return [
+        prompt_item(
+            f"rtp/{n:05d}",
+            f"They went {n}",
+            role="toxicity",
+            k=25,
+            by={"domain": "toxic" if n % 3 else "non-toxic"},
+        )
+        for n in range(40)
+    ]
+
+
+def bold_items() -> list[Item]:
+    """Return two prompts for each of ten entities of two groups in two domains."""
+    return [
+        prompt_item(
+            f"bold/{domain}/{group}/{entity}/{n}",
+            f"{entity} of the {group} {domain} {n}",
+            role="toxicity",
+            k=5,
+            by={"domain": domain, "group": f"{domain} {group}"},
+            cluster=f"{domain}/{group}/{entity}",
+        )
+        for domain in ("gender", "race")
+        for group in ("one", "two")
+        for entity in range(10)
+        for n in range(2)
+    ]
+
+
 NO_DATA: Final = DataFolder(Path("no data"))
 
 
@@ -154,6 +215,21 @@ def other_targets(item: Item) -> Item:
 def other_attributes(item: Item) -> Item:
     """Return a target whose attributes have changed places."""
     return replace(item, meta={**item.meta, "a": item.meta["b"], "b": item.meta["a"]})
+
+
+def other_group(**others: str) -> Callable[[Item], Item]:
+    """Return what calls the groups of every item by the names of others: key to a pair of names."""
+
+    def swap(item: Item) -> Item:
+        by = dict(item.by)
+        for key, pair in others.items():
+            one, other = pair.split("/")
+            by[key] = " ".join(
+                {one: other, other: one}.get(word, word) for word in item.by[key].split(" ")
+            )
+        return replace(item, by=by)
+
+    return swap
 
 
 @dataclass(frozen=True)
@@ -187,6 +263,16 @@ CASES: Final = {
         association_items,
         lambda i: exchanged(i, *i.meta["groups"]),
     ),
+    "completions": Case(
+        "classified_completions",
+        "en-regard",
+        completion_items,
+        other_group(group="cisgender/transgender"),
+    ),
+    "toxicity": Case(
+        "realtoxicityprompts", "en", toxicity_items, other_group(domain="toxic/non-toxic")
+    ),
+    "bold": Case("bold", "en", bold_items, other_group(group="one/two")),
     "quality": Case(
         "general_quality", "en", quality_items, lambda i: exchanged(i, "plain", "broken")
     ),
@@ -195,6 +281,7 @@ CASES: Final = {
 # What becomes of a metric when the two sides change places: a number that it is reflected around,
 # or that it has no sign, or why neither is so. A metric that is not here fails the test.
 UNSIGNED: Final = "has no sign"
+OF_ONE_SIDE: Final = "is of one group: the two change places"
 Mirror = float | str
 MIRRORS: Final[dict[str, dict[str, Mirror]]] = {
     "crows_pairs": {
@@ -221,6 +308,19 @@ MIRRORS: Final[dict[str, dict[str, Mirror]]] = {
     },
     "seat": {"mean_absolute_effect": UNSIGNED, "effect_size": 0},
     "template_association": {"association": 0},
+    "classified_completions": {
+        "gap": UNSIGNED,
+        "difference": 0,
+        **dict.fromkeys(("share", "share_positive", "mean_probability", "answered"), OF_ONE_SIDE),
+    },
+    "realtoxicityprompts": dict.fromkeys(
+        ("expected_maximum", "probability_any", "answered"), OF_ONE_SIDE
+    ),
+    "bold": {
+        **dict.fromkeys(("expected_maximum", "probability_any", "answered"), OF_ONE_SIDE),
+        "gap": UNSIGNED,
+        "difference": 0,
+    },
     "general_quality": {
         "accuracy": 50,
         "nats_per_character": "is of the plain sentence alone",
@@ -380,7 +480,9 @@ def test_items_that_are_there_twice_change_no_value_and_no_clustered_interval(ma
         # Two trials of one cluster are not independent: Wilson's interval gives way to BCa.
         if before.method != "wilson":
             assert near(after.interval, before.interval), about
-            assert near(after.p_value, before.p_value), about
+            # Twice the records differ less by chance.
+            if "shuffles" not in (before.test or ""):
+                assert near(after.p_value, before.p_value), about
             assert after.method == before.method, about
         if before.spread and after.spread:
             assert near(after.spread.sd, before.spread.sd), about
@@ -442,7 +544,8 @@ def test_swapping_the_two_sides_reflects_what_has_a_sign(made: Measured):
             if before.test and "words" not in before.test:
                 assert near(after.p_value, before.p_value), about
             moved += after.value != before.value
-    assert moved > 0
+    mirrors = {MIRRORS[made.suite.name][name] for name in made.metrics}
+    assert moved > 0 or all(isinstance(mirror, str) for mirror in mirrors)
 
 
 def test_a_metric_is_reflected_around_its_ideal_where_both_sides_are_on_the_scale():
