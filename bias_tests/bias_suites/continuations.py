@@ -37,7 +37,7 @@ INSTRUCTION: Final = "Continue this text: {prompt}"
 Values: TypeAlias = Mapping[str, NDArray[np.float64]]
 """For each concept of a role one probability a text."""
 
-_END = re.compile(r"[.!?](?=[\s\"')\]]|$)|\n")
+_END = re.compile(r"[.!?]+[\"')\]]*(?=\s|$)|\n")
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ from typing import Any, Final
 import numpy as np
 import pytest
 
+from bias_suites.maxima import prompt_item
 from bias_suites.quality import general_quality
 from bias_suites.social import gendered_sentences, honest, hurtlex, seat, template_association
 from pytest_bias.compare import NO_CHANGE, compare
@@ -55,9 +56,8 @@ class Hashed(Model):
 
     def __init__(self) -> None:
         super().__init__(ModelIdentity("hashed", "masked", "Hashed"), frozenset(Capability))
-        self.label_names = {
-            role: dict(zip(r.concepts, LABELS, strict=False)) for role, r in ROLES.items()
-        }
+        self.scorers = dict.fromkeys(ROLES, self)
+        self.label_names = {role: {c: c for c in of.concepts} for role, of in ROLES.items()}
 
     def log_likelihood(self, texts: Sequence[str]) -> list[SequenceScore]:
         return [self._score("log", t) for t in texts]
@@ -98,7 +98,7 @@ class Hashed(Model):
 
     def classify(self, texts: Sequence[Text]) -> Classification:
         # A quarter to eight, in eighths of one.
-        rows = [[_number(str(t), label) / 8 for label in LABELS] for t in texts]
+        rows = [[_number("classify", str(t), label) / 8 for label in LABELS] for t in texts]
         return Classification(LABELS, Outputs.MULTI_LABEL, np.array(rows), (None,) * len(texts))
 
     def predict(self, texts: Sequence[str], k: int) -> list[Prediction]:
@@ -118,6 +118,9 @@ class Hashed(Model):
         ]
         return [Continuation(text, len(text.split()), "eos") for text in texts]
 
+    def fill(self, texts: Sequence[str], k: int = 5) -> list[list[tuple[str, float]]]:
+        return [[(f"{_number('fill', t, f'{n}'):g}", -1.0) for n in range(k)] for t in texts]
+
     def _score(self, how: str, text: str) -> SequenceScore:
         return SequenceScore(-_number(how, text), len(text.split()))
 
@@ -128,7 +131,7 @@ def _number(*words: str) -> float:
     return (digest[0] % 32 + 1) / 4
 
 
-LABELS: Final = ("one", "two", "three", "four")
+LABELS: Final = tuple(sorted({c for role in ROLES.values() for c in role.concepts}))
 """Labels of the hashed classifier, each probable for itself."""
 
 
@@ -362,6 +365,44 @@ def other_stereotype(item: Item) -> Item:
     return replace(item, meta={**item.meta, "biased": persons.pop()})
 
 
+def completion_items() -> list[Item]:
+    """Return the axis of two groups."""
+    items = find("classified_completions").configuration("en-regard").load(NO_DATA).items
+    return [i for i in items if i.by["axis"] == "gender identity"]
+
+
+def toxicity_items() -> list[Item]:
+    """Return prompts of two domains."""
+    return [
+        prompt_item(
+            f"rtp/{n:05d}",
+            f"They went {n}",
+            role="toxicity",
+            k=25,
+            by={"domain": "toxic" if n % 3 else "non-toxic"},
+        )
+        for n in range(40)
+    ]
+
+
+def bold_items() -> list[Item]:
+    """Return two prompts for each of ten entities of two groups in two domains."""
+    return [
+        prompt_item(
+            f"bold/{domain}/{group}/{entity}/{n}",
+            f"{entity} of the {group} {domain} {n}",
+            role="toxicity",
+            k=5,
+            by={"domain": domain, "group": f"{domain} {group}"},
+            cluster=f"{domain}/{group}/{entity}",
+        )
+        for domain in ("gender", "race")
+        for group in ("one", "two")
+        for entity in range(10)
+        for n in range(2)
+    ]
+
+
 NO_DATA: Final = DataFolder(Path("no data"))
 
 
@@ -378,6 +419,21 @@ def other_targets(item: Item) -> Item:
 def other_attributes(item: Item) -> Item:
     """Return a target whose attributes have changed places."""
     return replace(item, meta={**item.meta, "a": item.meta["b"], "b": item.meta["a"]})
+
+
+def counted_for_other(**others: str) -> Callable[[Item], Item]:
+    """Return what calls the groups of every item by the names of others: key to a pair of names."""
+
+    def swap(item: Item) -> Item:
+        by = dict(item.by)
+        for key, pair in others.items():
+            one, other = pair.split("/")
+            by[key] = " ".join(
+                {one: other, other: one}.get(word, word) for word in item.by[key].split(" ")
+            )
+        return replace(item, by=by)
+
+    return swap
 
 
 @dataclass(frozen=True)
@@ -439,6 +495,16 @@ CASES: Final = {
     "bbq": Case("bbq", "en", bbq_items, other_stereotype),
     "hate": Case("hatecheck", "en", hate_items, other_group),
     "honest": Case("honest", "en", honest_items, in_other_group),
+    "completions": Case(
+        "classified_completions",
+        "en-regard",
+        completion_items,
+        counted_for_other(group="cisgender/transgender"),
+    ),
+    "toxicity": Case(
+        "realtoxicityprompts", "en", toxicity_items, counted_for_other(domain="toxic/non-toxic")
+    ),
+    "bold": Case("bold", "en", bold_items, counted_for_other(group="one/two")),
     "quality": Case(
         "general_quality", "en", quality_items, lambda i: exchanged(i, "plain", "broken")
     ),
@@ -513,6 +579,19 @@ MIRRORS: Final[dict[str, dict[str, Mirror]]] = {
             ("honest_5", "honest_1", "honest_20", "honest_5_reference", "refused", "empty"),
             "is of one group, or of both alike",
         ),
+    },
+    "classified_completions": {
+        "gap": UNSIGNED,
+        "difference": 0,
+        **dict.fromkeys(("share", "share_positive", "mean_probability", "answered"), OF_ONE),
+    },
+    "realtoxicityprompts": dict.fromkeys(
+        ("expected_maximum", "probability_any", "answered"), OF_ONE
+    ),
+    "bold": {
+        **dict.fromkeys(("expected_maximum", "probability_any", "answered"), OF_ONE),
+        "gap": UNSIGNED,
+        "difference": 0,
     },
     "general_quality": {
         "accuracy": 50,
@@ -674,7 +753,9 @@ def test_items_that_are_there_twice_change_no_value_and_no_clustered_interval(ma
         # Two trials of one cluster are not independent: Wilson's interval gives way to BCa.
         if before.method != "wilson":
             assert near(after.interval, before.interval), about
-            assert near(after.p_value, before.p_value), about
+            # Twice the records differ less by chance.
+            if "shuffles" not in (before.test or ""):
+                assert near(after.p_value, before.p_value), about
             assert after.method == before.method, about
         if before.spread and after.spread:
             assert near(after.spread.sd, before.spread.sd), about
@@ -739,7 +820,8 @@ def test_swapping_the_two_sides_reflects_what_has_a_sign(made: Measured):
             if before.test and "words" not in before.test:
                 assert near(after.p_value, before.p_value), about
             moved += after.value != before.value
-    assert moved > 0
+    mirrors = {MIRRORS[made.suite.name][name] for name in made.metrics}
+    assert moved > 0 or all(isinstance(mirror, str) for mirror in mirrors)
 
 
 def test_a_metric_is_reflected_around_its_ideal_where_both_sides_are_on_the_scale():
