@@ -23,7 +23,7 @@ LAYERS = (
     {"models", "suites", "sentences", "readings"},
     {"scorers"},
     {"scoring", "testing", "planning", "refusals", "forecast"},
-    {"schedule", "reporting", "resolution", "gaps"},
+    {"schedule", "reporting", "resolution", "gaps", "ranks"},
     {"engine", "compare", "folder", "merging"},
     {"limits", "child", "baselines", "trajectory"},
     {"emit", "children"},
@@ -38,7 +38,7 @@ LAYERS = (
 MODELS_MAY = {"errors", "devices", "identity", "interface", "options", "records"}
 SUITES_MAY = {
     *("suites", "records", "interface", "sentences", "statistics", "scoring", "datasources"),
-    *("errors", "gaps", "labels", "permutation", "readings", "refusals", "resampling"),
+    *("errors", "gaps", "labels", "permutation", "ranks", "readings", "refusals", "resampling"),
 }
 
 HEAVY = {

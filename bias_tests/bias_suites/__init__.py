@@ -7,6 +7,7 @@ from bias_suites.social import (
     crows_pairs,
     gendered_pair_entropy,
     hatecheck,
+    identity_terms,
     seat,
     template_association,
 )
@@ -20,5 +21,6 @@ SUITES: Final[tuple[Suite, ...]] = (
     template_association.SUITE,
     seat.SUITE,
     hatecheck.SUITE,
+    identity_terms.SUITE,
     general_quality.SUITE,
 )

@@ -18,7 +18,7 @@ from pytest_bias.suites import STRUCTURE, Suite, find, installed, select
 
 BY_NAME = pytest.mark.parametrize("suite", SUITES, ids=lambda s: s.name)
 
-CLASSIFIERS = {"hatecheck"}
+CLASSIFIERS = {"hatecheck", "identity_terms"}
 """Suites whose model under test is a classifier of texts."""
 
 
@@ -38,6 +38,7 @@ def test_without_words_every_suite_in_the_language_is_meant():
         "seat[en]": False,
         "seat[en-published]": False,
         "hatecheck[en]": False,
+        "identity_terms[en]": False,
         "general_quality[en]": False,
     }
 
