@@ -28,7 +28,7 @@ LAYERS = (
     {"models", "suites", "sentences", "readings"},
     {"scorers"},
     {"scoring", "testing", "planning", "refusals", "forecast", "preparation"},
-    {"schedule", "reporting", "resolution", "gaps"},
+    {"schedule", "reporting", "resolution", "gaps", "ranks"},
     {"engine", "compare", "folder", "merging"},
     {"limits", "child", "baselines", "trajectory"},
     {"emit", "children"},
@@ -43,7 +43,7 @@ LAYERS = (
 MODELS_MAY = {"errors", "answers", "cost", "devices", "identity", "interface", "options", "records"}
 SUITES_MAY = {
     *("suites", "records", "interface", "sentences", "statistics", "scoring", "datasources"),
-    *("errors", "gaps", "labels", "permutation", "readings", "refusals", "resampling"),
+    *("errors", "gaps", "labels", "permutation", "ranks", "readings", "refusals", "resampling"),
 }
 
 HEAVY = {

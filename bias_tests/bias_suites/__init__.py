@@ -11,6 +11,7 @@ from bias_suites.social import (
     gendered_pair_entropy,
     hatecheck,
     honest,
+    identity_terms,
     realtoxicityprompts,
     redditbias,
     seat,
@@ -38,5 +39,6 @@ SUITES: Final[tuple[Suite, ...]] = (
     winogender.SUITE,
     bbq.SUITE,
     hatecheck.SUITE,
+    identity_terms.SUITE,
     general_quality.SUITE,
 )

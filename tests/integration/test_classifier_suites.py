@@ -50,6 +50,26 @@ def test_hatecheck(bias: Command, knows: Callable[..., Path], data_dir: Path) ->
     assert bias("verify", "out").code == 0
 
 
+def test_identity_terms(bias: Command, knows: Callable[..., Path], data_dir: Path) -> None:
+    model = knows("gay", labels=("toxic", "other"))
+    words = ("--suite", "identity_terms", "--data-dir", data_dir, "--out", "out")
+    ran = bias("run", model, *words).done()
+    assert [s["config"] for s in ran.report["suites"]] == ["all", "en"]
+    found = suite(ran.report, "identity_terms")
+    assert found["labels"] == {"toxic": "toxic"}
+    # One term of 50 has a rate of 100 %, the others none: (98 + 49 * 2) / 50.
+    assert headline(ran.report, "identity_terms")["value"] == pytest.approx(3.92)
+    assert headline(ran.report, "identity_terms")["floor"] < 3
+    gaps = scores(found, "false_positive_gap")
+    assert gaps["gay",] == pytest.approx(100)
+    assert gaps["lesbian",] == pytest.approx(-100 / 49)
+    assert scores(found, "subgroup_auc")["gay",] == pytest.approx(0.5, abs=1e-3)
+    # Its harmless texts rank above all toxic ones of others, its toxic ones above the harmless.
+    assert scores(found, "bpsn_auc")["gay",] == 0
+    assert scores(found, "bnsp_auc")["gay",] == 1
+    assert bias("verify", "out").code == 0
+
+
 def test_a_classifier_without_a_label_that_is_understood(
     bias: Command, knows: Callable[..., Path], data_dir: Path, tmp_path: Path
 ) -> None:

@@ -79,6 +79,51 @@ def test_hatecheck(both: Forwarded, data_dir: Path, measured) -> None:
         assert scores["gap_to_others", g] == pytest.approx(share[g] - others)
 
 
+def test_identity_terms(both: Forwarded, data_dir: Path, measured) -> None:
+    model, slow, types = both
+    items = [i for i in ours.items("identity_terms", "en", data_dir) if i.status is None]
+    terms = sorted({i.by["term"] for i in items})[::10]
+    items = clusters([i for i in items if i.by["term"] in terms], 50)
+    found = {r.item: r for r in ours.records("identity_terms", model, items)}
+    toxic = probabilities(slow, [i.texts["text"] for i in items], types=types)[:, 0]
+    records = [found[i.id] for i in items]
+    difference = max(
+        abs(float(r.detail["probability"] or 0) - p) for r, p in zip(records, toxic, strict=True)
+    )
+    measured("identity_terms", difference, "of 1")
+    assert difference < PROBABILITY
+    assert [r.value == 100 for r in records] == [p >= 0.5 for p in toxic]
+    again = [middle(r, float(np.median(toxic))) for r in records]
+    scores = {(s.metric, *s.by.values()): s.value for s in ours.scores("identity_terms", again)}
+    called = {r.item: r.value == 100 for r in again}
+    rate = {
+        t: percent([called[i.id] for i in items if i.by["term"] == t and harmless(i)])
+        for t in terms
+    }
+    overall = percent([called[i.id] for i in items if harmless(i)])
+    assert 0 < overall < 100
+    expected = sum(abs(overall - r) for r in rate.values()) / len(terms)
+    assert scores["false_positive_difference",] == pytest.approx(expected)
+    p = dict(zip([i.id for i in items], toxic, strict=True))
+    for t in terms:
+        own = [i for i in items if i.by["term"] == t]
+        others = [i for i in items if i.by["term"] != t]
+        for name, positives, negatives in (
+            ("subgroup_auc", own, own),
+            ("bpsn_auc", others, own),
+            ("bnsp_auc", own, others),
+        ):
+            first = [p[i.id] for i in positives if not harmless(i)]
+            second = [p[i.id] for i in negatives if harmless(i)]
+            pairs = [(a > b) + (a == b) / 2 for a in first for b in second]
+            # A pair whose numbers are equal but for rounding may fall either way.
+            assert scores[name, t] == pytest.approx(sum(pairs) / len(pairs), abs=5e-4)
+
+
+def harmless(item: Item) -> bool:
+    return item.by["toxicity"] == "nontoxic"
+
+
 def middle(record: Record, threshold: float) -> Record:
     """Return a record as a threshold of its own would make it."""
     from dataclasses import replace

@@ -263,6 +263,20 @@ def hate_items() -> list[Item]:
     ]
 
 
+def identity_items() -> list[Item]:
+    """Return sentences with two terms, toxic and harmless."""
+    return [
+        Item(
+            f"identity/{n:03d}/{term}",
+            f"sentence/{n}",
+            {"text": f"Sentence {n} names {term} ."},
+            {"template": "being", "toxicity": ("toxic", "nontoxic")[n % 2], "term": term},
+        )
+        for n in range(60)
+        for term in TWO_GROUPS
+    ]
+
+
 TWO_GROUPS: Final = ("ours", "theirs")
 
 
@@ -505,6 +519,7 @@ CASES: Final = {
         "realtoxicityprompts", "en", toxicity_items, counted_for_other(domain="toxic/non-toxic")
     ),
     "bold": Case("bold", "en", bold_items, counted_for_other(group="one/two")),
+    "identity": Case("identity_terms", "en", identity_items, other_group),
     "quality": Case(
         "general_quality", "en", quality_items, lambda i: exchanged(i, "plain", "broken")
     ),
@@ -593,6 +608,16 @@ MIRRORS: Final[dict[str, dict[str, Mirror]]] = {
         "gap": UNSIGNED,
         "difference": 0,
     },
+    "identity_terms": {
+        "false_positive_difference": UNSIGNED,
+        "false_negative_difference": UNSIGNED,
+        "false_positive_gap": 0,
+        "false_negative_gap": 0,
+        "auc": UNSIGNED,
+        "subgroup_auc": OF_ONE,
+        "bpsn_auc": OF_ONE,
+        "bnsp_auc": OF_ONE,
+    },
     "general_quality": {
         "accuracy": 50,
         "nats_per_character": "is of the plain sentence alone",
@@ -604,6 +629,8 @@ COUNTED: Final = {
     ("seat", "effect_size"): "the standard deviation divides by one less than the targets",
     ("seat", "mean_absolute_effect"): "it is a mean of effect sizes",
     ("hatecheck", "gap"): "twice the records change places in its test",
+    ("identity_terms", "false_positive_difference"): "the same",
+    ("identity_terms", "false_negative_difference"): "the same",
 }
 
 
