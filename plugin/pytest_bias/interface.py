@@ -95,11 +95,16 @@ class Cloze:
         The words to score at the gap, in the casing in which they are to stand there.
     hidden : str, optional
         A word of the sentence that is masked as well; it must occur exactly once.
+    forms : tuple of str
+        Other forms of the hidden word, such as those of other grammatical genders. As many masks
+        stand for it as the longest of all has tokens in its place, so that their number does not
+        tell which of them is hidden.
     """
 
     text: str
     choices: tuple[str, ...]
     hidden: str | None = None
+    forms: tuple[str, ...] = ()
 
     def filled(self, choice: str) -> str:
         """Return the sentence with `choice` at the gap."""
