@@ -42,6 +42,10 @@ class Cloze:
         The words to score at the gap, in the casing in which they are to stand there.
     hidden : str, optional
         A word of the sentence that is masked as well; it must occur exactly once.
+    forms : tuple of str
+        Other forms of the hidden word, such as those of other grammatical genders. As many masks
+        stand for it as the longest of all has tokens in its place, so that their number does not
+        tell which of them is hidden.
     later : str
         Whether the tokens of a choice behind the one that is read are ``masked``, or ``absent``, so
         that the sentence does not tell how many there are (Nadeem et al. 2021).
@@ -50,6 +54,7 @@ class Cloze:
     text: str
     choices: tuple[str, ...]
     hidden: str | None = None
+    forms: tuple[str, ...] = ()
     later: Literal["masked", "absent"] = "masked"
 
     def filled(self, choice: str) -> str:

@@ -13,7 +13,7 @@ from pytest_bias.scoring import Context, score_records
 from pytest_bias.suites import find
 
 LICENCES = {
-    "seat": "CC-BY-NC-4.0",
+    "seat": "CC-BY-NC-4.0, no clear licence",
     "crows_pairs": "no clear licence",
     "honest": "CC-BY-NC-SA-4.0",
 }

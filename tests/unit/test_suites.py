@@ -333,7 +333,7 @@ Version: 1.0
 BODY = """
 from dataclasses import replace
 from bias_suites.social.seat import SUITE
-SUITES = (replace(SUITE, name="{suite}"),)
+SUITES = (replace(SUITE, name="{suite}", version="1"),)
 """
 
 

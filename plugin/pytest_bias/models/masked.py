@@ -104,13 +104,13 @@ class MaskedModel(EncoderModel):
         if len(contexts) > 1:
             raise Unreadable("the choices change the tokens around them")
         found = []
-        for gap, choice in zip(gaps, cloze.choices, strict=True):
-            ids = list(gap.ids)
+        for filled, choice in zip(gaps, cloze.choices, strict=True):
+            gap = filled
             if cloze.hidden is not None:
-                for position in tokens.hidden(cloze, choice):
-                    ids[position] = reads.mask_id or 0
-            absent = cloze.later == "absent"
-            found.append(_left_to_right(reads, Gap(ids, gap.place), absent=absent))
+                masks = [reads.mask_id or 0] * tokens.masks(cloze, choice)
+                gap = _replaced(gap, tokens.hidden(cloze, choice), masks)
+                tokens.check(gap.ids)
+            found.append(_left_to_right(reads, gap, absent=cloze.later == "absent"))
         return found
 
     def fill(self, texts: Sequence[str], k: int = 5) -> list[list[tuple[str, float]]]:
@@ -146,6 +146,13 @@ def _each_token(*, mask: bool) -> Callable[[Encoded, Reads], list[int]]:
 
 def _masked(reads: Reads, encoded: Encoded, positions: Sequence[int]) -> list[int]:
     return [reads.add(encoded.ids, p, encoded.ids[p], mask=True) for p in positions]
+
+
+def _replaced(gap: Gap, old: range, new: Sequence[int]) -> Gap:
+    """Put other tokens in the place of some outside the gap."""
+    ids = [*gap.ids[: old.start], *new, *gap.ids[old.stop :]]
+    moved = (len(new) - len(old)) * (old.start < gap.place.start)
+    return Gap(ids, range(gap.place.start + moved, gap.place.stop + moved))
 
 
 def _left_to_right(reads: Reads, gap: Gap, *, absent: bool) -> list[int]:

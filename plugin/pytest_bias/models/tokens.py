@@ -177,13 +177,24 @@ class Tokens:
 
     def hidden(self, cloze: Cloze, choice: str) -> range:
         """Return where the cloze's hidden word stands in the sentence filled with a choice."""
+        return self._form(cloze, choice, cloze.hidden or "")
+
+    def masks(self, cloze: Cloze, choice: str) -> int:
+        """Return how many masks stand for the hidden word: the tokens of its longest form."""
+        return max(
+            len(self._form(cloze, choice, form)) for form in (cloze.hidden or "", *cloze.forms)
+        )
+
+    def _form(self, cloze: Cloze, choice: str, form: str) -> range:
+        """Return where a form of the hidden word stands, put in its place."""
         word = cloze.hidden or ""
-        text = cloze.filled(choice)
         if cloze.text.count(word) != 1:
             raise Unreadable("the hidden word must occur once in its sentence")
         start = cloze.text.index(word)
-        start += (len(choice) - len(GAP)) * (cloze.text.index(GAP) < start)
-        return self._place(text, start, start + len(word))
+        behind_gap = cloze.text.index(GAP) < start
+        text = cloze.text.replace(word, form).replace(GAP, choice)
+        start += (len(choice) - len(GAP)) * behind_gap
+        return self._place(text, start, start + len(form))
 
     def _place(self, text: str, start: int, end: int) -> range:
         """Return the positions of the tokens of ``text[start:end]``."""
