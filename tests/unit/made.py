@@ -9,6 +9,7 @@ from pytest_bias.limits import Decision, Outcome
 from pytest_bias.records import DataInfo, Record, Report, SuiteResult, records_digest
 from pytest_bias.scores import Score
 from pytest_bias.statistics import Estimate
+from pytest_bias.suites import installed
 
 HOSTILE = {
     "markup": 'a"><script>alert(1)</script>',
@@ -23,6 +24,10 @@ HOSTILE = {
     "template": "{% raw %}${{ secrets.X }} $(id) `id`",
 }
 """Texts that a model's name, a suite's title or a label could hold."""
+
+
+VERSIONS = {suite.name: suite.version for suite in installed()}
+"""Of the installed suites, since other versions cannot be compared."""
 
 
 def score(metric: str = "stereotype_preference", value: float | None = 60.48, **more: Any) -> Score:
@@ -61,7 +66,7 @@ def result(
 ) -> SuiteResult:
     """Return a measured suite; its records are digested."""
     defaults: dict[str, Any] = {
-        "version": "1",
+        "version": VERSIONS.get(name, "1"),
         "kind": "intrinsic",
         "status": "scored",
         "title": "CrowS-Pairs",
