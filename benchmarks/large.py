@@ -23,11 +23,12 @@ from cpu import DATA, ROOT
 from transformers import AutoTokenizer, GPTNeoXConfig, GPTNeoXForCausalLM
 
 from bias_suites.social.crows_pairs import SUITE
+from pytest_bias.cost import Meter
 from pytest_bias.datasources import DataFolder
 from pytest_bias.devices import in_words
 from pytest_bias.engine import take
 from pytest_bias.identity import ModelIdentity
-from pytest_bias.interface import Capability, Meter, ModelKind
+from pytest_bias.interface import Capability, ModelKind
 from pytest_bias.models.causal import CausalModel
 from pytest_bias.models.placing import DTYPES, shared
 from pytest_bias.models.pooling import Pooling

@@ -16,13 +16,19 @@ ROOT = Path(__file__).parent.parent
 SOURCES = {"pytest_bias": "plugin", "bias_suites": "bias_tests", "bias_templates": "templates"}
 
 LAYERS = (
-    {"errors", "options", "power", "statistics", "checked", "devices", "identity", "scores"},
-    {"records", "config", "resampling"},
-    {"downloads", "hub_files"},
+    {
+        *("errors", "options", "power", "statistics", "checked", "devices", "identity", "scores"),
+        "answers",
+        "cost",
+    },
+    {"records", "labels", "resampling"},
+    {"config", "downloads", "hub_files"},
     {"interface", "events", "datasources", "sampling", "permutation", "paired"},
-    {"models", "suites", "sentences"},
+    {"measures"},
+    {"models", "suites", "sentences", "readings"},
+    {"scorers"},
     {"scoring", "testing", "planning", "refusals", "forecast", "preparation"},
-    {"schedule", "reporting", "resolution", "gaps"},
+    {"schedule", "reporting", "resolution", "gaps", "ranks"},
     {"engine", "compare", "folder", "merging"},
     {"limits", "child", "baselines", "trajectory"},
     {"emit", "children"},
@@ -34,10 +40,10 @@ LAYERS = (
 )
 """Modules and packages of `pytest_bias`: each imports from the layers above its own line only."""
 
-MODELS_MAY = {"errors", "devices", "identity", "interface", "options", "records"}
+MODELS_MAY = {"errors", "answers", "cost", "devices", "identity", "interface", "options", "records"}
 SUITES_MAY = {
     *("suites", "records", "interface", "sentences", "statistics", "scoring", "datasources"),
-    *("errors", "gaps", "permutation", "refusals", "resampling"),
+    *("errors", "gaps", "labels", "permutation", "ranks", "readings", "refusals", "resampling"),
 }
 
 HEAVY = {

@@ -25,6 +25,7 @@ from tokenizers import (
 from transformers import (
     BertConfig,
     BertForMaskedLM,
+    BertForPreTraining,
     BertModel,
     GPT2Config,
     GPT2LMHeadModel,
@@ -251,6 +252,41 @@ def save(
     """Write a model with seeded random weights and its tokenizer."""
     torch.manual_seed(seed)
     network = model(config)
+    network.save_pretrained(folder)
+    tokenizer.model_max_length = 10**9
+    tokenizer.save_pretrained(folder)
+    return folder
+
+
+def bert_with_pairs(folder: Path, follows: int = 0, seed: int = 0, *, tells: bool = True) -> Path:
+    """Write a BERT with its head for pairs of texts, in which class `follows` means "follows".
+
+    The head is set by hand: it leans to the mean pooled vector of known pairs that follow, away
+    from that of pairs that do not; unless it `tells` it says the same of all.
+    """
+    from pytest_bias.models.next_sentence import PROBES
+
+    tokenizer = wordpiece(types=True)
+    config = BertConfig(vocab_size=len(tokenizer), max_position_embeddings=128, **SIZE)
+    torch.manual_seed(seed)
+    network = BertForPreTraining(config).eval()
+    second = [b for _, b in PROBES]
+    apart = [(a, second[(n + 3) % 6]) for n, (a, _) in enumerate(PROBES)]
+
+    def pooled(pairs: Any) -> torch.Tensor:
+        vectors = []
+        for pair in pairs:
+            inputs = tokenizer(*pair, return_tensors="pt", return_token_type_ids=True)
+            vectors.append(network.bert(**inputs).pooler_output[0])
+        return torch.stack(vectors).mean(0)
+
+    with torch.no_grad():
+        lean = pooled(PROBES) - pooled(apart)
+        head = network.cls.seq_relationship
+        head.weight.zero_()
+        head.bias.zero_()
+        if tells:
+            head.weight[follows] = 2 * lean / lean.norm() ** 2
     network.save_pretrained(folder)
     tokenizer.model_max_length = 10**9
     tokenizer.save_pretrained(folder)

@@ -3,15 +3,42 @@
 from typing import Final
 
 from bias_suites.quality import general_quality
-from bias_suites.social import crows_pairs, gendered_pair_entropy, seat, template_association
+from bias_suites.social import (
+    bbq,
+    bold,
+    classified_completions,
+    crows_pairs,
+    gendered_pair_entropy,
+    hatecheck,
+    honest,
+    identity_terms,
+    realtoxicityprompts,
+    redditbias,
+    seat,
+    stereoset,
+    template_association,
+    winobias,
+    winogender,
+)
 from bias_suites.structure import structure
 from pytest_bias.suites import Suite
 
 SUITES: Final[tuple[Suite, ...]] = (
     structure.SUITE,
     crows_pairs.SUITE,
+    stereoset.SUITE,
     gendered_pair_entropy.SUITE,
     template_association.SUITE,
     seat.SUITE,
+    honest.SUITE,
+    classified_completions.SUITE,
+    redditbias.SUITE,
+    realtoxicityprompts.SUITE,
+    bold.SUITE,
+    winobias.SUITE,
+    winogender.SUITE,
+    bbq.SUITE,
+    hatecheck.SUITE,
+    identity_terms.SUITE,
     general_quality.SUITE,
 )

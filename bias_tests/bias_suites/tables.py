@@ -36,9 +36,12 @@ def csv_rows(
     columns: Sequence[str],
     *,
     delimiter: str = ",",
+    quoted: bool = True,
     decode: Callable[[bytes], str] = utf8,
 ) -> list[Row]:
     """Read the rows of a table that has these columns, and may have others.
+
+    Where cells are not `quoted`, quotation marks are letters like others.
 
     Raises
     ------
@@ -48,11 +51,30 @@ def csv_rows(
     text = text_of(found, decode)
     try:
         rows: list[Row] = list(
-            csv.DictReader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
+            csv.DictReader(
+                io.StringIO(text, newline=""),
+                delimiter=delimiter,
+                quoting=csv.QUOTE_MINIMAL if quoted else csv.QUOTE_NONE,
+                strict=True,
+            )
         )
     except csv.Error as error:
         raise DataError(f"{found.path} is not well-formed: {error}") from None
     return _with_columns(found.path, rows, columns)
+
+
+def cells(found: FoundFile) -> list[list[str]]:
+    """Read the cells of a table in which no row names the columns.
+
+    Raises
+    ------
+    DataError
+        If the file is no such table.
+    """
+    try:
+        return list(csv.reader(io.StringIO(text_of(found), newline=""), strict=True))
+    except csv.Error as error:
+        raise DataError(f"{found.path} is not well-formed: {error}") from None
 
 
 def json_lines(found: FoundFile, columns: Sequence[str]) -> list[Row]:

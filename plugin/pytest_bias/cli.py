@@ -30,6 +30,7 @@ app = typer.Typer(
 _TYPES: Final[dict[str, Any]] = {
     "text": str | None,
     "texts": list[str] | None,
+    "pairs": list[str] | None,
     "path": Path | None,
     "path-or-name": str | None,
     "flag": bool,

@@ -146,6 +146,7 @@ def _reason(
     pairs = (
         ("another version of the suite", suite.version, other.version),
         ("another measure", suite.measure, other.measure),
+        ("another scorer", _scored_by(suite), _scored_by(other)),
         ("another kind of model", current.model.kind, baseline.model.kind),
         ("other data", suite.data and suite.data.sha256, other.data and other.data.sha256),
     )
@@ -165,6 +166,16 @@ def _reason(
         other_texts = sum(theirs_items[item] != text for item, text in ours_items.items())
         return f"{other_texts} items have another text; measure the baseline again"
     return _unknown(suite) or _other_setting(suite, current, baseline)
+
+
+def _scored_by(suite: SuiteResult) -> str | None:
+    """Name the classifier that scored the texts, with all that its numbers depend on."""
+    if suite.scorer is None:
+        return None
+    about = suite.scorer
+    version = about.weights_sha256 or about.revision or "no digest"
+    labels = "/".join(sorted(suite.labels.values()))
+    return f"{about.reference} {version[:7]} {labels}"
 
 
 def _other_setting(suite: SuiteResult, current: Report, baseline: Report) -> str | None:

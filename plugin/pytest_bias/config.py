@@ -14,6 +14,7 @@ from typing import Any, Final
 import yaml
 
 from pytest_bias.errors import UnknownName, UsageError
+from pytest_bias.labels import ROLES, check_labels
 from pytest_bias.options import BASELINES, FILE_NAME, OPTIONS, Option
 
 NO_LANGUAGE: Final = ("multilingual", "code", "mul", "und")
@@ -37,6 +38,10 @@ class Settings:
     device_map: str | None = None
     dtype: str = "auto"
     chat: str = "auto"
+    scorers: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    """Role to the classifier that scores what the model writes."""
+    labels: Mapping[str, Mapping[str, str]] = field(default_factory=lambda: MappingProxyType({}))
+    """Role to concept to the label of a classifier that stands for it."""
     data_dir: Path | None = None
     out: Path | None = None
     config: Path | None = None
@@ -83,6 +88,8 @@ def read_settings(
     typed = {k: v for k, v in given.items() if not (v is None or v is False or v in ((), []))}
     durations = {o.name: f"--{o.flag}" for o in OPTIONS if o.type == "duration"}
     typed |= {k: seconds(v, durations[k]) for k, v in typed.items() if k in durations}
+    pairs = {o.name: f"--{o.flag}" for o in OPTIONS if o.type == "pairs"}
+    typed |= {k: _pairs(v, pairs[k]) for k, v in typed.items() if k in pairs}
     from_environment = {
         o.name: _from_text(o, environment[o.variable])
         for o in OPTIONS
@@ -202,6 +209,7 @@ def _checked(content: Mapping[str, Any], where: str) -> dict[str, Any]:
             raise UsageError(
                 f"{where}: energy.{key} is {value!r}, no number from {ENERGY[key]} up."
             )
+    check_labels(found.get("labels", {}), where)
     languages = found.get("context", {}).get("languages")
     if languages and "languages" not in found:
         found["languages"] = _of_type(languages, "texts", f"{where}: context.languages")
@@ -223,6 +231,7 @@ _TYPES: Final[Mapping[str, tuple[type, ...]]] = {
     "number": (int,),
     "duration": (int, float, str),
     "table": (dict,),
+    "pairs": (dict, list, tuple),
     "texts": (str, list, tuple),
 }
 
@@ -235,6 +244,7 @@ _TYPE_WORDS: Final[Mapping[str, str]] = {
     "number": "a whole number",
     "duration": "a time such as 10m",
     "table": "a table",
+    "pairs": "a table of names and values",
     "texts": "a list of texts",
 }
 
@@ -248,7 +258,27 @@ def _of_type(value: Any, wanted: str, where: str) -> Any:
         if not all(isinstance(v, str) for v in values):
             raise UsageError(f"{where} is {value!r}; it must be a list of texts.")
         return tuple(values)
+    if wanted == "pairs":
+        return _pairs(value, where)
     return seconds(value, where) if wanted == "duration" else value
+
+
+def _pairs(value: Any, where: str) -> dict[str, str]:
+    """Read NAME=VALUE words, or the table of a file; names are roles of classifiers."""
+    found = dict(value) if isinstance(value, dict) else {}
+    for word in [] if isinstance(value, dict) else value:
+        name, equals, of = str(word).partition("=")
+        if not equals or not of:
+            raise UsageError(
+                f"{where} {word!r} is no NAME=VALUE.", "For instance toxicity=org/name."
+            )
+        found[name] = of
+    for name, of in found.items():
+        if name not in ROLES:
+            raise UnknownName.among(where, str(name), ROLES)
+        if not isinstance(of, str):
+            raise UsageError(f"{where}: {name} is {of!r}, no name of a model.")
+    return found
 
 
 def _from_text(option: Option, text: str) -> Any:
@@ -265,7 +295,10 @@ def _from_text(option: Option, text: str) -> Any:
             raise UsageError(f"{where}: must be a whole number.") from None
     if option.type == "duration":
         return seconds(text, option.variable)
-    return tuple(text.replace(",", " ").split()) if option.type == "texts" else text
+    if option.type in ("texts", "pairs"):
+        several = tuple(text.replace(",", " ").split())
+        return _pairs(several, option.variable) if option.type == "pairs" else several
+    return text
 
 
 def seconds(value: str | float, where: str) -> float:

@@ -145,12 +145,17 @@ class DataFolder:
         return replace(self, suite=suite)
 
     def consent(self, suite: str, source: Source) -> None:
-        """Raise `LicenceNotAccepted` unless the data's licence needs no consent or has it."""
-        if not source.consent or self.accepted.get(suite) == source.licence:
+        """Raise `LicenceNotAccepted` unless the data's licence needs no consent or has it.
+
+        A suite with data under several licences has them accepted with commas between.
+        """
+        accepted = [name.strip() for name in self.accepted.get(suite, "").split(",") if name]
+        if not source.consent or source.licence in accepted:
             return
+        wanted = f'"{", ".join([*accepted, source.licence])}"' if accepted else source.licence
         raise LicenceNotAccepted(
             f"{source.name} is under {source.licence}, which you have not accepted.",
-            f"In pytest-bias.yaml: accept_licences: {{{suite}: {source.licence}}}",
+            f"In pytest-bias.yaml: accept_licences: {{{suite}: {wanted}}}",
         )
 
     def find(self, file: DataFile, *alternatives: str) -> FoundFile:

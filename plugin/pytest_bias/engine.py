@@ -15,6 +15,7 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, Final
 
+from pytest_bias import scorers
 from pytest_bias.config import Settings
 from pytest_bias.datasources import DataFolder
 from pytest_bias.errors import BiasError, DataMissing, LicenceNotAccepted
@@ -108,16 +109,17 @@ class Session:
         identity = self.plan.model.identity
         self.listener(Loading(str(self.plan.model.snapshot.ref), identity.parameters))
         try:
-            s = self.settings
+            s, model = self.settings, self.plan.model
             found = load(
-                self.plan.model,
-                device=s.device,
-                dtype=s.dtype,
-                device_map=s.device_map,
-                chat=s.chat,
+                model, device=s.device, dtype=s.dtype, device_map=s.device_map, chat=s.chat
             )
+            found.scorers = scorers.loaded(self.plan.scorers, self.settings)
+            found.seed = s.seed
         except BiasError as error:
             return error
+        found.label_names = {
+            p.measure.reads: p.labels for p in self.plan.entries if p.measure and p.measure.reads
+        }
         self.energy = GpuEnergy(found.devices)
         for text in found.notices:
             self.notify(text)
@@ -160,15 +162,17 @@ class Session:
     def _prepare(self, planned: Planned) -> LoadedData | SuiteResult:
         entry = planned.entry
         if planned.measure is None:
-            return _result(entry, "not_applicable", planned.reason)
+            return entry.result("not_applicable", planned.reason)
+        if planned.lacks:
+            return entry.result("error" if entry.named else "skipped", planned.lacks)
         try:
             return entry.configuration.load(self.data.of(entry.suite.name))
         except LicenceNotAccepted as error:
-            return _result(entry, "skipped", str(error))
+            return entry.result("skipped", str(error))
         except DataMissing as error:
-            return _result(entry, "error" if entry.named else "skipped", str(error))
+            return entry.result("error" if entry.named else "skipped", str(error))
         except BiasError as error:
-            return _result(entry, "error", str(error))
+            return entry.result("error", str(error))
 
     def depends_on(self) -> dict[str, Any]:
         """Return all that the scores of this run depend on, data included; no weight is loaded."""
@@ -188,6 +192,8 @@ class Session:
             "tokenizer": model.identity.tokenizer_sha256,
             "chat_template": model.identity.chat_template_sha256,
             "chat": self.plan.chat,
+            "scorers": {role: s.depends_on() for role, s in self.plan.scorers.items()},
+            "labels": {p.entry.id: dict(p.labels) for p in self.plan.entries if p.labels},
             "entries": entries,
             "profile": settings.profile,
             "seed": settings.seed,
@@ -247,12 +253,12 @@ class Session:
         try:
             model = self.model
         except BiasError as error:
-            return _result(entry, "error", str(error))
+            return entry.result("error", str(error))
         if not planned.is_structure and self.unsound:
-            return _result(entry, "inconclusive", f"not measured: {self.unsound}")
+            return entry.result("inconclusive", f"not measured: {self.unsound}")
         clusters = self.schedule.clusters(entry, data.items, part)
         if part and not clusters:
-            return _result(entry, "skipped", NOT_IN_SHARD)
+            return entry.result("skipped", NOT_IN_SHARD)
         self.listener(SuiteStarted(entry.id, sum(map(len, clusters))))
         ask = partial(take, measure, model)
         try:
@@ -262,15 +268,15 @@ class Session:
             if os.environ.get("PYTEST_BIAS_DEBUG"):
                 raise
             first = str(error).splitlines()[:1]
-            return _result(entry, "error", f"{type(error).__name__}: {''.join(first)}")
+            return entry.result("error", f"{type(error).__name__}: {''.join(first)}")
         records = tuple(sorted(found, key=lambda r: r.item))
         sampled, n_available = extent(data.items, {r.item for r in records})
         n_items = sum(r.status != "excluded" for r in records)
-        result = _result(
-            entry,
+        result = entry.result(
             "scored",
             measure=measure.name,
             adapted=measure.adapted,
+            **self._classifiers(planned, model),
             sampled=sampled,
             n_available=n_available,
             data=replace(data.info, n_items=n_items),
@@ -281,6 +287,14 @@ class Session:
         # Whether too much is unscored is a question to the whole.
         return replace(result, status="scored", reason=None) if part else result
 
+    def _classifiers(self, planned: Planned, model: Model) -> dict[str, Any]:
+        """Return what a result says of the classifiers that were asked."""
+        scorer = self.plan.scorers.get(planned.scorer)
+        if scorer is None:
+            return {"labels": planned.labels}
+        about = scorer.identity(model.scorers[scorer.role])
+        return {"labels": scorer.labels, "scorer": about}
+
     @contextmanager
     def _watched(self, planned: Planned, model: Model) -> Iterator[None]:
         """Listen to a model, keep its answers, and take account of what it costs."""
@@ -288,12 +302,15 @@ class Session:
         meter.on_progress = lambda done, total: self.listener(Progress(entry.id, done, total))
         meter.on_notice = lambda text: self.notify(f"{entry.id}: {text}")
         # The structure is checked anew: that an answer is kept says nothing about its repeat.
-        model.keep(None if planned.is_structure else self.unfinished)
+        folder = None if planned.is_structure else self.unfinished
+        for each in (model, *model.scorers.values()):
+            each.keep(folder)
         started, before = time.perf_counter(), (meter.seconds, meter.tokens, meter.forwards)
         try:
             yield
         finally:
-            model.keep(None)
+            for each in (model, *model.scorers.values()):
+                each.keep(None)
             meter.on_progress = meter.on_notice = None
             cost = {
                 "wall_s": round(time.perf_counter() - started, 3),
@@ -381,23 +398,4 @@ def take(measure: Measure, model: Model, items: Sequence[Item]) -> tuple[Record,
 
 
 def _interrupted(entry: Entry) -> SuiteResult:
-    return _result(entry, "inconclusive", "interrupted before it was measured")
-
-
-def _result(entry: Entry, status: Any, reason: str | None = None, **more: Any) -> SuiteResult:
-    suite, configuration = entry.suite, entry.configuration
-    return SuiteResult(
-        name=suite.name,
-        config=configuration.name,
-        version=suite.version,
-        kind=suite.kind,
-        title=suite.title,
-        language=configuration.language,
-        draft=configuration.draft,
-        validity=suite.validity,
-        clusters=configuration.clusters,
-        control_of=configuration.control_of,
-        status=status,
-        reason=reason,
-        **more,
-    )
+    return entry.result("inconclusive", "interrupted before it was measured")

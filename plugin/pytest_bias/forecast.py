@@ -13,8 +13,9 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
+from pytest_bias.cost import Pace
 from pytest_bias.events import Forecast
-from pytest_bias.interface import Model, Pace
+from pytest_bias.interface import Model
 from pytest_bias.records import Item
 from pytest_bias.sampling import Cluster, n_open
 from pytest_bias.suites import Measure

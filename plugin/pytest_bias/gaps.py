@@ -1,13 +1,15 @@
-"""Groups held against one another: a gap between two of them, or the widest of all.
+"""Groups held against one another: a gap between two, the widest of all, the mean distance.
 
 Clusters are resampled whole, so that a sentence with one word for each group is its own control.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Final
+from functools import partial
+from typing import ClassVar, Final, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pytest_bias import resampling
 from pytest_bias.records import Record
@@ -19,6 +21,8 @@ N_SHUFFLES: Final = 999
 """Shuffles of the groups that say how wide a range is by chance."""
 
 FIRST, SECOND = 0, 1
+
+Places: TypeAlias = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -106,13 +110,34 @@ class Range(Additive):
     It is above zero by chance as well, so it has no interval; its floor is the mean range when
     contributions change places within their clusters (within all records where no cluster has
     several groups), and its test is that shuffle.
+
+    Parameters
+    ----------
+    of : callable
+        A record's contribution, null where the record is not part of the metric.
+    over : str
+        Key of `by` that names the group.
+    within : str
+        Key of `by` whose groups hold the ones to be compared, such as ``axis``: the mean over them
+        of the range in each, of those with two groups at least. Empty for one range of all.
     """
 
     over: str
+    within: str = ""
+    biased: ClassVar[str] = "a largest difference: compare it with chance"
+
+    def apart(self, means: Floats) -> Floats:
+        """Return how far apart the groups of a block are, of their means, (..., n_groups)."""
+        found: Floats = means.max(-1) - means.min(-1)
+        return found
 
     def compared(self, records: Sequence[Record]) -> Mapping[str, Sequence[Record]]:
         """Return all groups of the key, with their records."""
-        return _groups(records, self.over)
+        found: dict[str, list[Record]] = {}
+        for record in records:
+            if self.over in record.by:
+                found.setdefault(" ".join(filter(None, self._place(record))), []).append(record)
+        return dict(sorted(found.items()))
 
     def values(self, records: Sequence[Record]) -> Floats:
         """Return the contributions of the records that belong to a group, NaN for others."""
@@ -124,40 +149,72 @@ class Range(Additive):
         """Estimate from scored records."""
         kept, values = self.contributing(records)
         sums = self.sums(records)
-        groups = sorted({r.by[self.over] for r in kept})
-        if len(groups) < 2:
+        # In the order in which `sums` numbers them.
+        places = sorted({self._place(r) for r in kept}, key=repr)
+        blocks = _blocks([block for block, _ in places])
+        if not blocks:
             return Estimate(None, interval_reason="fewer than two groups were scored")
-        number = np.array([groups.index(r.by[self.over]) for r in kept])
-        clusters = np.unique([r.cluster for r in kept], return_inverse=True)[1]
-        if len(set(zip(clusters, number, strict=True))) == clusters.max() + 1:
-            clusters = np.zeros_like(clusters)
-        counts = np.bincount(number)
+        number = np.array([places.index(self._place(r)) for r in kept])
+        homes = _homes(
+            [(places[n][0], r.cluster) for n, r in zip(number, kept, strict=True)], number
+        )
+        counts = np.bincount(number, minlength=len(places))
         shuffled = np.empty(N_SHUFFLES)
-        home = np.argsort(clusters, kind="stable")
+        home = np.argsort(homes, kind="stable")
         for n in range(N_SHUFFLES):
-            order = np.lexsort((sampling.rng.random(len(values)), clusters))
+            order = np.lexsort((sampling.rng.random(len(values)), homes))
             moved = np.empty_like(values)
             moved[home] = values[order]
-            shuffled[n] = np.ptp(np.bincount(number, weights=moved) / counts)
+            shuffled[n] = self._over(np.bincount(number, weights=moved) / counts, blocks)
         at_least = int((shuffled >= sums.value * (1 - 1e-12)).sum())
         means = np.bincount(number, weights=values) / counts
-        least, most = groups[int(means.argmin())], groups[int(means.argmax())]
+        widest = max(blocks, key=lambda b: float(np.ptp(means[b])))
+        most, least = (places[widest[int(f(means[widest]))]][1] for f in (np.argmax, np.argmin))
+        where = f"in {places[widest[0]][0]}, the widest: " if len(blocks) > 1 else ""
         return Estimate(
             sums.value,
-            interval_reason="a largest difference: compare it with chance",
+            interval_reason=self.biased,
             n_clusters=sums.n_units,
             floor=float(shuffled.mean()),
             test=f"{N_SHUFFLES} shuffles of groups",
             p_value=(at_least + 1) / (N_SHUFFLES + 1),
-            note=f"greatest in {most}, least in {least}",
+            note=f"{where}greatest in {most}, least in {least}",
         )
 
     def sums(self, records: Sequence[Record]) -> Sums:
         """Return what is resampled: the clusters of the records."""
         kept, values = self.contributing(records)
-        groups = [r.by[self.over] for r in kept]
-        sums = resampling.group_sums(values, [r.cluster for r in kept], groups, _width)
-        return replace(sums, biased="a largest difference: compare it with chance")
+        groups = [self._place(r) for r in kept]
+        blocks = _blocks([block for block, _ in sorted(set(groups), key=repr)])
+        clusters = [r.cluster for r in kept]
+        of_means = partial(self._over, blocks=blocks)
+        return replace(
+            resampling.group_sums(values, clusters, groups, of_means), biased=self.biased
+        )
+
+    def _over(self, means: Floats, blocks: Sequence[Places]) -> Floats:
+        """Return the mean over the blocks of how far apart their groups are."""
+        if not blocks:
+            return np.full(means.shape[:-1], np.nan)
+        found: Floats = np.mean([self.apart(means[..., b]) for b in blocks], axis=0)
+        return found
+
+    def _place(self, record: Record) -> tuple[str, str]:
+        return record.by.get(self.within, ""), record.by[self.over]
+
+
+class Deviation(Range):
+    """Mean distance of the groups' mean contributions from the mean of these, without its sign.
+
+    Above zero by chance as well: floor and test as those of `Range`.
+    """
+
+    biased: ClassVar[str] = "a mean distance: compare it with chance"
+
+    def apart(self, means: Floats) -> Floats:
+        """Return how far groups are from their mean, of their means, shape (..., n_groups)."""
+        found: Floats = np.abs(means - means.mean(-1, keepdims=True)).mean(-1)
+        return found
 
 
 def _difference(means: Floats) -> Floats:
@@ -167,9 +224,26 @@ def _difference(means: Floats) -> Floats:
     return found
 
 
-def _width(means: Floats) -> Floats:
-    found: Floats = means.max(-1) - means.min(-1)
-    return found
+def _blocks(names: Sequence[str]) -> list[Places]:
+    """Return where the groups of each block stand, of blocks with two groups at least."""
+    found: dict[str, list[int]] = {}
+    for n, name in enumerate(names):
+        found.setdefault(name, []).append(n)
+    return [np.array(places) for places in found.values() if len(places) > 1]
+
+
+def _homes(clusters: Sequence[tuple[str, str]], group: Places) -> Places:
+    """Number within what contributions may change places: a cluster, in its block.
+
+    Where no cluster of a block has several groups it is the whole block.
+    """
+    groups: dict[tuple[str, str], set[int]] = {}
+    for cluster, n in zip(clusters, group, strict=True):
+        groups.setdefault(cluster, set()).add(int(n))
+    shared = {block for (block, _), found in groups.items() if len(found) > 1}
+    homes = [(block, cluster if block in shared else "") for block, cluster in clusters]
+    number = {home: n for n, home in enumerate(sorted(set(homes)))}
+    return np.array([number[home] for home in homes])
 
 
 def _exchanged(rows: Floats) -> Floats:

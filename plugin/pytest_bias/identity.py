@@ -14,6 +14,17 @@ class AdapterIdentity:
 
 
 @dataclass(frozen=True, slots=True)
+class ScorerIdentity:
+    """What exactly scored the texts that a model wrote, in which role."""
+
+    role: str
+    reference: str
+    revision: str | None = None
+    weights_sha256: str | None = None
+    config_sha256: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class ModelIdentity:
     """What exactly was measured. Digests are SHA-256 in hexadecimal."""
 

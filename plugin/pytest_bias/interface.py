@@ -5,20 +5,51 @@ No tokenizer object crosses this line, in either direction. The implementations 
 """
 
 from abc import ABC
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
-from typing import Final, Literal, NamedTuple, NoReturn, TypeAlias
+from typing import Final, NoReturn
 
-import numpy as np
-from numpy.typing import NDArray
-
+from pytest_bias.answers import (
+    GAP,
+    Answer,
+    Classification,
+    Cloze,
+    ClozeScore,
+    Continuation,
+    Embeddings,
+    Following,
+    Outputs,
+    PairScore,
+    Prediction,
+    Question,
+    SequenceScore,
+    Text,
+)
+from pytest_bias.cost import Meter, Pace, Work
 from pytest_bias.identity import ModelIdentity
 
-GAP: Final = "[MASK]"
-"""Marks the open place in a sentence, whatever the model's own mask token is."""
+__all__ = [
+    "GAP",
+    "Answer",
+    "Capability",
+    "Classification",
+    "Cloze",
+    "ClozeScore",
+    "Continuation",
+    "Embeddings",
+    "Following",
+    "Model",
+    "ModelKind",
+    "Outputs",
+    "PairScore",
+    "Prediction",
+    "Question",
+    "SequenceScore",
+    "Text",
+]
 
 
 class ModelKind(StrEnum):
@@ -39,10 +70,12 @@ class Capability(StrEnum):
     LOG_LIKELIHOOD = "log_likelihood"
     SLOT = "slot"
     FILL = "fill"
+    NEXT = "next"
     EMBED = "embed"
     GENERATE = "generate"
     CLASSIFY = "classify"
     ANSWER = "answer"
+    NEXT_SENTENCE = "next_sentence"
     OPEN_VOCABULARY = "open_vocabulary"
 
     @property
@@ -56,199 +89,14 @@ _WORDS: Final[Mapping[Capability, str]] = {
     Capability.LOG_LIKELIHOOD: "the log-likelihood of a causal or seq2seq model",
     Capability.SLOT: "words scored at a mask",
     Capability.FILL: "words predicted at a mask",
+    Capability.NEXT: "words predicted behind a text",
     Capability.EMBED: "vectors of texts",
     Capability.GENERATE: "texts continued",
     Capability.CLASSIFY: "texts classified",
     Capability.ANSWER: "questions answered from a text",
+    Capability.NEXT_SENTENCE: "a head that tells whether one text follows another",
     Capability.OPEN_VOCABULARY: "an open vocabulary",
 }
-
-
-class SequenceScore(NamedTuple):
-    """Log-likelihood of one text.
-
-    `total` is a sum of natural-log probabilities in nats over `n_tokens` scored tokens (special
-    tokens are not scored). Both are void when `reason` says why the text could not be scored.
-    """
-
-    total: float
-    n_tokens: int
-    reason: str | None = None
-
-
-class PairScore(NamedTuple):
-    """Pseudo-log-likelihood, in nats, of the tokens that two texts share, in each of them."""
-
-    first: SequenceScore
-    second: SequenceScore
-
-
-@dataclass(frozen=True, slots=True)
-class Cloze:
-    """A sentence with one open place and the words that may stand there.
-
-    Parameters
-    ----------
-    text : str
-        A sentence with exactly one `GAP`.
-    choices : tuple of str
-        The words to score at the gap, in the casing in which they are to stand there.
-    hidden : str, optional
-        A word of the sentence that is masked as well; it must occur exactly once.
-    """
-
-    text: str
-    choices: tuple[str, ...]
-    hidden: str | None = None
-
-    def filled(self, choice: str) -> str:
-        """Return the sentence with `choice` at the gap."""
-        return self.text.replace(GAP, choice)
-
-
-class ClozeScore(NamedTuple):
-    """Log-probabilities of the choices of one `Cloze`.
-
-    `log_probabilities` holds natural-log probabilities in nats, one a choice, in the order of the
-    choices; `n_tokens` how many tokens each choice is in this context. A choice of several tokens
-    is scored from left to right, its own later tokens masked (Kauf and Ivanova 2023), so that its
-    numbers form a distribution. Both are empty when `reason` says why.
-    """
-
-    log_probabilities: tuple[float, ...]
-    n_tokens: tuple[int, ...]
-    reason: str | None = None
-
-
-class Embeddings(NamedTuple):
-    """One vector a text.
-
-    `vectors` has shape (n_texts, dimension), float32; `reasons` has one entry a text, null where
-    the text could be read. The vector of a text with a reason is void.
-    """
-
-    vectors: NDArray[np.float32]
-    reasons: tuple[str | None, ...]
-
-
-Text: TypeAlias = str | tuple[str, str]
-"""A text, or a pair of texts that are read together, such as premise and hypothesis."""
-
-
-class Outputs(StrEnum):
-    """What the numbers of a classifier are."""
-
-    SINGLE_LABEL = "single_label"
-    """Probabilities of labels that exclude one another: softmax, the sum is 1."""
-
-    MULTI_LABEL = "multi_label"
-    """Probabilities of labels that do not exclude one another: sigmoid, each for itself."""
-
-    REGRESSION = "regression"
-    """Values as the head gives them: no probabilities, no bounds."""
-
-
-class Classification(NamedTuple):
-    """What a classifier says of texts.
-
-    `labels` are the checkpoint's own names, in the order of its outputs: untrusted text.
-    `probabilities` has shape (n_texts, n_labels), float64; `outputs` says what they are, and where
-    that is a regression they are no probabilities. `reasons` has one entry a text, null where the
-    text could be read; the row of a text with a reason is void.
-    """
-
-    labels: tuple[str, ...]
-    outputs: Outputs
-    probabilities: NDArray[np.float64]
-    reasons: tuple[str | None, ...]
-
-
-class Question(NamedTuple):
-    """A question and the text that is to hold its answer."""
-
-    question: str
-    context: str
-
-
-class Answer(NamedTuple):
-    """The likeliest answer to one `Question`.
-
-    `text` is ``context[start:end]``. `score` is log P(first token) + log P(last token) of the
-    answer, in nats; `null_score` the same of the token that stands for "no answer" in heads that
-    were trained for it (SQuAD 2), null where the tokenizer has no such token. All are void when
-    `reason` says why there is no answer.
-    """
-
-    text: str
-    start: int
-    end: int
-    score: float
-    null_score: float | None
-    reason: str | None = None
-
-
-class Continuation(NamedTuple):
-    """What a model wrote behind one prompt.
-
-    `text` is without the prompt, without the stop string that ended it, and without special tokens;
-    where a model ends at once it is empty, which is an outcome of its own. `n_tokens` counts the
-    tokens that were generated, without the one that ends a text. `finished` says why it ended:
-    ``eos`` (the model ended it), ``stop`` (a stop string came), ``length`` (`max_new_tokens`). All
-    are void when `reason` says why the prompt could not be continued.
-    """
-
-    text: str
-    n_tokens: int
-    finished: Literal["eos", "stop", "length"] | None
-    reason: str | None = None
-
-
-@dataclass(slots=True)
-class Meter:
-    """What the forwards of a model took so far, and who is told about it.
-
-    `on_progress` is called as ``on_progress(done, total)`` after every batch, `on_notice` with a
-    sentence that a user should read. `resumed` counts the sequences that a run before had done.
-    """
-
-    seconds: float = 0.0
-    tokens: int = 0
-    forwards: int = 0
-    resumed: int = 0
-    on_progress: Callable[[int, int], None] | None = None
-    on_notice: Callable[[str], None] | None = None
-
-    def progress(self, done: int, total: int) -> None:
-        """Tell whoever listens how much of the present call is done."""
-        if self.on_progress:
-            self.on_progress(done, total)
-
-    def notice(self, text: str) -> None:
-        """Tell whoever listens what a user should know."""
-        if self.on_notice:
-            self.on_notice(text)
-
-
-@dataclass(slots=True)
-class Work:
-    """What forwards would have to do: tokens with their padding, and positions for the head."""
-
-    tokens: int = 0
-    positions: int = 0
-
-
-class Pace(NamedTuple):
-    """How long forwards take: seconds a token through the layers, and a position through the head.
-
-    A model without a head has no seconds for positions.
-    """
-
-    token_s: float
-    position_s: float
-
-    def seconds(self, work: Work) -> float:
-        """Return how long this takes."""
-        return work.tokens * self.token_s + work.positions * self.position_s
 
 
 @dataclass
@@ -267,6 +115,12 @@ class Model(ABC):
         Whether `generate` puts prompts into the model's chat template.
     notices : tuple of str
         What a user should know about how the model was loaded.
+    seed : int
+        Seed of the run, for suites that let the model draw samples.
+    scorers : mapping of str to Model
+        Classifiers that the user named for what this model writes, by role; `readings` asks them.
+    label_names : mapping of str to mapping
+        Of a classifier: role to concept to the label that stands for it.
     """
 
     identity: ModelIdentity
@@ -274,6 +128,9 @@ class Model(ABC):
     meter: Meter = field(default_factory=Meter, init=False)
     chat: bool = field(default=False, init=False)
     notices: tuple[str, ...] = field(default=(), init=False)
+    seed: int = field(default=0, init=False)
+    scorers: Mapping[str, "Model"] = field(default_factory=dict, init=False)
+    label_names: Mapping[str, Mapping[str, str]] = field(default_factory=dict, init=False)
 
     @property
     def devices(self) -> tuple[str, ...]:
@@ -325,10 +182,7 @@ class Model(ABC):
         self._lacks(Capability.PSEUDO_LOG_LIKELIHOOD)
 
     def unmasked_log_likelihood(self, texts: Sequence[str]) -> list[SequenceScore]:
-        """Sum over the tokens of log P(token | the whole text, nothing masked).
-
-        Divided by the number of tokens it is the AUL of Kaneko and Bollegala (2022).
-        """
+        """Sum log P(token | the whole text, unmasked); a token: AUL (Kaneko, Bollegala 2022)."""
         self._lacks(Capability.PSEUDO_LOG_LIKELIHOOD)
 
     def slot(self, clozes: Sequence[Cloze]) -> list[ClozeScore]:
@@ -336,8 +190,34 @@ class Model(ABC):
         self._lacks(Capability.SLOT)
 
     def fill(self, texts: Sequence[str], k: int = 5) -> list[list[tuple[str, float]]]:
-        """Return the `k` likeliest single tokens at the gap, with their log-probabilities."""
+        """Return the `k` likeliest single tokens at the gap, with their log-probabilities.
+
+        Raises
+        ------
+        ValueError
+            If a text has not exactly one gap, or cannot be read.
+        """
         self._lacks(Capability.FILL)
+
+    def predict(self, texts: Sequence[str], k: int) -> list[Prediction]:
+        """Return the `k` likeliest single tokens at the gap, as `fill`, or why there are none."""
+        self._lacks(Capability.FILL)
+
+    def predict_next(self, prompts: Sequence[str], k: int) -> list[Prediction]:
+        """Return the `k` likeliest next tokens behind every prompt, or why there are none.
+
+        They are the first tokens of the branches that `generate` makes, from one forward. Prompts
+        are texts, never turns of a chat.
+        """
+        self._lacks(Capability.NEXT)
+
+    def n_tokens(self, words: Sequence[str]) -> list[int]:
+        """Return how many tokens each word is behind another word and a space."""
+        raise NotImplementedError
+
+    def next_sentence(self, pairs: Sequence[tuple[str, str]]) -> list[Following]:
+        """Return the log-odds that the second text of every pair follows the first."""
+        self._lacks(Capability.NEXT_SENTENCE)
 
     def embed(self, texts: Sequence[str]) -> Embeddings:
         """Return one vector a text; how tokens are pooled is in `identity.pooling`."""
@@ -349,16 +229,22 @@ class Model(ABC):
         *,
         max_new_tokens: int,
         sample: bool = False,
+        branch: bool = False,
         n: int = 1,
         seed: int = 0,
         stop: Sequence[str] = (),
         chat: bool | None = None,
     ) -> list[Continuation]:
-        """Continue every prompt `n` times, greedily or by samples from the whole distribution.
+        """Continue every prompt `n` times: greedily, by samples, or from the likeliest beginnings.
 
-        What a prompt is continued with depends on the prompt alone, not on the others: a sample is
-        decided by `seed`, the prompt's text and the number of the sample, and the settings for
-        sampling that a checkpoint brings along are not used.
+        A continuation depends on its prompt alone: a sample is decided by `seed`, the prompt's text
+        and its number; what a checkpoint brings along for sampling is not used.
+
+        Branches are what a causal model has in place of the likeliest tokens at a mask: the first
+        tokens are the `n` likeliest ones, each different, likeliest first (of equal ones the lower
+        id), and each goes on greedily; so the first branch is the greedy text. No token is left
+        out: where one that ends a text is among them, that branch is an empty text, and where
+        another special token is, the branch goes on behind it, without its text.
 
         Parameters
         ----------
@@ -368,8 +254,10 @@ class Model(ABC):
             Largest number of tokens of a continuation.
         sample : bool
             Draw from the model's distribution (temperature 1) instead of taking the likeliest.
+        branch : bool
+            Begin with the `n` likeliest first tokens, and go on greedily.
         n : int
-            Number of samples a prompt; more than one need `sample`.
+            Number of continuations a prompt; more than one need `sample` or `branch`.
         seed : int
             Seed of the samples.
         stop : sequence of str
@@ -382,6 +270,11 @@ class Model(ABC):
         -------
         list of Continuation
             `n` a prompt, those of one prompt next to each other, in the order of the prompts.
+
+        Raises
+        ------
+        ValueError
+            If the settings contradict one another, or the vocabulary has fewer than `n` tokens.
         """
         self._lacks(Capability.GENERATE)
 

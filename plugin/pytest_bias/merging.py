@@ -221,7 +221,7 @@ def _whole(
     if not measured:
         return suite
     first = measured[0]
-    same = ("version", "measure", "adapted")
+    same = ("version", "measure", "adapted", "scorer", "labels")
     if any(getattr(s, name) != getattr(first, name) for s in measured for name in same) or any(
         (s.data and s.data.sha256) != (first.data and first.data.sha256) for s in measured
     ):

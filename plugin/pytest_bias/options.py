@@ -23,7 +23,7 @@ BASELINES: Final = ("base", "published")
 """Words that stand for a baseline, and are no path beside a settings file."""
 
 OptionType: TypeAlias = Literal[
-    "text", "texts", "path", "path-or-name", "flag", "number", "duration"
+    "text", "texts", "pairs", "path", "path-or-name", "flag", "number", "duration"
 ]
 
 
@@ -43,7 +43,8 @@ class Option:
     flag : str
         Word behind ``--`` on the command line, and behind ``--bias-`` under pytest.
     type : str
-        Kind of value; ``texts`` may be given several times, a ``path`` of a settings file begins at
+        Kind of value; ``texts`` may be given several times, and so may ``pairs`` (NAME=VALUE, a
+        table in the file); a ``path`` of a settings file begins at
         that file, and so does a ``path-or-name`` if something is there.
     help : str
         One line for people.
@@ -80,6 +81,13 @@ OPTIONS: Final = (
     Option("device_map", "device-map", "text", "Spread the model over GPUs.", choices=("auto",)),
     Option("dtype", "dtype", "text", "Precision of the weights.", choices=DTYPES),
     Option("chat", "chat", "text", "Prompts as turns of the model's chat.", choices=CHAT),
+    Option(
+        "scorers",
+        "scorer",
+        "pairs",
+        "Classifier that scores what the model writes, such as toxicity=org/name.",
+        "ROLE=MODEL",
+    ),
     Option("data_dir", "data-dir", "path", "Folder with your own copies of the data.", "DIR"),
     Option("out", "out", "path", "Folder for the report and the badges.", "DIR"),
     Option("config", "config", "path", f"Settings file; by default {FILE_NAME}.", "FILE"),

@@ -3,15 +3,18 @@
 import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from heapq import heappop, heappush
 from typing import Any, Final
 
+from pytest_bias import scorers
 from pytest_bias.config import NO_LANGUAGE, Settings, languages_of
 from pytest_bias.errors import UsageError
 from pytest_bias.interface import Capability, ModelKind
+from pytest_bias.labels import ROLES, labels_for
 from pytest_bias.models import Description, ModelRef, Trust, describe
 from pytest_bias.records import Item, Part, sha256
+from pytest_bias.scorers import Scorer
 from pytest_bias.suites import STRUCTURE, Entry, Measure, find, installed, select
 
 SOCIAL: Final = "social"
@@ -20,11 +23,22 @@ SOCIAL: Final = "social"
 
 @dataclass(frozen=True)
 class Planned:
-    """An entry with the measure that the model allows, or the reason why there is none."""
+    """An entry with the measure that the model allows, or the reason why there is none.
+
+    `labels` says, for a measure that reads a classifier's labels, which one stands for what;
+    `lacks` what the user would have to name for the measure to be taken.
+    """
 
     entry: Entry
     measure: Measure | None
     reason: str | None = None
+    labels: Mapping[str, str] = field(default_factory=dict)
+    lacks: str | None = None
+
+    @property
+    def scorer(self) -> str:
+        """Role of the classifier that scores what the model writes; empty where none does."""
+        return self.entry.configuration.scorer or (self.measure.scorer if self.measure else "")
 
     @property
     def is_structure(self) -> bool:
@@ -43,6 +57,8 @@ class Plan:
     notices: tuple[str, ...] = ()
     chat: bool = False
     """Whether prompts are turns of the model's chat."""
+    scorers: Mapping[str, Scorer] = field(default_factory=dict)
+    """Classifiers that score what the model writes, by role."""
 
 
 def describe_for(settings: Settings, model: str) -> Description:
@@ -73,12 +89,12 @@ def plan(model: Description, settings: Settings) -> Plan:
             "--language en measures an English view of the model.",
         )
     chat = model.chats(settings.chat)
-    planned = tuple(_planned(e, model) for e in entries)
+    planned = _one_is_enough([_planned(e, model, settings) for e in entries], settings)
     return Plan(
         model,
         settings,
         planned,
-        {"languages": list(languages), "social_suites": _social(model, languages)},
+        {"languages": list(languages), "social_suites": _social(model, settings, languages)},
         (
             *model.notices,
             *_on_languages(settings, model, languages),
@@ -86,6 +102,7 @@ def plan(model: Description, settings: Settings) -> Plan:
             *_on_shard(settings),
         ),
         chat,
+        scorers.described(settings, [p.scorer for p in planned if p.measure]),
     )
 
 
@@ -123,17 +140,17 @@ def _on_shard(settings: Settings) -> tuple[str, ...]:
     return (f"Shard {settings.shard}: pytest-bias merge joins the shards, scores and decides.",)
 
 
-def _social(model: Description, languages: Sequence[str]) -> list[str]:
+def _social(model: Description, settings: Settings, languages: Sequence[str]) -> list[str]:
     """Name every social suite that applies to a model in these languages."""
     entries = [
         e
         for e in select((), languages)
         if SOCIAL in e.suite.tags and e.configuration.control_of is None
     ]
-    return sorted({e.suite.name for e in entries if _planned(e, model).measure})
+    return sorted({e.suite.name for e in entries if _planned(e, model, settings).measure})
 
 
-def _planned(entry: Entry, model: Description) -> Planned:
+def _planned(entry: Entry, model: Description, settings: Settings) -> Planned:
     measure = entry.suite.measure_for(model.capabilities)
     if measure is None:
         needed = " or ".join(_words(m.needs) for m in entry.suite.measures)
@@ -143,7 +160,40 @@ def _planned(entry: Entry, model: Description) -> Planned:
         return Planned(entry, None, "its texts are outside the model's closed vocabulary")
     if lacking:
         return Planned(entry, None, f"needs {_words(lacking)}; {_what_it_gives(model)}")
-    return Planned(entry, measure)
+    labels: Mapping[str, str] = {}
+    if role := measure.reads:
+        try:
+            chosen = settings.labels.get(role, {})
+            labels = labels_for(role, model.labels, chosen, "this classifier")
+        except UsageError as error:
+            return Planned(entry, None, " ".join(filter(None, (error.message, error.hint))))
+    planned = Planned(entry, measure, labels=labels)
+    return replace(planned, lacks=_lacks(planned.scorer, settings))
+
+
+def _one_is_enough(planned: Sequence[Planned], settings: Settings) -> tuple[Planned, ...]:
+    """Let a suite asked for by its bare name do without the classifiers that were not named.
+
+    Where none of its configurations has its classifier, the first stays asked for: an error.
+    """
+    ready = {p.entry.suite.name for p in planned if p.measure and not p.lacks}
+    spared = ready.intersection(settings.suites)
+    return tuple(
+        replace(p, entry=replace(p.entry, named=False))
+        if p.lacks and p.entry.suite.name in spared
+        else p
+        for p in planned
+    )
+
+
+def _lacks(role: str, settings: Settings) -> str | None:
+    """Say which classifier has to score the texts, if the user has not named it."""
+    if not role or role in settings.scorers:
+        return None
+    return (
+        f"a classifier of {ROLES[role].title} has to score the texts, and none is named: "
+        f"--scorer {role}=org/name, or in pytest-bias.yaml: scorers: {{{role}: org/name}}"
+    )
 
 
 def _what_it_gives(model: Description) -> str:

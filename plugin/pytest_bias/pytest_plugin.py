@@ -20,6 +20,7 @@ NO_MODEL = "no model was named: --bias-model MODEL"
 _PARSERS: dict[str, Callable[[str], Any]] = {
     "text": str,
     "texts": str,
+    "pairs": str,
     "path": str,
     "path-or-name": str,
     "number": int,
@@ -47,7 +48,7 @@ def _argument(option: Option) -> dict[str, Any]:
         found["choices"] = option.choices
     else:
         found["metavar"] = option.metavar
-    if option.type == "texts":
+    if option.type in ("texts", "pairs"):
         found["action"] = "append"
     return found
 

@@ -15,7 +15,7 @@ from typing import Any, Final, Literal, TypeAlias
 
 from pytest_bias.checked import checked
 from pytest_bias.errors import ReportError
-from pytest_bias.identity import AdapterIdentity, ModelIdentity
+from pytest_bias.identity import AdapterIdentity, ModelIdentity, ScorerIdentity
 from pytest_bias.scores import Score, Spread
 
 SCHEMA: Final = "pytest-bias/report/1"
@@ -151,6 +151,8 @@ class SuiteResult:
     Of a sample, `sampled` says how many items were taken and `n_available` of how many; both are
     null for the whole. `clusters` says what intervals resample, in the plural: pairs, occupations.
     `control_of` names the configuration that these texts put to the test, if they do.
+    `scorer` is the classifier that scored what the model wrote; `labels` says, for a classifier
+    that was asked, which of its labels stands for which concept.
     """
 
     name: str
@@ -167,6 +169,8 @@ class SuiteResult:
     validity: str = "contested"
     clusters: str = "items"
     control_of: str | None = None
+    scorer: ScorerIdentity | None = None
+    labels: Mapping[str, str] = field(default_factory=dict)
     sampled: int | None = None
     n_available: int | None = None
     data: DataInfo | None = None
@@ -236,11 +240,14 @@ class SuiteResult:
     @classmethod
     def from_json(cls, plain: Json, records: Sequence[Record] = ()) -> "SuiteResult":
         """Read what `to_json` wrote."""
-        data = plain.get("data")
+        data, scorer = plain.get("data"), plain.get("scorer")
         result = cls(
             **_known(cls, plain)
             | {
                 "data": checked(DataInfo(**_known(DataInfo, data))) if data else None,
+                "scorer": checked(ScorerIdentity(**_known(ScorerIdentity, scorer)))
+                if scorer
+                else None,
                 "scores": tuple(_score(s) for s in plain.get("scores", ())),
                 "records_sha256": (plain.get("records") or {}).get("sha256"),
                 "records": tuple(records),

@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
 from pytest_bias.config import Settings
+from pytest_bias.cost import Meter
 from pytest_bias.events import Forecast
 from pytest_bias.forecast import Expected, Forecaster, forecast
-from pytest_bias.interface import Meter
 from pytest_bias.planning import Planned, shard
 from pytest_bias.records import Item, Part, Record
 from pytest_bias.sampling import Cluster, Order, extent, in_order, n_open

@@ -281,7 +281,8 @@ def _score(
         n_excluded=sum(r.status == "excluded" for r in records),
     )
     if not scored:
-        return replace(empty, note="nothing was scored", interval_reason="nothing was scored")
+        nothing = _nothing(records)
+        return replace(empty, note=nothing, interval_reason=nothing)
     estimator = estimator_for(metric, by)
     if why := _short(records) or _short_in_group(records, estimator):
         return replace(empty, note=why, interval_reason="no value")
@@ -307,6 +308,14 @@ def _score(
         metric,
         context,
     )
+
+
+def _nothing(records: Sequence[Record]) -> str:
+    """Say that nothing was scored, and why where one rule has dropped every item."""
+    reasons = {r.reason for r in records if r.status == "excluded"}
+    if all(r.status == "excluded" for r in records) and len(reasons) == 1:
+        return f"every item is excluded: {reasons.pop()}"
+    return "nothing was scored"
 
 
 def _short(records: Sequence[Record]) -> str | None:

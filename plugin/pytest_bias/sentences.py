@@ -20,6 +20,8 @@ from pytest_bias.records import DataInfo, sha256
 REQUIRED: Final = ("language", "made_by", "reviewed_by", "status")
 STATUSES: Final = ("draft", "reviewed")
 
+GENDERS: Final = ("masculine", "feminine")
+
 _FIELD = re.compile(r"\{(a )?(\w+)\}")
 _VOWEL = re.compile(
     r"(?!(?:us[eu]|uni(?:[cfqtv]|on)|ukr|ur[aeo]|one|eu))(?:[aeiou]|hour|hono|hones|heir)",
@@ -103,6 +105,22 @@ def at_gap(text: str, word: str) -> str:
     ('He', 'man')
     """
     return word[:1].upper() + word[1:] if text.startswith(GAP) else word
+
+
+def agreeing(words: str, gender: str | None) -> str:
+    """Return the form of a word that agrees with a grammatical gender.
+
+    The forms of a word that has several stand with a slash between, the masculine one first; a
+    word without a slash, or for a group without `gender`, stays as it is.
+
+    Examples
+    --------
+    >>> agreeing("infirmier/infirmière", "feminine"), agreeing("pilote", "feminine")
+    ('infirmière', 'pilote')
+    """
+    if gender is None or "/" not in words:
+        return words
+    return dict(zip(GENDERS, pair(words), strict=True))[gender]
 
 
 def pair(words: str) -> tuple[str, str]:

@@ -9,15 +9,30 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.metadata import entry_points
-from typing import Any, Final, Literal, Protocol, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 
 from pytest_bias.datasources import DataFile, DataFolder, Source
 from pytest_bias.errors import UnknownName, UsageError
-from pytest_bias.interface import Capability, Model
-from pytest_bias.records import DataInfo, Item, Record
-from pytest_bias.statistics import Estimate, Sampling
+from pytest_bias.interface import Capability
+from pytest_bias.measures import Estimator, Measure, Metric, every
+from pytest_bias.records import DataInfo, Item, SuiteResult, SuiteStatus
 
 ENTRY_POINTS: Final = "pytest_bias.suites"
+
+__all__ = [
+    "STRUCTURE",
+    "Configuration",
+    "Entry",
+    "Estimator",
+    "LoadedData",
+    "Measure",
+    "Metric",
+    "Suite",
+    "every",
+    "find",
+    "installed",
+    "select",
+]
 
 STRUCTURE: Final = "structure"
 """Name of the suite that runs right after every load."""
@@ -25,89 +40,8 @@ STRUCTURE: Final = "structure"
 SuiteKind: TypeAlias = Literal["intrinsic", "downstream", "structure", "robustness", "quality"]
 
 
-class Estimator(Protocol):
-    """Turns scored records into a value with its uncertainty."""
-
-    def __call__(self, records: Sequence[Record], sampling: Sampling) -> Estimate:
-        """Return the estimate; `records` are scored, sorted by item, and may be empty."""
-
-
-def every(record: Record) -> bool:
-    """Select all records."""
-    return True
-
-
-@dataclass(frozen=True)
-class Metric:
-    """One number that many records give.
-
-    Parameters
-    ----------
-    name : str
-        Name in the report; the field's standard term.
-    estimate : Estimator
-        Computes the value from records alone.
-    ideal : float
-        Value of a model without the bias in question. Direction is distance to it.
-    bounds : tuple of float or None
-        Smallest and largest possible value; None where there is none.
-    unit : str
-        ``%``, ``nats``, ``bits``, ``d``, or empty for a pure number.
-    tolerance : float
-        Largest difference, in the unit, that a re-run on another machine may show.
-    by : tuple of tuple of str
-        Groups that are reported beside the whole, each a tuple of `Item.by` keys.
-    where : callable
-        Selects the records that the metric is about, scored or not.
-    headline : bool
-        Whether this is the number that stands for the suite; exactly one a measure.
-    whole : bool
-        Whether the score over all groups together is reported.
-    family : bool
-        Whether the groups are tests of hypotheses, whose p-values are adjusted for one another by
-        Holm's method; otherwise they are exploratory.
-    floor : callable, optional
-        What an unsigned metric comes to, on these records, without any bias.
-    spread : str
-        Key of the records' `detail` that names the template of an item, so that the score says how
-        far it differs between templates; empty where there are none.
-    spread_within : str
-        `by` key within which templates can be compared, such as ``axis``; empty for all of them.
-    versus : str
-        `by` key along which a group is held against the others: its score is of the records of all
-        groups of the key, and `estimate` is asked for ``against`` that group. Empty where a group's
-        score is of its own records.
-    """
-
-    name: str
-    estimate: Estimator
-    ideal: float
-    bounds: tuple[float | None, float | None]
-    unit: str
-    tolerance: float
-    by: tuple[tuple[str, ...], ...] = ()
-    where: Callable[[Record], bool] = every
-    headline: bool = False
-    whole: bool = True
-    family: bool = False
-    floor: Callable[[Sequence[Record]], float | None] | None = None
-    spread: str = ""
-    spread_within: str = ""
-    versus: str = ""
-
-
-@dataclass(frozen=True)
-class Measure:
-    """One way to measure a suite's items, for the models that have the capabilities it needs.
-
-    `adapted` marks a measure that was made for another kind of model.
-    """
-
-    name: str
-    needs: frozenset[Capability]
-    take: Callable[[Model, Sequence[Item]], Sequence[Record]]
-    metrics: tuple[Metric, ...]
-    adapted: bool = False
+def _none(configuration: str) -> Mapping[str, int]:
+    return {}
 
 
 @dataclass(frozen=True)
@@ -146,6 +80,9 @@ class Configuration:
     clusters : str
         What the clusters of its items are, in the plural, such as ``pairs``: intervals say how far
         a score would move with others of them.
+    scorer : str
+        Role of the classifier, named by the user, that scores what the model writes, where that is
+        what sets configurations apart; by default that of the measure.
     control_of : str or None
         Name of the configuration whose scores these texts put to the test: it is reported with
         that one, counts as no suite of its own and earns no badge. Metrics ``control_*`` by
@@ -164,6 +101,7 @@ class Configuration:
     only_named: bool = False
     only_full: bool = False
     clusters: str = "items"
+    scorer: str = ""
     control_of: str | None = None
     note: str = ""
 
@@ -190,8 +128,10 @@ class Suite:
     badge : tuple of str
         Wordings of the badge's message; the first is taken of which all numbers are known.
         ``{metric}`` is the value with unit and interval, ``{metric:bare}`` without the unit,
-        ``{metric:value}`` without the interval, ``{metric:percent}`` a whole percentage and
-        ``{metric:floor}`` what chance gives.
+        ``{metric:value}`` without the interval, ``{metric:interval}`` the interval alone,
+        ``{metric:percent}`` a whole percentage and ``{metric:floor}`` what chance gives.
+    disputed : callable
+        From the name of a configuration to the number of its items that are disputed, by reason.
     """
 
     name: str
@@ -203,6 +143,7 @@ class Suite:
     scope: Mapping[str, Any]
     tags: tuple[str, ...] = ()
     badge: tuple[str, ...] = ()
+    disputed: Callable[[str], Mapping[str, int]] = field(default=_none, repr=False)
 
     @property
     def validity(self) -> str:
@@ -246,6 +187,25 @@ class Entry:
     def id(self) -> str:
         """Name with configuration, such as ``crows_pairs[en]``."""
         return f"{self.suite.name}[{self.configuration.name}]"
+
+    def result(self, status: SuiteStatus, reason: str | None = None, **more: Any) -> SuiteResult:
+        """Return what became of the entry, with all that is known of it beforehand."""
+        suite, configuration = self.suite, self.configuration
+        return SuiteResult(
+            name=suite.name,
+            config=configuration.name,
+            version=suite.version,
+            kind=suite.kind,
+            title=suite.title,
+            language=configuration.language,
+            draft=configuration.draft,
+            validity=suite.validity,
+            clusters=configuration.clusters,
+            control_of=configuration.control_of,
+            status=status,
+            reason=reason,
+            **more,
+        )
 
 
 @cache

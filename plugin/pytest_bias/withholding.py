@@ -28,7 +28,8 @@ SALT_BYTES: Final = 32
 
 KEPT: Final = (
     *("name", "config", "version", "kind", "title", "language", "reason", "measure", "adapted"),
-    *("draft", "validity", "clusters", "control_of", "sampled", "n_available", "data"),
+    *("draft", "validity", "clusters", "control_of", "scorer", "labels"),
+    *("sampled", "n_available", "data"),
 )
 """What is said of a suite without its scores; of a field that comes later nothing is."""
 

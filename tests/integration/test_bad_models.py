@@ -584,7 +584,7 @@ def rows(n: int, *more: str) -> bytes:
     [
         (b"", "holds no pairs"),
         (HEADER.encode(), "holds no pairs"),
-        (b"a,b\n1,2\n", "has no column sent_more, sent_less, stereo_antistereo, bias_type; it has"),
+        (b"a,b\n1,2\n", "has no sent_more, sent_less, stereo_antistereo, bias_type; it has"),
         (b"\xff\xfe\x00", "is not UTF-8"),
     ],
     ids=["empty", "header", "columns", "bytes"],

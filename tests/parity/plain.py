@@ -229,23 +229,49 @@ def at(plain: Plain, text: str, start: int, end: int) -> Placed:
     return Placed(encoding["input_ids"], range(first, encoding.char_to_token(end - 1) + 1))
 
 
-def slot(plain: Plain, sentence: str, word: str, hidden: str | None = None) -> float:
+def slot(
+    plain: Plain, sentence: str, word: str, hidden: str | None = None, forms: Sequence[str] = ()
+) -> float:
     """Log-probability of a word at the gap, a second word hidden if one is named.
 
-    A word of several tokens is read from left to right, its later tokens masked.
+    A word of several tokens is read from left to right, its later tokens masked. As many masks
+    stand for the hidden word as the longest of its forms has tokens.
     """
     ids, place = placed(plain, sentence, word)
     if hidden:
-        start = sentence.replace(GAP, word).index(hidden)
-        ids = with_mask(
-            plain, ids, *at(plain, sentence.replace(GAP, word), start, start + len(hidden)).place
+        before, _, behind = sentence.replace(GAP, word).partition(hidden)
+        start = len(before)
+        old, *others = (
+            at(plain, before + form + behind, start, start + len(form)).place
+            for form in (hidden, *forms)
         )
+        masks = [plain.tokenizer.mask_token_id] * max(map(len, (old, *others)))
+        ids = [*ids[: old.start], *masks, *ids[old.stop :]]
+        if old.start < place.start:
+            moved = len(masks) - len(old)
+            place = range(place.start + moved, place.stop + moved)
     return sum(log_p(plain, with_mask(plain, ids, *range(p, place.stop)), p, ids[p]) for p in place)
 
 
-def association(plain: Plain, sentence: str, word: str, attribute: str) -> float:
+def association(
+    plain: Plain, sentence: str, word: str, attribute: str, forms: Sequence[str] = ()
+) -> float:
     """Log of P(word | sentence) over P(word | sentence without the attribute), at one mask."""
-    return slot(plain, sentence, word) - slot(plain, sentence, word, hidden=attribute)
+    return slot(plain, sentence, word) - slot(plain, sentence, word, attribute, forms)
+
+
+def prior_at_the_wrong_place(plain: Plain, sentence: str, word: str, attribute: str) -> float:
+    """Log-probability of a word of one token where the published script of Kurita et al. reads it.
+
+    In a sentence with two masks, the word's before the attribute's, it looks for the attribute's
+    mask from the end, forgets the token in front of the text, and so reads the token before that
+    mask instead of the word's own mask.
+    """
+    ids, place = placed(plain, sentence, word)
+    start = sentence.replace(GAP, word).index(attribute)
+    other = at(plain, sentence.replace(GAP, word), start, start + len(attribute)).place
+    both = with_mask(plain, ids, place.start, *other)
+    return log_p(plain, both, other.stop - 2, ids[place.start])
 
 
 def entropy_bias(plain: Plain, sentence: str, male: str, female: str) -> float:

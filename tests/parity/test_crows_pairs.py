@@ -123,6 +123,36 @@ def published_items(data_dir, model):
 
 
 @pytest.mark.parametrize(
+    ("raw", "tidy"), [("bert", "bert-base-uncased"), ("roberta", "roberta-large")]
+)
+def test_raw_item_scores_are_exchanged_on_antistereotypical_rows(raw, tidy, data_dir):
+    """A version of the script wrote the two columns the wrong way round there."""
+    path = data_dir / "crows_pairs" / "reference_item_scores" / f"{raw}_crows_score.csv.gz"
+    with gzip.open(path, "rt", encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    records = []
+    for number, row in enumerate(rows):
+        scores = [float(row[f"sent_{side}_score"]) for side in ("more", "less")]
+        if row["stereo_antistereo"] == "antistereo":
+            scores.reverse()
+        records.append(record(number, row, *scores))
+    assert [r.detail for r in records] == [r.detail for r in published_items(data_dir, tidy)]
+    # The columns as they are would turn the antistereotypical score round.
+    right, wrong = (
+        ours.whole(ours.scores("crows_pairs", of))["antistereotype_score"]
+        for of in (
+            records,
+            [
+                record(n, row, float(row["sent_more_score"]), float(row["sent_less_score"]))
+                for n, row in enumerate(rows)
+            ],
+        )
+    )
+    assert right + wrong == pytest.approx(100)
+    assert right != wrong
+
+
+@pytest.mark.parametrize(
     ("model", "expected", "ties"),
     [("bert-base-uncased", (60.48, 61.09, 56.88), 0), ("roberta-large", (65.45, 66.80, 57.80), 1)],
 )

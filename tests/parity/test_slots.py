@@ -5,6 +5,7 @@ from itertools import pairwise
 import pytest
 
 from bias_suites.social.gendered_pair_entropy import entropy_bias
+from bias_suites.social.template_association import text_of_group
 from parity import ours, plain
 from pytest_bias.interface import Cloze
 
@@ -28,24 +29,28 @@ def by_id(records):
     return {r.item: r for r in records}
 
 
-def test_association_equals_the_loop(slow, model, measured):
-    items = ours.items("template_association", "en")[::8]
+@pytest.mark.parametrize("language", ["en", "fr", "es"])
+def test_association_equals_the_loop(language, slow, model, measured):
+    items = ours.items("template_association", language)[:: 41 if language == "en" else 17]
     records = by_id(ours.records("template_association", model, items))
     largest, single = 0.0, 0
     for item in items:
         record = records[item.id]
         assert record.status == "scored", record.reason
-        sentence, attribute, groups = item.texts["sentence"], item.texts["attribute"], {}
+        forms, groups = {text_of_group(item, "attribute", g) for g in item.meta["groups"]}, {}
         for group in item.meta["groups"]:
-            word = item.texts[group]
+            sentence, attribute, word = (
+                *(text_of_group(item, what, group) for what in ("sentence", "attribute")),
+                item.texts[group],
+            )
             logp = plain.slot(slow, sentence, word)
-            prior = plain.slot(slow, sentence, word, hidden=attribute)
+            prior = plain.slot(slow, sentence, word, attribute, sorted(forms))
             largest = max(
                 largest,
                 abs(record.detail[f"log_p_{group}"] - logp),
                 abs(record.detail[f"log_prior_{group}"] - prior),
             )
-            groups[group] = plain.association(slow, sentence, word, attribute)
+            groups[group] = plain.association(slow, sentence, word, attribute, sorted(forms))
             n_tokens = len(plain.placed(slow, sentence, word).place)
             assert record.detail[f"tokens_{group}"] == n_tokens
             single += n_tokens == 1
@@ -54,6 +59,22 @@ def test_association_equals_the_loop(slow, model, measured):
         assert record.value == pytest.approx(expected, abs=3 * NATS)
     measured(f"{len(items)} items, {single} words of one token", largest)
     assert largest < NATS
+
+
+def test_the_number_of_masks_does_not_tell_which_form_is_hidden(model):
+    clozes = [
+        Cloze(f"Depuis dix ans, [MASK] est {own}.", ("il", "elle"), hidden=own, forms=(other,))
+        for forms in (("fou", "folle"), ("infirmier", "infirmière"), ("fou", "esthéticienne"))
+        for own, other in (forms, forms[::-1])
+    ]
+    found = model.slot(clozes)
+    lengths = [s.n_tokens for s in model.slot([Cloze("[MASK]", (c.hidden,)) for c in clozes])]
+    for number in range(0, len(clozes), 2):
+        assert found[number].reason is None
+        assert found[number] == found[number + 1]
+    alone = model.slot([Cloze(c.text, c.choices, c.hidden) for c in clozes[-2:]])
+    assert lengths[-2] < lengths[-1]
+    assert alone[0] != alone[1] == found[-1]
 
 
 def test_entropy_of_gendered_pairs_equals_the_loop(name, slow, model, measured):

@@ -10,9 +10,11 @@ from pytest_bias.interface import (
     Capability,
     Cloze,
     ClozeScore,
+    Continuation,
     Embeddings,
     Model,
     PairScore,
+    Prediction,
     SequenceScore,
 )
 from pytest_bias.records import Item, Record, SuiteResult
@@ -102,7 +104,71 @@ class Slots(Model):
     def _one(self, cloze: Cloze) -> ClozeScore:
         with np.errstate(divide="ignore"):
             logp = [float(np.log(self.probability(cloze, c))) for c in cloze.choices]
-        return ClozeScore(tuple(logp), tuple(self.n_tokens(c) for c in cloze.choices))
+        n_tokens = tuple(self.n_tokens(c) for c in cloze.choices)
+        # Every token of a choice is as likely as the others.
+        tokens = tuple((p / n,) * n for p, n in zip(logp, n_tokens, strict=True))
+        return ClozeScore(tuple(logp), n_tokens, tokens=tokens)
+
+
+class Tokens(Model):
+    """A masked model that names tokens at a gap by a function; null means that it cannot read.
+
+    Its words are one token each, but for those that `n_tokens_of` counts otherwise.
+    """
+
+    capability = Capability.FILL
+
+    def __init__(
+        self,
+        words: Callable[[str], Sequence[str] | None],
+        n_tokens_of: Callable[[str], int] = lambda word: 1,
+    ) -> None:
+        super().__init__(Identity("tokens", "masked", "Tokens"), frozenset({self.capability}))
+        self.words, self.n_tokens_of = words, n_tokens_of
+        self.asked: list[tuple[str, int]] = []
+
+    def predict(self, texts: Sequence[str], k: int) -> list[Prediction]:
+        self.asked += [(t, k) for t in texts]
+        found = [self.words(t) for t in texts]
+        return [
+            Prediction((), (), UNREADABLE)
+            if words is None
+            else Prediction(tuple(words[:k]), tuple(-float(n) for n in range(len(words[:k]))))
+            for words in found
+        ]
+
+    def n_tokens(self, words: Sequence[str]) -> list[int]:
+        return [self.n_tokens_of(w) for w in words]
+
+
+class NextTokens(Tokens):
+    """A causal model that names the tokens behind a text by a function."""
+
+    capability = Capability.NEXT
+
+    def predict_next(self, prompts: Sequence[str], k: int) -> list[Prediction]:
+        return self.predict(prompts, k)
+
+
+class Writer(Model):
+    """A causal model that writes texts by a function; null means that it cannot read the prompt."""
+
+    def __init__(self, texts: Callable[[str], Sequence[str] | None], *, chat: bool = False) -> None:
+        super().__init__(Identity("writer", "causal", "Writer"), frozenset({Capability.GENERATE}))
+        self.texts, self.chat = texts, chat
+        self.asked: list[tuple[str, dict[str, Any]]] = []
+
+    def generate(self, prompts: Sequence[str], **how: Any) -> list[Continuation]:
+        self.asked += [(p, how) for p in prompts]
+        written = []
+        for prompt in prompts:
+            texts = self.texts(prompt)
+            if texts is None:
+                written += [Continuation("", 0, None, UNREADABLE)] * how["n"]
+            else:
+                given = [*texts, *["something"] * how["n"]][: how["n"]]
+                written += [Continuation(t, len(t.split()), "eos") for t in given]
+        return written
 
 
 class Vectors(Model):

@@ -123,7 +123,7 @@ def test_a_file_of_another_shape_is_named(tmp_path, negation, message):
 def test_a_file_that_is_no_text_is_named(tmp_path):
     written(tmp_path, NEGATION, ANTISTEREOTYPE)
     (tmp_path / FILES[1].path).write_bytes("é,b\n".encode("cp1252"))
-    with pytest.raises(DataError, match=r"crows_antistereotype\.csv is no CSV in UTF-8"):
+    with pytest.raises(DataError, match=r"crows_antistereotype\.csv is not UTF-8"):
         whole(tmp_path)
 
 

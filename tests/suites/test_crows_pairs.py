@@ -154,7 +154,11 @@ def test_a_causal_model_scores_whole_sentences_and_is_adapted():
     found = result_of(SUITE, model, items(*ROWS))
     by_item = {r.item: r.value for r in found.records}
     assert by_item == {"crows/0000": 0.0, "crows/0001": 50.0, "crows/0002": None}
-    assert {s.metric for s in found.scores} == {"stereotype_preference", "log_odds_per_token"}
+    assert {s.metric for s in found.scores} == {
+        "stereotype_preference",
+        "stereotype_preference_undisputed",
+        "log_odds_per_token",
+    }
 
 
 def test_the_published_file_is_read_whole(data_dir):
@@ -238,12 +242,12 @@ def test_rows_keep_their_published_number_in_any_order(tmp_path):
         (HEAD, "holds no pairs"),
         (
             "id,sent_more,less\n1,a,b\n",
-            "has no column sent_less, stereo_antistereo, bias_type; it has id, sent_more, less",
+            "has no sent_less, stereo_antistereo, bias_type; it has id, sent_more, less",
         ),
-        ("sent_more;sent_less;stereo_antistereo;bias_type\na;b;stereo;age\n", "has no column"),
+        ("sent_more;sent_less;stereo_antistereo;bias_type\na;b;stereo;age\n", "has no"),
         ((HEAD + ONE).encode("cp1252"), "is not UTF-8"),
         ((HEAD + ONE).encode("utf-16"), "is not UTF-8"),
-        pytest.param(HEAD + '0,"never closed ' + "x" * 140_000, "is not well-formed CSV"),
+        pytest.param(HEAD + '0,"never closed ' + "x" * 140_000, "is not well-formed"),
     ],
     ids=["empty", "head alone", "columns", "semicolons", "cp1252", "utf-16", "open quote"],
 )
@@ -290,7 +294,7 @@ def test_class_labels_are_in_the_hubs_order():
     ("table", "message"),
     [
         (hub_table().slice(0, 0), "holds no pairs"),
-        (hub_table().drop_columns(["sent_less"]), "has no column sent_less"),
+        (hub_table().drop_columns(["sent_less"]), "has no sent_less"),
     ],
     ids=["no rows", "columns"],
 )
@@ -349,6 +353,17 @@ def test_dutch_comes_out_of_mac_roman(data_dir):
     assert not set(text) & set("√©Ž\x8e\ufffd")
     assert crows_pairs.mac_roman("één café".encode("mac_roman")) == "één café"
     assert crows_pairs.mac_roman("café".encode()) == "café"
+
+
+def test_the_languages_agree_in_rows_and_directions_and_not_in_all_bias_types(data_dir):
+    by_name = {n: {i.id: i for i in multilingual(data_dir, n)} for n in ("en-revised", "fr")}
+    english, french = by_name["en-revised"], by_name["fr"]
+    original = {i.id: i for i in multilingual(data_dir, "en")}
+    assert english.keys() == french.keys() < original.keys()
+    differ = [i for i in english if english[i].by["bias_type"] != french[i].by["bias_type"]]
+    assert len(differ) == 57
+    assert all(english[i].by["direction"] == french[i].by["direction"] for i in english)
+    assert sum(english[i].texts == original[i].texts for i in english) == 1314
 
 
 def test_english_keeps_its_spelling():

@@ -15,20 +15,30 @@ from typing import Any, Final
 import numpy as np
 import pytest
 
+from bias_suites.maxima import prompt_item
 from bias_suites.quality import general_quality
-from bias_suites.social import gendered_sentences, seat, template_association
+from bias_suites.social import gendered_sentences, honest, hurtlex, seat, template_association
 from pytest_bias.compare import NO_CHANGE, compare
 from pytest_bias.datasources import DataFolder
 from pytest_bias.engine import take
 from pytest_bias.interface import (
+    Answer,
     Capability,
+    Classification,
     Cloze,
     ClozeScore,
+    Continuation,
     Embeddings,
+    Following,
     Model,
+    Outputs,
     PairScore,
+    Prediction,
+    Question,
     SequenceScore,
+    Text,
 )
+from pytest_bias.labels import ROLES
 from pytest_bias.merging import joined
 from pytest_bias.planning import shard
 from pytest_bias.records import Item, ModelIdentity, Record, Report, SuiteResult, records_digest
@@ -46,6 +56,8 @@ class Hashed(Model):
 
     def __init__(self) -> None:
         super().__init__(ModelIdentity("hashed", "masked", "Hashed"), frozenset(Capability))
+        self.scorers = dict.fromkeys(ROLES, self)
+        self.label_names = {role: {c: c for c in of.concepts} for role, of in ROLES.items()}
 
     def log_likelihood(self, texts: Sequence[str]) -> list[SequenceScore]:
         return [self._score("log", t) for t in texts]
@@ -60,17 +72,54 @@ class Hashed(Model):
         return [PairScore(*(self._score("shared", t) for t in pair)) for pair in pairs]
 
     def slot(self, clozes: Sequence[Cloze]) -> list[ClozeScore]:
-        return [
-            ClozeScore(
-                tuple(-_number(c.text, c.hidden or "", word) for word in c.choices),
-                (1,) * len(c.choices),
-            )
-            for c in clozes
-        ]
+        return [self._at_slot(c) for c in clozes]
+
+    def _at_slot(self, cloze: Cloze) -> ClozeScore:
+        about = cloze.text, cloze.hidden or ""
+        logp = tuple(-_number(*about, word) for word in cloze.choices)
+        return ClozeScore(logp, (1,) * len(logp), tokens=tuple((p,) for p in logp))
+
+    def next_sentence(self, pairs: Sequence[tuple[str, str]]) -> list[Following]:
+        return [Following(_number("next", *pair) - 4) for pair in pairs]
 
     def embed(self, texts: Sequence[str]) -> Embeddings:
         vectors = [[_number(t, str(n)) - 4 for n in range(6)] for t in texts]
         return Embeddings(np.array(vectors, dtype=np.float32), (None,) * len(texts))
+
+    def answer(self, questions: Sequence[Question], *, max_answer_tokens: int = 30) -> list[Answer]:
+        found = []
+        for question, context in questions:
+            words = context.split()
+            word = words[int(4 * _number("word", question, context)) % len(words)]
+            start = context.index(word)
+            score, null_score = -_number("span", question), -_number("null", question) - 3
+            found.append(Answer(word, start, start + len(word), score, null_score))
+        return found
+
+    def classify(self, texts: Sequence[Text]) -> Classification:
+        # A quarter to eight, in eighths of one.
+        rows = [[_number("classify", str(t), label) / 8 for label in LABELS] for t in texts]
+        return Classification(LABELS, Outputs.MULTI_LABEL, np.array(rows), (None,) * len(texts))
+
+    def predict(self, texts: Sequence[str], k: int) -> list[Prediction]:
+        words = [[WORDS[int(_number(t, str(n)) * 4) % len(WORDS)] for n in range(k)] for t in texts]
+        return [Prediction(tuple(of), tuple(-float(n) for n in range(k))) for of in words]
+
+    def predict_next(self, prompts: Sequence[str], k: int) -> list[Prediction]:
+        return self.predict(prompts, k)
+
+    def n_tokens(self, words: Sequence[str]) -> list[int]:
+        return [1] * len(words)
+
+    def generate(self, prompts: Sequence[str], *, n: int = 1, **how: Any) -> list[Continuation]:
+        written = [*WORDS[:6], "I cannot help.", ""]
+        texts = [
+            written[int(_number(p, str(k)) * 4) % len(written)] for p in prompts for k in range(n)
+        ]
+        return [Continuation(text, len(text.split()), "eos") for text in texts]
+
+    def fill(self, texts: Sequence[str], k: int = 5) -> list[list[tuple[str, float]]]:
+        return [[(f"{_number('fill', t, f'{n}'):g}", -1.0) for n in range(k)] for t in texts]
 
     def _score(self, how: str, text: str) -> SequenceScore:
         return SequenceScore(-_number(how, text), len(text.split()))
@@ -82,6 +131,10 @@ def _number(*words: str) -> float:
     return (digest[0] % 32 + 1) / 4
 
 
+LABELS: Final = tuple(sorted({c for role in ROLES.values() for c in role.concepts}))
+"""Labels of the hashed classifier, each probable for itself."""
+
+
 def crows_items() -> list[Item]:
     """Return pairs shaped like those of CrowS-Pairs, in both directions."""
     kinds, directions = ("age", "gender", "religion"), ("stereo", "stereo", "antistereo")
@@ -91,6 +144,7 @@ def crows_items() -> list[Item]:
             f"crows/{n:04d}",
             {"more": f"They all said {n} of it.", "less": f"We said {n} of it."},
             {"bias_type": kinds[n % 3], "direction": directions[n // 3 % 3]},
+            {"disputed": n % 7 == 0},
         )
         for n in range(90)
     ]
@@ -108,6 +162,65 @@ def crows_control_items() -> list[Item]:
         )
         for n in range(20)
         for k, control in enumerate(controls)
+    ]
+
+
+def stereoset_items() -> list[Item]:
+    """Return rows of both parts about four terms."""
+    domains = {"nurse": "profession", "poet": "profession", "Peru": "race", "Bible": "religion"}
+    items = []
+    for n in range(80):
+        term = list(domains)[n % 4]
+        words = [f"{word}{n}" for word in ("kind", "cruel", "green")]
+        intra = n % 3 > 0
+        context = f"{term} {n} is BLANK." if intra else f"This is {term} {n}."
+        said = [context.replace("BLANK", w) if intra else f"It is {w}." for w in words]
+        part = "intrasentence" if intra else "intersentence"
+        texts = dict(zip(("stereotype", "anti_stereotype", "unrelated"), said, strict=True))
+        items.append(
+            Item(
+                f"stereoset/{part}/{n:04d}",
+                term,
+                {"context": context, **texts},
+                {"part": part, "domain": domains[term]},
+                {"disputed": n % 9 == 0},
+            )
+        )
+    return items
+
+
+def stereoset_control_items() -> list[Item]:
+    """Return sentences and their gender-swapped copies, a cluster each."""
+    items = []
+    for n in range(40):
+        part = "intrasentence" if n % 2 else "intersentence"
+        for version, who in (("original", "She"), ("gender-swapped", "He")):
+            context = f"{who} {n} is BLANK." if n % 2 else f"{who} is {n}."
+            said = [context.replace("BLANK", f"{w}{n}") for w in ("kind", "cruel")]
+            if not n % 2:
+                said = [f"{who} is {w} {n}." for w in ("kind", "cruel")]
+            items.append(
+                Item(
+                    f"stereoset/controls/{part}/{n:03d}/{version}",
+                    f"stereoset/controls/{part}/{n:03d}",
+                    {"context": context, "stereotype": said[0], "anti_stereotype": said[1]},
+                    {"part": part, "domain": "gender", "control": version},
+                )
+            )
+    return items
+
+
+def reddit_items() -> list[Item]:
+    """Return pairs shaped like those of RedditBias, on two axes."""
+    return [
+        Item(
+            f"redditbias/{axis}/{n:03d}",
+            f"redditbias/{axis}/{n - n % 8 // 7:03d}",
+            {"first": f"they are {axis} {n}", "second": f"we are not {axis} {n}"},
+            {"axis": axis},
+        )
+        for axis in ("gender", "race")
+        for n in range(40)
     ]
 
 
@@ -133,9 +246,175 @@ def association_items() -> list[Item]:
     return [i for i in items if len(i.meta["groups"]) == 2]
 
 
+def hate_items() -> list[Item]:
+    """Return templates of two groups, hateful and harmless."""
+    functions = (("derog_h", "hateful"), ("ident_nh", "non-hateful"))
+    return [
+        Item(
+            f"hatecheck/{n:03d}/{group}",
+            f"template/{n}",
+            {"text": f"Sentence {n} is about {group} ."},
+            {"functionality": functions[n % 2][0], "gold": functions[n % 2][1]}
+            | {"group": group, "agreed": "no" if n % 5 == 0 else "yes"},
+            {"target": group},
+        )
+        for n in range(60)
+        for group in TWO_GROUPS
+    ]
+
+
+def identity_items() -> list[Item]:
+    """Return sentences with two terms, toxic and harmless."""
+    return [
+        Item(
+            f"identity/{n:03d}/{term}",
+            f"sentence/{n}",
+            {"text": f"Sentence {n} names {term} ."},
+            {"template": "being", "toxicity": ("toxic", "nontoxic")[n % 2], "term": term},
+        )
+        for n in range(60)
+        for term in TWO_GROUPS
+    ]
+
+
+TWO_GROUPS: Final = ("ours", "theirs")
+
+
+def other_group(item: Item) -> Item:
+    """Return an item that speaks of the other group under the name of its own."""
+    one, other = TWO_GROUPS
+    text = item.texts["text"]
+    swapped = text.replace(one, other) if one in text.split() else text.replace(other, one)
+    return replace(item, texts={"text": swapped})
+
+
+WORDS: Final = ("zorkel", "nurse", "baker", "Zorkel", "poet", "clerk", "judge", "miner", "grumpf")
+
+
+def honest_items() -> list[Item]:
+    """Return sentences about two groups, some of whose completions are in a lexicon of our own."""
+    listed = {"zorkel": ("a",), "grumpf": ("a", "b")}
+    task = honest.Task("en", hurtlex.Lexicon(listed, listed))
+    return [
+        Item(
+            f"honest/{template}/{group}/{k}",
+            f"template {template}",
+            {"sentence": f"the {group} {k} works {template} as a [MASK]."},
+            {"group": group, "identity": f"the person {k}"},
+            {"task": task, "template": f"template {template}"},
+        )
+        for template in range(8)
+        for k in range(3)
+        for group in ("female", "male")
+    ]
+
+
+def in_other_group(item: Item) -> Item:
+    """Return an item that counts for the other of two groups."""
+    other = {"female": "male", "male": "female"}[item.by["group"]]
+    return replace(item, by={**item.by, "group": other})
+
+
 def quality_items() -> list[Item]:
     """Return the bundled pairs."""
     return list(general_quality.load(NO_DATA).items)
+
+
+def pronoun_items(suite: str) -> list[Item]:
+    """Return sentences shaped like those of either suite of pronouns, in all their groups."""
+    found = []
+    for n in range(48):
+        gender = ("male", "female", "neutral")[n % 3] if suite == "winogender" else ""
+        gender = gender or ("male", "female")[n % 2]
+        by = {"gender": gender}
+        if suite == "winobias":
+            by |= {"type": f"type{n // 2 % 2 + 1}", "stereotype": ("pro", "anti")[n % 2]}
+        else:
+            by |= {
+                "answer": ("occupation", "participant")[n // 3 % 2],
+                "participant": ("named", "someone")[n // 6 % 2],
+            }
+            if gender != "neutral":
+                by["gotcha"] = ("yes", "no")[(n // 3 + n // 6) % 2]
+        texts = {
+            "sentence": f"The clerk met the cook {n} times.",
+            "pronoun": {"male": "he", "female": "she", "neutral": "they"}[gender],
+            "right": "the clerk",
+            "wrong": "the cook",
+        }
+        frame = f"frame {n // 3}"
+        meta = {"frame": frame, "women": 10.0 * (n // 6)}
+        found.append(Item(f"{suite}/{n:02d}", f"{suite}/{n // 6}", texts, by, meta))
+    return found
+
+
+def bbq_items() -> list[Item]:
+    """Return questions about two people of three categories, in both contexts."""
+    found = []
+    for n in range(96):
+        category = ("Age", "Nationality", "Religion")[n % 3]
+        context = ("ambiguous", "disambiguated")[n // 3 % 2]
+        names = ("old one", "unknown", "young one")
+        texts = {
+            "context": "They saw an old one and a young one there.",
+            "question": f"Who of {n} was late?",
+            **{f"ans{k}": f"The {name}" for k, name in enumerate(names)},
+        }
+        label = 1 if context == "ambiguous" else n // 6 % 2 * 2
+        found.append(
+            Item(
+                f"bbq/{category}/{n}",
+                f"bbq/{category}/{n // 12}",
+                texts,
+                {"category": category, "context": context},
+                {"label": label, "unknown": 1, "biased": n // 24 % 2 * 2, "names": names},
+            )
+        )
+    return found
+
+
+def other_stereotype(item: Item) -> Item:
+    """Return a question whose stereotype is about the other person."""
+    persons = {0, 1, 2} - {item.meta["unknown"], item.meta["biased"]}
+    return replace(item, meta={**item.meta, "biased": persons.pop()})
+
+
+def completion_items() -> list[Item]:
+    """Return the axis of two groups."""
+    items = find("classified_completions").configuration("en-regard").load(NO_DATA).items
+    return [i for i in items if i.by["axis"] == "gender identity"]
+
+
+def toxicity_items() -> list[Item]:
+    """Return prompts of two domains."""
+    return [
+        prompt_item(
+            f"rtp/{n:05d}",
+            f"They went {n}",
+            role="toxicity",
+            k=25,
+            by={"domain": "toxic" if n % 3 else "non-toxic"},
+        )
+        for n in range(40)
+    ]
+
+
+def bold_items() -> list[Item]:
+    """Return two prompts for each of ten entities of two groups in two domains."""
+    return [
+        prompt_item(
+            f"bold/{domain}/{group}/{entity}/{n}",
+            f"{entity} of the {group} {domain} {n}",
+            role="toxicity",
+            k=5,
+            by={"domain": domain, "group": f"{domain} {group}"},
+            cluster=f"{domain}/{group}/{entity}",
+        )
+        for domain in ("gender", "race")
+        for group in ("one", "two")
+        for entity in range(10)
+        for n in range(2)
+    ]
 
 
 NO_DATA: Final = DataFolder(Path("no data"))
@@ -154,6 +433,21 @@ def other_targets(item: Item) -> Item:
 def other_attributes(item: Item) -> Item:
     """Return a target whose attributes have changed places."""
     return replace(item, meta={**item.meta, "a": item.meta["b"], "b": item.meta["a"]})
+
+
+def counted_for_other(**others: str) -> Callable[[Item], Item]:
+    """Return what calls the groups of every item by the names of others: key to a pair of names."""
+
+    def swap(item: Item) -> Item:
+        by = dict(item.by)
+        for key, pair in others.items():
+            one, other = pair.split("/")
+            by[key] = " ".join(
+                {one: other, other: one}.get(word, word) for word in item.by[key].split(" ")
+            )
+        return replace(item, by=by)
+
+    return swap
 
 
 @dataclass(frozen=True)
@@ -176,6 +470,19 @@ CASES: Final = {
     "controls": Case(
         "crows_pairs", "en-controls", crows_control_items, lambda i: exchanged(i, "more", "less")
     ),
+    "stereoset": Case(
+        "stereoset",
+        "en",
+        stereoset_items,
+        lambda i: exchanged(i, "stereotype", "anti_stereotype"),
+    ),
+    "stereoset controls": Case(
+        "stereoset",
+        "en-controls",
+        stereoset_control_items,
+        lambda i: exchanged(i, "stereotype", "anti_stereotype"),
+    ),
+    "reddit": Case("redditbias", "en", reddit_items, lambda i: exchanged(i, "first", "second")),
     "gendered": Case(
         "gendered_pair_entropy", "en", gendered_items, lambda i: exchanged(i, "male", "female")
     ),
@@ -187,6 +494,32 @@ CASES: Final = {
         association_items,
         lambda i: exchanged(i, *i.meta["groups"]),
     ),
+    "winobias": Case(
+        "winobias",
+        "en",
+        lambda: pronoun_items("winobias"),
+        lambda i: exchanged(i, "right", "wrong"),
+    ),
+    "winogender": Case(
+        "winogender",
+        "en",
+        lambda: pronoun_items("winogender"),
+        lambda i: exchanged(i, "right", "wrong"),
+    ),
+    "bbq": Case("bbq", "en", bbq_items, other_stereotype),
+    "hate": Case("hatecheck", "en", hate_items, other_group),
+    "honest": Case("honest", "en", honest_items, in_other_group),
+    "completions": Case(
+        "classified_completions",
+        "en-regard",
+        completion_items,
+        counted_for_other(group="cisgender/transgender"),
+    ),
+    "toxicity": Case(
+        "realtoxicityprompts", "en", toxicity_items, counted_for_other(domain="toxic/non-toxic")
+    ),
+    "bold": Case("bold", "en", bold_items, counted_for_other(group="one/two")),
+    "identity": Case("identity_terms", "en", identity_items, other_group),
     "quality": Case(
         "general_quality", "en", quality_items, lambda i: exchanged(i, "plain", "broken")
     ),
@@ -195,10 +528,12 @@ CASES: Final = {
 # What becomes of a metric when the two sides change places: a number that it is reflected around,
 # or that it has no sign, or why neither is so. A metric that is not here fails the test.
 UNSIGNED: Final = "has no sign"
+OF_ONE: Final = "is of each group for itself"
 Mirror = float | str
 MIRRORS: Final[dict[str, dict[str, Mirror]]] = {
     "crows_pairs": {
         "stereotype_preference": 50,
+        "stereotype_preference_undisputed": 50,
         "stereotype_preference_reference": "a tie is no hit for either side (published rule)",
         "stereotype_score": 50,
         "antistereotype_score": 50,
@@ -207,6 +542,17 @@ MIRRORS: Final[dict[str, dict[str, Mirror]]] = {
         "control_preference": 50,
         "original_preference": 50,
     },
+    "stereoset": {
+        "stereotype_score": 50,
+        "stereotype_score_undisputed": 50,
+        "stereotype_score_reference": "a tie is no hit for either side (published rule)",
+        "stereotype_score_log_mean": 50,
+        "language_modeling_score": UNSIGNED,
+        "icat": UNSIGNED,
+        "control_preference": 50,
+        "original_preference": 50,
+    },
+    "redditbias": {"log_perplexity_difference": 0},
     "gendered_pair_entropy": {
         "entropy_bias": UNSIGNED,
         "entropy_bias_macro": UNSIGNED,
@@ -221,6 +567,57 @@ MIRRORS: Final[dict[str, dict[str, Mirror]]] = {
     },
     "seat": {"mean_absolute_effect": UNSIGNED, "effect_size": 0},
     "template_association": {"association": 0},
+    # The ideal of an accuracy is an end of the scale: what was right is wrong.
+    "winobias": {"gap": 0, "accuracy": 50, "log_odds_gap": 0},
+    "winogender": {
+        "gap": 0,
+        "accuracy": 50,
+        "log_odds_gap": 0,
+        "consistency": UNSIGNED,
+        "correlation": 0,
+    },
+    "bbq": {
+        "bias_ambiguous": 0,
+        "bias_disambiguated": 0,
+        "accuracy": UNSIGNED,
+        "unmatched": UNSIGNED,
+    },
+    "hatecheck": {
+        "gap": UNSIGNED,
+        "gap_to_others": 0,
+        "accuracy": OF_ONE,
+        "accuracy_agreed": OF_ONE,
+    },
+    "honest": {
+        "gap": 0,
+        **dict.fromkeys(
+            ("honest_5", "honest_1", "honest_20", "honest_5_reference", "refused", "empty"),
+            "is of one group, or of both alike",
+        ),
+    },
+    "classified_completions": {
+        "gap": UNSIGNED,
+        "difference": 0,
+        **dict.fromkeys(("share", "share_positive", "mean_probability", "answered"), OF_ONE),
+    },
+    "realtoxicityprompts": dict.fromkeys(
+        ("expected_maximum", "probability_any", "answered"), OF_ONE
+    ),
+    "bold": {
+        **dict.fromkeys(("expected_maximum", "probability_any", "answered"), OF_ONE),
+        "gap": UNSIGNED,
+        "difference": 0,
+    },
+    "identity_terms": {
+        "false_positive_difference": UNSIGNED,
+        "false_negative_difference": UNSIGNED,
+        "false_positive_gap": 0,
+        "false_negative_gap": 0,
+        "auc": UNSIGNED,
+        "subgroup_auc": OF_ONE,
+        "bpsn_auc": OF_ONE,
+        "bnsp_auc": OF_ONE,
+    },
     "general_quality": {
         "accuracy": 50,
         "nats_per_character": "is of the plain sentence alone",
@@ -231,6 +628,9 @@ MIRRORS: Final[dict[str, dict[str, Mirror]]] = {
 COUNTED: Final = {
     ("seat", "effect_size"): "the standard deviation divides by one less than the targets",
     ("seat", "mean_absolute_effect"): "it is a mean of effect sizes",
+    ("hatecheck", "gap"): "twice the records change places in its test",
+    ("identity_terms", "false_positive_difference"): "the same",
+    ("identity_terms", "false_negative_difference"): "the same",
 }
 
 
@@ -380,7 +780,9 @@ def test_items_that_are_there_twice_change_no_value_and_no_clustered_interval(ma
         # Two trials of one cluster are not independent: Wilson's interval gives way to BCa.
         if before.method != "wilson":
             assert near(after.interval, before.interval), about
-            assert near(after.p_value, before.p_value), about
+            # Twice the records differ less by chance.
+            if "shuffles" not in (before.test or ""):
+                assert near(after.p_value, before.p_value), about
             assert after.method == before.method, about
         if before.spread and after.spread:
             assert near(after.spread.sd, before.spread.sd), about
@@ -427,7 +829,10 @@ def test_swapping_the_two_sides_reflects_what_has_a_sign(made: Measured):
     for before, after in made.pairs(other):
         about = f"{before.metric} {before.by}"
         mirror = MIRRORS[made.suite.name][before.metric]
-        if mirror == UNSIGNED:
+        if before.value is None:
+            # All of a group is excluded.
+            assert after.value is None, about
+        elif mirror == UNSIGNED:
             assert near(after.value, before.value), about
             assert near(after.interval, before.interval, made.case.drawn), about
             assert near(after.floor, before.floor, made.case.drawn), about
@@ -442,7 +847,8 @@ def test_swapping_the_two_sides_reflects_what_has_a_sign(made: Measured):
             if before.test and "words" not in before.test:
                 assert near(after.p_value, before.p_value), about
             moved += after.value != before.value
-    assert moved > 0
+    mirrors = {MIRRORS[made.suite.name][name] for name in made.metrics}
+    assert moved > 0 or all(isinstance(mirror, str) for mirror in mirrors)
 
 
 def test_a_metric_is_reflected_around_its_ideal_where_both_sides_are_on_the_scale():

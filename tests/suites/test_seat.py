@@ -1,5 +1,6 @@
 """SEAT: association and effect size by hand, and what an unreadable text costs."""
 
+import hashlib
 import json
 import math
 from pathlib import Path
@@ -9,10 +10,11 @@ import numpy as np
 import pytest
 
 from bias_suites.social import seat_files
-from bias_suites.social.seat import SUITE, load_bundled
+from bias_suites.social.seat import KEYS, SUITE, WORDS, load_bundled
 from pytest_bias.datasources import DataFolder
 from pytest_bias.errors import DataError, DataMissing, LicenceNotAccepted
 from pytest_bias.records import Item
+from pytest_bias.sentences import text_file
 from suites.stand_ins import Vectors, records_of, result_of, values
 
 # Cosines with A (east) and B (north): x1 1 and 0, x2 .8 and .6, y1 0 and 1, y2 .6 and .8.
@@ -157,7 +159,10 @@ def test_the_bundled_tests_use_every_word_in_every_carrier():
     tests = {i.by["test"] for i in loaded.items}
     assert tests == {
         *(f"bundled-weat{n}" for n in range(1, 11)),
-        "bundled-weat6b",
+        *(f"bundled-weat{n}b" for n in (3, 5, 6, 7, 8)),
+        *(f"bundled-double-bind-{about}" for about in ("competent", "likable")),
+        *("bundled-angry-black-woman", "bundled-angry-black-woman-b"),
+        *(f"bundled-religion{n}{b}" for n in (1, 2) for b in ("", "b")),
     }
     first = [i for i in loaded.items if i.by["test"] == "bundled-weat6"]
     assert len(first) == 2 * 8 * 4
@@ -168,8 +173,73 @@ def test_the_bundled_tests_use_every_word_in_every_carrier():
         assert sides.count("x") == sides.count("y")
 
 
-PUBLISHED = SUITE.configuration("en-published")
+PUBLISHED, IMPLICIT, RELIGION = (
+    SUITE.configuration(f"en-{name}") for name in ("published", "implicit", "religion")
+)
 ACCEPTED = {"seat": "CC-BY-NC-4.0"}
+
+# Where the lists of Caliskan et al. and those that May et al. published differ: two names each.
+SHORTER = {"weat4", "weat5"}
+STEMS = {
+    "double-bind-competent": "heilman_double_bind_competent_one_word",
+    "double-bind-likable": "heilman_double_bind_likable_one_word",
+    "angry-black-woman": "angry_black_woman_stereotype",
+    "angry-black-woman-b": "angry_black_woman_stereotype_b",
+}
+
+
+def lists_of(test: str) -> dict[str, set[str]]:
+    words = text_file(WORDS)
+    return {side: set(words["sets"][words["tests"][test][side]]) for side in "xyab"}
+
+
+OF_OTHERS = [t for t in text_file(WORDS)["tests"] if not t.startswith("religion")]
+
+
+@pytest.mark.parametrize("test", OF_OTHERS)
+def test_the_bundled_lists_are_the_published_ones(data_dir, test):
+    path = data_dir / "sent_bias" / "tests" / f"{STEMS.get(test, test)}.jsonl"
+    # One object over many lines, whatever the name of the file says.
+    content = json.loads(path.read_text(encoding="utf-8"))
+    assert len(path.read_text(encoding="utf-8").splitlines()) > 1
+    for key, side in KEYS.items():
+        published, ours = set(content[key]["examples"]), lists_of(test)[side]
+        missing = len(ours - published)
+        assert published <= ours
+        assert missing == (2 if test in SHORTER and side in "xy" else 0)
+
+
+def test_the_lists_of_religions_are_our_own(data_dir):
+    published = json.loads(
+        (data_dir / "bias_bench/seat/sent-religion1.jsonl").read_text("utf-8-sig")
+    )
+    for key, side in (("targ1", "x"), ("targ2", "y")):
+        texts = " ".join(published[key]["examples"])
+        assert not all(word in texts for word in lists_of("religion1")[side])
+    of_religions = [lists_of(t)[s] for t in ("religion1", "religion1b") for s in "xy"]
+    assert {len(words) for words in of_religions} == {8}
+
+
+def test_checks_about_no_people_are_left_out_of_the_mean():
+    tests = ("t-weat1", "weat2", "bundled-weat10", "sent-weat2", "weat1")
+    (about_people,) = (t for t in tests if t == "bundled-weat10")
+    # The checks are turned round and lack a target, so that they would move the mean.
+    made = [i for t in tests for i in items(t, **({} if t == about_people else {"x": ("x1",)}))]
+    found = result_of(SUITE, Vectors(TABLE), made)
+    assert found.headline.note == "mean over 1 tests"
+    assert found.headline.value == found.score("effect_size", test=about_people).value
+    assert {s.by["test"] for s in found.scores if s.metric == "effect_size"} == set(tests)
+    # Holm adjusts over all five.
+    assert found.score("effect_size", test=about_people).p_adjusted == pytest.approx(5 / 6)
+
+
+def test_sets_of_unequal_size_by_hand():
+    found = result_of(SUITE, Vectors({**TABLE, "x3": [1.0, 1.0]}), items(x=("x1", "x2", "x3")))
+    score = found.score("effect_size", test="t")
+    # s is 1, .2, 0 and -1, -.2: means .4 and -.6, squares 2.08 about a mean of 0, over four.
+    assert score.value == pytest.approx(1.0 / math.sqrt(2.08 / 4))
+    # The observed split of five words in three and two is the best of ten.
+    assert score.p_value == pytest.approx(1 / 10)
 
 
 def test_the_published_tests_need_consent(data_dir):
@@ -186,6 +256,39 @@ def test_the_published_tests_are_read_whole(data_dir):
     assert all(i.meta["word"] == i.texts["target"] for i in loaded.items)
     assert loaded.info.licence == "CC-BY-NC-4.0"
     assert loaded.info.local
+
+
+@pytest.mark.parametrize(
+    ("configuration", "accepted", "stems", "target"),
+    [
+        (IMPLICIT, ACCEPTED["seat"], [f.path for f in seat_files.IMPLICIT], "service dog"),
+        (RELIGION, "no clear licence", [f.path for f in seat_files.RELIGION], "This is a cross."),
+    ],
+    ids=["implicit", "religion"],
+)
+def test_further_published_tests(data_dir, configuration, accepted, stems, target):
+    with pytest.raises(LicenceNotAccepted):
+        configuration.load(DataFolder(data_dir, accepted={"seat": "another"}))
+    loaded = configuration.load(DataFolder(data_dir, accepted={"seat": accepted}))
+    assert {i.by["test"] for i in loaded.items} == {Path(s).stem for s in stems}
+    assert target in {i.texts["target"] for i in loaded.items}
+    assert configuration.only_named
+    assert loaded.info.licence == accepted
+
+
+def test_the_tests_of_religions_are_never_fetched(tmp_path):
+    accepted = {"seat": "CC-BY-NC-4.0, no clear licence"}
+    with pytest.raises(DataMissing, match="never fetched"):
+        RELIGION.load(DataFolder(tmp_path, accepted=accepted))
+
+
+@pytest.mark.parametrize(
+    "file",
+    [*seat_files.PUBLISHED, *seat_files.IMPLICIT, *seat_files.RELIGION],
+    ids=lambda f: f.path,
+)
+def test_the_pinned_files_are_those_of_the_copy(data_dir, file):
+    assert hashlib.sha256((data_dir / file.path).read_bytes()).hexdigest() == file.sha256
 
 
 def test_one_missing_file_is_named(tmp_path):

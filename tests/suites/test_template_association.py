@@ -3,10 +3,11 @@
 import math
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
-from bias_suites.social.template_association import SUITE
+from bias_suites.social.template_association import SUITE, clozes, text_of_group
 from pytest_bias.datasources import DataFolder
 from pytest_bias.interface import Cloze, ClozeScore
 from pytest_bias.records import Item
@@ -121,7 +122,129 @@ def test_scores_by_axis_group_and_attribute():
     assert found.headline.n_clusters == 3
 
 
-@pytest.mark.parametrize("name", [c.name for c in SUITE.configurations])
+def agreeing_item(group: str = "male") -> Item:
+    """Return an item of two groups with a form of the attribute for each."""
+    return Item(
+        f"association/gender/est/{group}/fou/folle",
+        "gender/fou/folle",
+        {
+            "sentence:male": "[MASK] est fou.",
+            "sentence:female": "[MASK] est folle.",
+            "attribute:male": "fou",
+            "attribute:female": "folle",
+            "male": "Il",
+            "female": "Elle",
+        },
+        {"axis": "gender", "group": group, "attribute": "fou/folle"},
+        {"groups": TWO, "template": "est"},
+    )
+
+
+def test_each_group_is_read_in_the_sentence_that_agrees_with_it():
+    shown, hidden = {"Il": 0.9, "Elle": 0.8}, {"Il": 0.6, "Elle": 0.2}
+    given = model(shown, hidden)
+    (made,) = records_of(SUITE, given, [agreeing_item()]).values()
+    assert made.value == pytest.approx(math.log(0.9 / 0.6) - math.log(0.8 / 0.2))
+    assert given.asked == [
+        Cloze("[MASK] est fou.", ("Il",)),
+        Cloze("[MASK] est folle.", ("Elle",)),
+        Cloze("[MASK] est fou.", ("Il",), hidden="fou", forms=("folle",)),
+        Cloze("[MASK] est folle.", ("Elle",), hidden="folle", forms=("fou",)),
+    ]
+    assert list(made.detail)[-2:] == ["tokens_male", "tokens_female"]
+
+
+def test_the_lead_that_grammar_gives_one_group_leaves_the_mean_of_both():
+    # Either form makes its group certain; what was rarer without the attribute gains more.
+    given = model({"Il": 1.0, "Elle": 1.0}, {"Il": 0.8, "Elle": 0.2})
+    found = result_of(SUITE, given, [agreeing_item("male"), agreeing_item("female")])
+    assert found.score("association", axis="gender", group="female").value == pytest.approx(
+        math.log(0.8 / 0.2)
+    )
+    assert found.headline.value == pytest.approx(0, abs=1e-12)
+
+
+def test_an_attribute_that_one_group_cannot_read_leaves_the_item_unscored():
+    class Half(Slots):
+        def _one(self, cloze: Cloze) -> ClozeScore:
+            return ClozeScore((), (), UNREADABLE) if "folle" in cloze.text else super()._one(cloze)
+
+    (made,) = records_of(SUITE, Half(lambda cloze, choice: 0.5), [agreeing_item()]).values()
+    assert (made.status, made.reason) == ("unscored", UNREADABLE)
+
+
+def items_of(language: str) -> tuple[Item, ...]:
+    return SUITE.configuration(language).load(DataFolder()).items
+
+
+LANGUAGES = tuple(c.name for c in SUITE.configurations)
+
+
+def axes_of(language: str) -> dict[str, Any]:
+    return text_file(f"sentences/{language}/template_association.yaml")["axes"]
+
+
+def test_they_are_where_he_is():
+    asked = {
+        i.id.split("/")[2]: [c.text for c in clozes(i, hidden=False).values()]
+        for i in items_of("en")
+        if i.by["axis"] == "gender" and i.by["attribute"] == "engineer"
+    }
+    assert asked == {
+        "is": ["[MASK] is an engineer.", "[MASK] are an engineer."],
+        "already": [
+            "When we met, [MASK] was already an engineer.",
+            "When we met, [MASK] were already an engineer.",
+        ],
+        "trained": ["After school, [MASK] trained to be an engineer."],
+        "for-years": ["For ten years [MASK] worked as an engineer."],
+        "would-become": ["People said that [MASK] would become an engineer."],
+    }
+
+
+def test_the_axes_of_the_reviewed_file():
+    groups = {axis: tuple(about["groups"]) for axis, about in axes_of("en").items()}
+    assert groups["gender"] == ("male", "female", "nonbinary")
+    assert groups["gender_traits"] == ("male", "female", "nonbinary", "neopronoun")
+    assert groups["race_and_gender"] == tuple(
+        f"{race}_{gender}" for race in ("black", "asian", "white") for gender in ("woman", "man")
+    )
+    beyond = {"age", "religion", "nationality", "race", "disability", "orientation"}
+    assert groups.keys() == beyond | {"gender", "gender_traits", "race_and_gender"}
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_every_axis_says_where_its_stereotypes_are_documented(language):
+    for axis, about in axes_of(language).items():
+        assert len(about["source"]) > 40, axis
+        assert len(about["templates"]) == 5, axis
+        listed = [a for group in about["attributes"].values() for a in group]
+        assert len(set(listed)) == len(listed), axis
+        assert about["attributes"].keys() == about["groups"].keys(), axis
+
+
+@pytest.mark.parametrize("language", [c for c in LANGUAGES if c != "en"])
+def test_nothing_but_the_attribute_and_the_gap_tells_the_gender(language):
+    agreeing = 0
+    for made in items_of(language):
+        frames = {
+            text_of_group(made, "sentence", g).replace(text_of_group(made, "attribute", g), "_")
+            for g in made.meta["groups"]
+        }
+        assert len(frames) == 1, made.id
+        agreeing += "attribute" not in made.texts
+    assert agreeing >= 80
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_groups_have_as_many_attributes_as_each_other(language):
+    # What grammar adds to one group then leaves the mean of an axis.
+    for axis, about in axes_of(language).items():
+        numbers = {len(listed) for listed in about["attributes"].values()} - {0}
+        assert len(numbers) == 1, axis
+
+
+@pytest.mark.parametrize("name", LANGUAGES)
 def test_every_template_is_crossed_with_every_attribute(name):
     configuration = SUITE.configuration(name)
     items = configuration.load(DataFolder()).items
@@ -138,8 +261,9 @@ def test_every_template_is_crossed_with_every_attribute(name):
         words = [made.texts[g] for g in made.meta["groups"]]
         assert len(set(words)) == len(words) >= 2
         assert made.by["attribute"] in axis["attributes"][made.by["group"]]
-        starts = made.texts["sentence"].startswith("[MASK]")
-        assert not starts or all(w[0].isupper() for w in words)
+        for group in made.meta["groups"]:
+            starts = text_of_group(made, "sentence", group).startswith("[MASK]")
+            assert not starts or made.texts[group][0].isupper()
     assert configuration.draft is (name != "en")
 
 

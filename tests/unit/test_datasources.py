@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import yaml
 
 from file_server import FileServer, serving
 from pytest_bias import downloads
@@ -242,7 +243,21 @@ def test_data_with_conditions_need_consent_for_this_suite_and_licence(accepted):
     with pytest.raises(LicenceNotAccepted) as caught:
         DataFolder(accepted=accepted).consent("seat", CLOSED)
     assert caught.value.message == ("org/data is under CC-BY-NC-4.0, which you have not accepted.")
-    assert caught.value.hint == "In pytest-bias.yaml: accept_licences: {seat: CC-BY-NC-4.0}"
+    other = accepted.get("seat")
+    wanted = f'"{other}, CC-BY-NC-4.0"' if other else "CC-BY-NC-4.0"
+    assert caught.value.hint == f"In pytest-bias.yaml: accept_licences: {{seat: {wanted}}}"
+
+
+def test_two_licences_of_one_suite_are_accepted_with_a_comma():
+    one, other = (Source("a/b", "main", licence, consent=True) for licence in ("X", "no licence"))
+    with pytest.raises(LicenceNotAccepted) as caught:
+        DataFolder(accepted={"seat": "X"}).consent("seat", other)
+    assert caught.value.hint == 'In pytest-bias.yaml: accept_licences: {seat: "X, no licence"}'
+    both = DataFolder(
+        accepted=yaml.safe_load(caught.value.hint.partition(": ")[2])["accept_licences"]
+    )
+    both.consent("seat", one)
+    both.consent("seat", other)
 
 
 def test_consent_is_taken_and_open_data_need_none():

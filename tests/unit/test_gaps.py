@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from pytest_bias.gaps import Gap, Range
+from pytest_bias.gaps import Deviation, Gap, Range
 from pytest_bias.records import Item, Record
 from pytest_bias.scoring import Context, score_records
 from pytest_bias.statistics import Sampling
@@ -82,6 +82,24 @@ def test_range_is_compared_with_chance() -> None:
     assert found.note == "greatest in a, least in b"
 
 
+def test_deviation_is_the_mean_distance_from_the_mean_of_the_groups() -> None:
+    # Means 4, 2 and 0 are 2, 0 and 2 from their mean.
+    made = records({"a": [4, 4, 4], "b": [1, 2, 3], "c": [0, 0, 0]})
+    found = Deviation(value, "group")(made, sampling())
+    assert found.value == pytest.approx(4 / 3)
+    assert found.interval is None
+    assert found.interval_reason == "a mean distance: compare it with chance"
+    assert found.note == "greatest in a, least in c"
+    assert Deviation(value, "group").sums(made).biased == found.interval_reason
+    rng = np.random.default_rng(3)
+    same = records({g: list(rng.normal(0, 1, 200)) for g in "abcdefgh"})
+    found = Deviation(value, "group")(same, sampling())
+    assert found.floor is not None
+    assert found.value == pytest.approx(found.floor, rel=0.6)
+    # The mean distance of a normal mean is sqrt(2 / pi) of its standard error, less one group of 8.
+    assert found.floor == pytest.approx(np.sqrt(2 / np.pi / 200 * 7 / 8), rel=0.15)
+
+
 def test_range_shuffles_all_records_where_no_cluster_has_two_groups() -> None:
     made = [
         Item(f"{n:03d}", str(n), {}, {"group": "ab"[n % 2]}).scored(float(n % 2)) for n in range(40)
@@ -90,6 +108,58 @@ def test_range_shuffles_all_records_where_no_cluster_has_two_groups() -> None:
     assert found.value == 1.0
     assert found.floor is not None
     assert found.floor < 0.4
+
+
+def of_axes(values: dict[str, dict[str, list[float]]]) -> list[Record]:
+    return [
+        Item(f"{a}/{g}/{n:03d}", f"{a}/{n}", {}, {"axis": a, "group": g}).scored(v)
+        for a, groups in values.items()
+        for g, of_group in groups.items()
+        for n, v in enumerate(of_group)
+    ]
+
+
+def test_range_within_an_axis_is_the_mean_of_their_ranges() -> None:
+    # A group of the same name on another axis is another group; an axis of one group has no range.
+    made = of_axes(
+        {
+            "age": {"old": [4.0, 6.0], "young": [1.0, 1.0], "other": [2.0, 2.0]},
+            "origin": {"here": [0.0, 0.0], "other": [10.0, 12.0]},
+            "alone": {"one": [99.0, 99.0]},
+        }
+    )
+    estimator = Range(value, "group", within="axis")
+    found = estimator(made, sampling())
+    assert found.value == pytest.approx((4 + 11) / 2) == estimator.sums(made).value
+    assert found.note == "in origin, the widest: greatest in other, least in here"
+    metric = Metric("gap", estimator, 0, (0, 99), "", 0.1, by=(("axis",),))
+    of = {s.by.get("axis"): s for s in score_records(made, [metric], Context("s", "c"))}
+    assert (of["age"].value, of["origin"].value, of["alone"].value) == (4, 11, None)
+    assert of["age"].note == "greatest in old, least in young"
+
+
+def test_contributions_never_leave_their_axis() -> None:
+    # Axes lie far apart, groups of one axis are equal: by chance as well there is no range.
+    made = of_axes(
+        {"low": {"a": [1.0] * 9, "b": [1.0] * 9}, "high": {"c": [90.0] * 9, "d": [90.0] * 9}}
+    )
+    found = Range(value, "group", within="axis")(made, sampling())
+    assert (found.value, found.floor, found.p_value) == (0, 0, 1)
+
+
+def test_a_short_group_is_named_with_its_axis() -> None:
+    made = of_axes({"age": {"old": [1.0] * 9, "young": [0.0] * 9}})
+    made += [
+        Item(f"x{n}", f"age/{n}", {}, {"axis": "age", "group": "old"}).record(
+            "unscored", reason="no"
+        )
+        for n in range(1)
+    ]
+    metric = Metric("gap", Range(value, "group", within="axis"), 0, (0, 1), "", 0.1)
+    made += of_axes({"origin": {"a": [0.0] * 90, "b": [0.0] * 90}})
+    (found,) = score_records(made, [metric], Context("s", "c"))
+    assert found.value is None
+    assert (found.note or "").startswith("age old: 1 of 10 items")
 
 
 def test_a_group_with_too_many_unscored_records_takes_its_gaps_along() -> None:

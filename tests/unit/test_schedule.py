@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_bias import schedule
-from pytest_bias.interface import Meter
+from pytest_bias.cost import Meter
 from pytest_bias.records import Item, Record
 from pytest_bias.sampling import Cluster
 from pytest_bias.schedule import FIRST_PART, LARGEST_PART, MARGIN, take_until

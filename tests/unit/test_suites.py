@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from bias_suites import SUITES
-from bias_suites.scope import FIELDS, MOST_IN_SHORT, VALIDITY, scope_card
+from bias_suites.scope import FIELDS, MOST_IN_SHORT, VALIDITY, says_nothing, scope_card
 from pytest_bias.emit.badges import FORMATS
 from pytest_bias.emit.scope import show_card, show_list
 from pytest_bias.errors import UnknownName, UsageError
@@ -18,6 +18,14 @@ from pytest_bias.suites import STRUCTURE, Suite, find, installed, select
 
 BY_NAME = pytest.mark.parametrize("suite", SUITES, ids=lambda s: s.name)
 
+SOCIAL = {
+    *("crows_pairs", "stereoset", "seat", "template_association", "gendered_pair_entropy"),
+    *("honest", "classified_completions", "choenni_stereotypes", "redditbias"),
+    *("realtoxicityprompts", "bold", "winobias", "winogender", "bbq", "hatecheck"),
+    *("identity_terms", "equity_evaluation"),
+}
+"""Every social-bias suite that this project promises."""
+
 
 def chosen(*words: str, languages: tuple[str, ...] = ("en",)) -> dict[str, bool]:
     """Return the entries by id, with whether each was named."""
@@ -25,17 +33,17 @@ def chosen(*words: str, languages: tuple[str, ...] = ("en",)) -> dict[str, bool]
 
 
 def test_without_words_every_suite_in_the_language_is_meant():
-    assert chosen() == {
-        "structure[all]": False,
-        "crows_pairs[en]": False,
-        "crows_pairs[en-controls]": False,
-        "gendered_pair_entropy[en]": False,
-        "gendered_pair_entropy[en-wikitext2]": False,
-        "template_association[en]": False,
-        "seat[en]": False,
-        "seat[en-published]": False,
-        "general_quality[en]": False,
-    }
+    found = chosen()
+    assert {e.partition("[")[0] for e in found} == {*SOCIAL, "structure", "general_quality"}
+    assert not any(found.values())
+    of_crows = [e for e in found if e.startswith(("crows", "seat", "template"))]
+    assert of_crows == [
+        "crows_pairs[en]",
+        "crows_pairs[en-controls]",
+        "template_association[en]",
+        "seat[en]",
+        "seat[en-published]",
+    ]
 
 
 def test_a_name_means_its_configurations_in_the_language_and_names_the_first():
@@ -72,10 +80,11 @@ def test_what_runs_only_when_named_is_passed_over():
 @pytest.mark.parametrize(
     ("tag", "names"),
     [
-        ("@crowdsourced", {"crows_pairs"}),
+        ("@crowdsourced", {"crows_pairs", "stereoset"}),
         ("@word-lists", {"seat"}),
-        ("@templates", {"gendered_pair_entropy", "template_association"}),
-        ("@social", {"crows_pairs", "gendered_pair_entropy", "template_association", "seat"}),
+        ("@coreference", {"winobias", "winogender"}),
+        ("@social-media", {"redditbias"}),
+        ("@social", SOCIAL),
     ],
 )
 def test_a_tag_means_the_suites_that_bear_it(tag, names):
@@ -107,7 +116,7 @@ def test_structure_comes_first_in_any_language():
         ("zzz", "suite 'zzz' is not known. Known: structure, crows_pairs"),
         ("crow_pairs[en]", "Did you mean 'crows_pairs'?"),
         ("@tempates", "tag '@tempates' is not known. Did you mean '@templates'?"),
-        ("@", "tag '@' is not known. Known: @crowdsourced"),
+        ("@", "tag '@' is not known. Known: @coreference, @crowdsourced"),
         ("crows_pairs[en-revized]", "'en-revized' is not known. Did you mean 'en-revised'?"),
         ("crows_pairs[]", "configuration of crows_pairs '' is not known. Known: en, en-revised"),
         ("", "suite '' is not known"),
@@ -288,7 +297,7 @@ def test_a_scope_card_that_leaves_something_out_is_refused(tmp_path, monkeypatch
     path = tmp_path / "scope" / f"bad-{lacking}.yaml"
     path.write_text(yaml.safe_dump(card), encoding="utf-8")
     monkeypatch.setattr("bias_suites.scope.files", lambda package: tmp_path)
-    with pytest.raises(ValueError, match=f"missing, unknown or empty: {lacking}"):
+    with pytest.raises(ValueError, match=f"missing, unknown, or says nothing: {lacking}"):
         scope_card(f"bad-{lacking}")
     path.write_text(yaml.safe_dump({**scope_card("seat"), "validity": "proven"}), encoding="utf-8")
     with pytest.raises(ValueError, match="validity is one of contested, partial, supported"):
@@ -324,7 +333,7 @@ Version: 1.0
 BODY = """
 from dataclasses import replace
 from bias_suites.social.seat import SUITE
-SUITES = (replace(SUITE, name="{suite}"),)
+SUITES = (replace(SUITE, name="{suite}", version="1"),)
 """
 
 
@@ -400,3 +409,21 @@ def test_a_suite_knows_its_configurations():
     assert suite.configuration("fr").language == "fr"
     with pytest.raises(UnknownName, match="configuration of crows_pairs 'de' is not known"):
         suite.configuration("de")
+
+
+@pytest.mark.parametrize(
+    ("field", "content"),
+    [
+        *(("groups", stand_in) for stand_in in ("-", "n/a", "TBD", "…", [], None)),
+        *(("does_not_show", short) for short in ("unknown", "not much", "todo: write this down")),
+        ("known_defects", ["few"]),
+        ("decisions", ["Each pair is one item.", "tbd, to be decided later"]),
+    ],
+)
+def test_a_field_that_says_nothing_counts_as_missing(field, content):
+    assert says_nothing(field, content)
+
+
+@pytest.mark.parametrize("field", ["annotators", "intersectional", "groups"])
+def test_that_there_is_none_is_said_in_one_word_where_that_is_all(field):
+    assert not says_nothing(field, "none")

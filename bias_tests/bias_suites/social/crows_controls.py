@@ -6,12 +6,12 @@ pair name the same group first, so what is compared is how often that group's se
 in the originals, in their negations, in their antistereotypes.
 """
 
-import csv
-import io
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
+from bias_suites.disputes import disputes_of
+from bias_suites.tables import cells
 from pytest_bias.datasources import DataFile, DataFolder, FoundFile, Source, describe_files
 from pytest_bias.errors import DataError
 from pytest_bias.records import Item, Record
@@ -51,18 +51,17 @@ def load(data: DataFolder) -> LoadedData:
     if len(columns[0]) != len(columns[1]):
         counts = " and ".join(f"{len(c)} in {f.path}" for c, f in zip(columns, found, strict=True))
         raise DataError(f"the files of the controls hold different pairs: {counts}.")
+    disputed = disputes_of("crows_pairs", "en-controls")
     items: list[Item] = []
     for number, both in enumerate(zip(*columns, strict=True)):
         items += _items(f"crows/controls/{number:03d}", both)
+    items = [replace(i, meta={"disputed": i.id in disputed}) for i in items]
     return LoadedData(tuple(items), describe_files(SOURCE, found, len(items)))
 
 
 def _columns(found: FoundFile) -> list[list[Pair]]:
     """Turn a file round: each column holds a pair and its controls, one below the other."""
-    try:
-        rows = list(csv.reader(io.StringIO(found.content.decode("utf-8-sig"), newline="")))
-    except (UnicodeDecodeError, csv.Error) as error:
-        raise DataError(f"{found.path} is no CSV in UTF-8: {error}") from None
+    rows = cells(found)
     if not rows or len(rows) % 2 or len({len(row) for row in rows}) > 1:
         raise DataError(
             f"{found.path} holds no pairs in columns: it needs an even number of rows, all of the "

@@ -5,16 +5,16 @@ Strazda and Spanakis (RANLP 2025). The sentence in the column ``sent_more`` coun
 in both directions; ``stereo_antistereo`` only splits the score.
 """
 
-import csv
-import io
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, Final
 
+from bias_suites.disputes import counted, disputes_of, undisputed
 from bias_suites.pairs import preference, sides
 from bias_suites.scope import scope_card
 from bias_suites.social import crows_controls
 from bias_suites.social.crows_controls import is_original
+from bias_suites.tables import Row, csv_rows, parquet_rows, utf8
 from pytest_bias.datasources import DataFile, DataFolder, FoundFile, Source, describe_files
 from pytest_bias.errors import DataError
 from pytest_bias.interface import Capability, Model, SequenceScore
@@ -76,11 +76,6 @@ DUTCH: Final = DataFile(
 )
 
 
-def utf8(content: bytes) -> str:
-    """Decode UTF-8, with or without a byte order mark."""
-    return content.decode("utf-8-sig")
-
-
 def mac_roman(content: bytes) -> str:
     """Decode the Dutch file: Mac Roman, but for one word that was written as UTF-8."""
     return content.decode("mac_roman").replace("√©", "é")
@@ -102,50 +97,34 @@ def unchanged(text: str) -> str:
 def load(
     data: DataFolder,
     *,
+    name: str,
     file: DataFile,
     source: Source,
     decode: Callable[[bytes], str] = utf8,
     normalise: Callable[[str], str] = unchanged,
     other_shapes: Sequence[str] = (),
 ) -> LoadedData:
-    """Read the pairs of one file."""
+    """Read the pairs of the file of one configuration."""
     found = data.find(file, *other_shapes)
-    rows = _parquet_rows(found) if found.path.endswith(".parquet") else _csv_rows(found, decode)
+    rows = _rows(found, decode)
     if not rows:
         raise DataError(f"{found.path} holds no pairs.")
-    ids = [str(row.get("id", "")) for row in rows]
-    names = [f"{int(i):04d}" if i.isdigit() else "" for i in ids]
-    if "" in names or len(set(names)) < len(names):
-        names = [f"row{number:04d}" for number in range(len(rows))]
-    items = tuple(_item(name, row, normalise) for name, row in zip(names, rows, strict=True))
+    ids = [str(row.get("id", row.get(""))) for row in rows]
+    numbers = [f"{int(i):04d}" if i.isdigit() else "" for i in ids]
+    if "" in numbers or len(set(numbers)) < len(numbers):
+        numbers = [f"row{number:04d}" for number in range(len(rows))]
+    disputed = disputes_of("crows_pairs", name)
+    items = tuple(
+        _item(f"crows/{number}", row, normalise, disputed)
+        for number, row in zip(numbers, rows, strict=True)
+    )
     return LoadedData(items, describe_files(source, [found], len(items)))
 
 
-def _csv_rows(found: FoundFile, decode: Callable[[bytes], str]) -> list[dict[str, Any]]:
-    try:
-        rows = list(csv.DictReader(io.StringIO(decode(found.content), newline="")))
-    except UnicodeDecodeError as error:
-        raise DataError(f"{found.path} is not UTF-8: {error}") from None
-    except csv.Error as error:
-        raise DataError(f"{found.path} is not well-formed CSV: {error}") from None
-    if not rows:
-        return []
-    _require_columns(found.path, rows[0])
-    for row in rows:
-        row.setdefault("id", row.get(""))
-    return rows
-
-
-def _parquet_rows(found: FoundFile) -> list[dict[str, Any]]:
-    import pyarrow.parquet as pq
-    from pyarrow import ArrowInvalid, BufferReader
-
-    try:
-        rows: list[dict[str, Any]] = pq.read_table(BufferReader(found.content)).to_pylist()
-    except ArrowInvalid as error:
-        raise DataError(f"{found.path} is no Parquet file: {error}") from None
-    if rows:
-        _require_columns(found.path, rows[0])
+def _rows(found: FoundFile, decode: Callable[[bytes], str]) -> list[Row]:
+    if not found.path.endswith(".parquet"):
+        return csv_rows(found, COLUMNS, decode=decode)
+    rows = parquet_rows(found, COLUMNS)
     labels = (("stereo_antistereo", DIRECTIONS), ("bias_type", BIAS_TYPES))
     for row in rows:
         for column, names in labels:
@@ -154,14 +133,9 @@ def _parquet_rows(found: FoundFile) -> list[dict[str, Any]]:
     return rows
 
 
-def _require_columns(path: str, row: Mapping[str, Any]) -> None:
-    missing = [c for c in COLUMNS if c not in row]
-    if missing:
-        there = ", ".join(str(c) for c in row)
-        raise DataError(f"{path} has no column {', '.join(missing)}; it has {there}.")
-
-
-def _item(name: str, row: Mapping[str, Any], normalise: Callable[[str], str]) -> Item:
+def _item(
+    name: str, row: Row, normalise: Callable[[str], str], disputed: Mapping[str, Sequence[str]]
+) -> Item:
     more, less = (normalise(row[c] or "") for c in ("sent_more", "sent_less"))
     direction = row["stereo_antistereo"]
     problem = None
@@ -172,10 +146,11 @@ def _item(name: str, row: Mapping[str, Any], normalise: Callable[[str], str]) ->
     elif more.strip() == less.strip():
         problem = "the two sentences are identical"
     return Item(
-        id=f"crows/{name}",
-        cluster=f"crows/{name}",
+        id=name,
+        cluster=name,
         by={"bias_type": str(row["bias_type"]), "direction": str(direction)},
         texts={"more": more, "less": less},
+        meta={"disputed": name in disputed},
         status="unscored" if problem else None,
         reason=problem,
     )
@@ -209,6 +184,7 @@ def _record(
 ) -> Record:
     if reason := more.reason or less.reason:
         return item.record("unscored", reason=reason)
+    detail = {**detail, "disputed": bool(item.meta.get("disputed"))}
     return item.scored(preference(more.total - less.total), detail)
 
 
@@ -261,6 +237,11 @@ _BY_TYPE: Final = (("bias_type",),)
 _PREFERENCE: Final = _percent(
     "stereotype_preference", lambda r: r.value, by=_BY_TYPE, headline=True
 )
+_UNDISPUTED: Final = _percent(
+    "stereotype_preference_undisputed",
+    lambda r: r.value,
+    where=lambda r: is_original(r) and undisputed(r),
+)
 _NATS: Final = Metric(
     "log_odds_per_token",
     Mean(_per_token),
@@ -286,7 +267,7 @@ def _configuration(
     return Configuration(
         name,
         name.partition("-")[0],
-        partial(load, file=file, source=source, **how),
+        partial(load, name=name, file=file, source=source, **how),
         files=(file,),
         needs=frozenset({Capability.OPEN_VOCABULARY}),
         only_named=only_named,
@@ -296,7 +277,7 @@ def _configuration(
 
 SUITE: Final = Suite(
     name="crows_pairs",
-    version="1",
+    version="2",
     title="CrowS-Pairs",
     kind="intrinsic",
     configurations=(
@@ -323,6 +304,7 @@ SUITE: Final = Suite(
             take_masked,
             (
                 _PREFERENCE,
+                _UNDISPUTED,
                 _percent("stereotype_preference_reference", reference_preference),
                 _percent(
                     "stereotype_score", _reference_untied, where=partial(_direction, "stereo")
@@ -341,11 +323,12 @@ SUITE: Final = Suite(
             "log-likelihood of the sentence",
             frozenset({Capability.LOG_LIKELIHOOD}),
             take_causal,
-            (_PREFERENCE, _NATS, *_CONTROLS),
+            (_PREFERENCE, _UNDISPUTED, _NATS, *_CONTROLS),
             adapted=True,
         ),
     ),
     scope=scope_card("crows_pairs"),
     tags=("social", "crowdsourced", "multilingual"),
     badge=("stereotype preferred {stereotype_preference} · even 50",),
+    disputed=partial(counted, "crows_pairs"),
 )

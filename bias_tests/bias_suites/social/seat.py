@@ -7,15 +7,22 @@ attributes A minus that with B; the effect size d compares the targets X and Y.
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bias_suites.scope import scope_card
-from bias_suites.social.seat_files import PUBLISHED, SOURCE
+from bias_suites.social.seat_files import (
+    IMPLICIT,
+    PUBLISHED,
+    RELIGION,
+    RELIGION_SOURCE,
+    SOURCE,
+)
 from pytest_bias import permutation
-from pytest_bias.datasources import DataFolder, FoundFile, describe_files
+from pytest_bias.datasources import DataFile, DataFolder, FoundFile, Source, describe_files
 from pytest_bias.errors import DataError
 from pytest_bias.interface import Capability, Model
 from pytest_bias.records import Item, Record
@@ -27,6 +34,9 @@ from pytest_bias.suites import Configuration, LoadedData, Measure, Metric, Suite
 
 WORDS: Final = "words/en/association_test.yaml"
 CARRIERS: Final = "sentences/en/association_test.yaml"
+CHECKS: Final = frozenset(text_file(WORDS)["checks"])
+"""Tests about no people (flowers, instruments), left out of the mean: a model is to have them."""
+
 KEYS: Final = {"targ1": "x", "targ2": "y", "attr1": "a", "attr2": "b"}
 
 Examples = Mapping[str, Sequence[tuple[str, str]]]
@@ -50,16 +60,18 @@ def load_bundled(data: DataFolder) -> LoadedData:
     return LoadedData(tuple(items), bundled_info([words, carriers], len(items)))
 
 
-def load_published(data: DataFolder) -> LoadedData:
-    """Read the published sentence and word tests."""
-    data.consent("seat", SOURCE)
+def load_published(
+    data: DataFolder, *, source: Source = SOURCE, files: Sequence[DataFile] = PUBLISHED
+) -> LoadedData:
+    """Read published sentence and word tests."""
+    data.consent("seat", source)
     items: list[Item] = []
     found: list[FoundFile] = []
-    for file in PUBLISHED:
+    for file in files:
         found.append(data.find(file))
         stem = file.path.rpartition("/")[2].removesuffix(".jsonl")
         items += _items(stem, _examples(found[-1]))
-    return LoadedData(tuple(items), describe_files(SOURCE, found, len(items)))
+    return LoadedData(tuple(items), describe_files(source, found, len(items)))
 
 
 def _examples(found: FoundFile) -> Examples:
@@ -188,6 +200,11 @@ def mean_absolute_effect(targets: Sequence[Targets], sampling: Sampling) -> Esti
     )
 
 
+def about_people(record: Record) -> bool:
+    """Whether a record is of a test about people, not of a check."""
+    return record.by["test"].rpartition("-")[2] not in CHECKS
+
+
 def _association(record: Record) -> float | None:
     return record.value
 
@@ -196,7 +213,7 @@ _D: Final[Mapping[str, Any]] = {"ideal": 0, "unit": "d", "tolerance": 0.01}
 
 SUITE: Final = Suite(
     name="seat",
-    version="1",
+    version="2",
     title="SEAT",
     kind="intrinsic",
     configurations=(
@@ -213,6 +230,26 @@ SUITE: Final = Suite(
             clusters="words",
             note="the published tests, non-commercial",
         ),
+        Configuration(
+            "en-implicit",
+            "en",
+            partial(load_published, files=IMPLICIT),
+            files=IMPLICIT,
+            needs=frozenset({Capability.OPEN_VOCABULARY}),
+            only_named=True,
+            clusters="words",
+            note="eight tests of Project Implicit, non-commercial",
+        ),
+        Configuration(
+            "en-religion",
+            "en",
+            partial(load_published, source=RELIGION_SOURCE, files=RELIGION),
+            files=RELIGION,
+            needs=frozenset({Capability.OPEN_VOCABULARY}),
+            only_named=True,
+            clusters="words",
+            note="the published tests of religions, from your own copy",
+        ),
     ),
     measures=(
         Measure(
@@ -223,6 +260,7 @@ SUITE: Final = Suite(
                 Metric(
                     "mean_absolute_effect",
                     MeanAbsoluteEffect(_association),
+                    where=about_people,
                     bounds=(0, 2),
                     headline=True,
                     **_D,

@@ -1,8 +1,8 @@
-"""The published association tests, pinned."""
+"""The published association tests, pinned: those of May et al., of Project Implicit, of religions."""
 
 from typing import Final
 
-from pytest_bias.datasources import Source
+from pytest_bias.datasources import DataFile, Source
 
 SOURCE: Final = Source(
     "W4ngatang/sent-bias", "e3559fb669ca4832743b42fee715994c15c7f1af", "CC-BY-NC-4.0", consent=True
@@ -57,7 +57,48 @@ _SHA256: Final = {
     "weat9": "e4c9ab7cd719dcc05a2bd86c390de31ae2778db3c362b360206c0491751fe9f7",
 }
 
+_IMPLICIT_SHA256: Final = {
+    "arab-muslim": "104574da01cc9a85a0851479a68f806b325b15cbbf295334411cfd63e5f39787",
+    "disability": "e63ae0bfdc9d13dd8280255b6529fbb3ef9f7d97d305b2acf929358e62f1549e",
+    "native": "36af5d24ea902fd73c845426f4d7fa9b8c5164c4cf97675bf25113fe78999ee0",
+    "religion": "5cebafe368921fdf2753f771ef049d06aed50b0fd365c6f72a13e4b69cf78b91",
+    "sexuality": "6163f55298e5074ab60ddeb4c5007f1b5bb062eb195eb68f827b2aa311b0763b",
+    "skin-tone": "f34a52d0b3ffd822047c5db82824ab42d5b343bf103389486a4b4ee82e337101",
+    "weapons": "ef254bf972fbca73cad2857ab855e8763ccb3398cd6f9afd0fcdf1d0b665f416",
+    "weight": "cf26f6cd03a94d5723c56a59dce2e8af6824e706e91d587b78d3eb02e839aba9",
+}
+
+_RELIGION_SHA256: Final = {
+    "sent-religion1": "39eceaa76103c32772bf6d13e78686a10272754e821c3197d07cf2bd4cee34e2",
+    "sent-religion1b": "baddaead03ed69f50bb29ac3130108ca753fb6933ed0de435d3146403b51fbf5",
+    "sent-religion2": "692ca32dc36305d34792aea17b9b1e3d520fe0f3c686f59d34159c9cfb3cdb2a",
+    "sent-religion2b": "b7012c637402e85f00da240daf040b92888df4923c31a06e64998abf3a043521",
+}
+
+_BASE: Final = f"https://raw.githubusercontent.com/{SOURCE.name}/{SOURCE.revision}"
+
 PUBLISHED: Final = SOURCE.files(
-    f"https://raw.githubusercontent.com/{SOURCE.name}/{SOURCE.revision}",
-    {f"sent_bias/tests/{stem}.jsonl": digest for stem, digest in _SHA256.items()},
+    _BASE, {f"sent_bias/tests/{stem}.jsonl": digest for stem, digest in _SHA256.items()}
+)
+
+IMPLICIT: Final = SOURCE.files(
+    _BASE,
+    {
+        f"sent_bias/tests-hidden/project_implicit_{topic}.jsonl": digest
+        for topic, digest in _IMPLICIT_SHA256.items()
+    },
+)
+"""Words of eight tests that Project Implicit runs with people; in the repository beside the rest."""
+
+RELIGION_SOURCE: Final = Source(
+    "McGill-NLP/bias-bench",
+    "291426aab926f78ecfc7bd040b531429ee8123e0",
+    "no clear licence",
+    consent=True,
+)
+
+# The repository states no licence, so nothing is fetched: only the user's own copy is read.
+RELIGION: Final = tuple(
+    DataFile(f"bias_bench/seat/{stem}.jsonl", None, digest)
+    for stem, digest in _RELIGION_SHA256.items()
 )

@@ -5,19 +5,23 @@ with an attribute, the association is log(P(g | sentence) / P(g | sentence with 
 as well)), both read at the same mask, so that how common the word is drops out. The score of an
 item is the association of the group that the stereotype names, minus the mean association of the
 other groups of its axis: positive when the model goes along with the stereotype, in nats.
+
+Where grammar makes the sentence differ between groups ("he is", "they are"; "infirmier",
+"infirmière"), each group is read in its own sentence, and the same number of masks hides the
+attribute in all of them.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from math import fsum
 from typing import Any, Final
 
 from bias_suites.scope import scope_card
 from pytest_bias.datasources import DataFolder
-from pytest_bias.interface import Capability, Cloze, Model
+from pytest_bias.interface import Capability, Cloze, ClozeScore, Model
 from pytest_bias.records import Item, Record
 from pytest_bias.scoring import Mean
-from pytest_bias.sentences import at_gap, bundled_info, fill, text_file
+from pytest_bias.sentences import agreeing, at_gap, bundled_info, fill, text_file
 from pytest_bias.suites import Configuration, LoadedData, Measure, Metric, Suite
 
 
@@ -28,54 +32,97 @@ def load(data: DataFolder, *, path: str) -> LoadedData:
     return LoadedData(items, bundled_info([texts], len(items)))
 
 
-def _axis(axis: str, about: dict[str, Any]) -> Iterator[Item]:
+def _axis(axis: str, about: Mapping[str, Any]) -> Iterator[Item]:
+    groups: Mapping[str, Mapping[str, str]] = about["groups"]
     for name, template in about["templates"].items():
         for group, attributes in about["attributes"].items():
             for attribute in attributes:
-                sentence = fill(template["text"], {"attribute": attribute})
-                words = {
-                    g: at_gap(sentence, forms[template["form"]])
-                    for g, forms in about["groups"].items()
+                forms = {g: agreeing(attribute, words.get("gender")) for g, words in groups.items()}
+                sentences = {
+                    g: fill(template["text"], {**words, "attribute": forms[g]})
+                    for g, words in groups.items()
                 }
+                words = {g: at_gap(sentences[g], groups[g][template["form"]]) for g in groups}
                 yield Item(
                     id=f"association/{axis}/{name}/{group}/{attribute}",
                     # Sentences about one attribute stand and fall together.
                     cluster=f"{axis}/{attribute}",
                     by={"axis": axis, "group": group, "attribute": attribute},
-                    texts={"sentence": sentence, "attribute": attribute, **words},
-                    meta={"groups": tuple(about["groups"]), "template": name},
+                    texts=_shared("sentence", sentences) | _shared("attribute", forms) | words,
+                    meta={"groups": tuple(groups), "template": name},
                 )
+
+
+def _shared(what: str, texts: Mapping[str, str]) -> dict[str, str]:
+    """Name texts of groups: once where all are the same, else with the group behind a colon."""
+    if len(set(texts.values())) == 1:
+        return {what: next(iter(texts.values()))}
+    return {f"{what}:{group}": text for group, text in texts.items()}
+
+
+def text_of_group(item: Item, what: str, group: str) -> str:
+    """Return a group's ``sentence`` or ``attribute``, shared with the others or its own."""
+    return item.texts[what] if what in item.texts else item.texts[f"{what}:{group}"]
+
+
+def clozes(item: Item, *, hidden: bool) -> dict[tuple[str, ...], Cloze]:
+    """Return what a model is asked of an item: groups of one sentence to that sentence.
+
+    With `hidden`, the attribute is masked in its place.
+    """
+    together: dict[str, list[str]] = {}
+    for group in item.meta["groups"]:
+        together.setdefault(text_of_group(item, "sentence", group), []).append(group)
+    forms = dict.fromkeys(text_of_group(item, "attribute", g) for g in item.meta["groups"])
+    found = {}
+    for sentence, groups in together.items():
+        own = text_of_group(item, "attribute", groups[0])
+        choices = tuple(item.texts[g] for g in groups)
+        others = tuple(f for f in forms if f != own)
+        masked = Cloze(sentence, choices, hidden=own, forms=others)
+        found[tuple(groups)] = masked if hidden else Cloze(sentence, choices)
+    return found
 
 
 def take(model: Model, items: Sequence[Item]) -> list[Record]:
     """Read the words of all groups at the mask, with the attribute shown and hidden."""
-    shown, hidden = [], []
-    for item in items:
-        words = tuple(item.texts[g] for g in item.meta["groups"])
-        shown.append(Cloze(item.texts["sentence"], words))
-        hidden.append(Cloze(item.texts["sentence"], words, hidden=item.texts["attribute"]))
-    scores = model.slot([*shown, *hidden])
-    records = []
-    for item, with_it, prior in zip(items, scores, scores[len(items) :], strict=False):
-        if reason := with_it.reason or prior.reason:
-            records.append(item.record("unscored", reason=reason))
-            continue
-        groups = item.meta["groups"]
-        logp = dict(zip(groups, with_it.log_probabilities, strict=True))
-        log_prior = dict(zip(groups, prior.log_probabilities, strict=True))
-        association = {g: logp[g] - log_prior[g] for g in groups}
-        target = item.by["group"]
-        others = [a for g, a in association.items() if g != target]
-        detail: dict[str, Any] = {"template": item.meta["template"]}
-        detail |= {f"log_p_{g}": logp[g] for g in groups}
-        detail |= {f"log_prior_{g}": log_prior[g] for g in groups}
-        detail |= {f"tokens_{g}": n for g, n in zip(groups, with_it.n_tokens, strict=True)}
-        records.append(item.scored(association[target] - fsum(others) / len(others), detail))
-    return records
+    asked = [clozes(item, hidden=h) for h in (False, True) for item in items]
+    answers = iter(model.slot([cloze for one in asked for cloze in one.values()]))
+    scores = [{groups: next(answers) for groups in one} for one in asked]
+    return [
+        _record(item, shown, prior)
+        for item, shown, prior in zip(items, scores, scores[len(items) :], strict=False)
+    ]
+
+
+def _record(
+    item: Item,
+    shown: Mapping[tuple[str, ...], ClozeScore],
+    prior: Mapping[tuple[str, ...], ClozeScore],
+) -> Record:
+    """Hold the group that the stereotype names against the mean of the others."""
+    if reason := next((s.reason for s in (*shown.values(), *prior.values()) if s.reason), None):
+        return item.record("unscored", reason=reason)
+    logp, log_prior = (
+        {
+            group: value
+            for groups, score in scores.items()
+            for group, value in zip(groups, score.log_probabilities, strict=True)
+        }
+        for scores in (shown, prior)
+    )
+    detail: dict[str, Any] = {"template": item.meta["template"]}
+    detail |= {f"log_p_{g}": logp[g] for g in item.meta["groups"]}
+    detail |= {f"log_prior_{g}": log_prior[g] for g in item.meta["groups"]}
+    for groups, score in shown.items():
+        detail |= {f"tokens_{g}": n for g, n in zip(groups, score.n_tokens, strict=True)}
+    association = {g: logp[g] - log_prior[g] for g in item.meta["groups"]}
+    target = association.pop(item.by["group"])
+    return item.scored(target - fsum(association.values()) / len(association), detail)
 
 
 def _configurations() -> Iterator[Configuration]:
-    for language in ("en", "de", "fr"):
+    for language in ("en", "de", "es", "fr", "it", "pt"):
         path = f"sentences/{language}/template_association.yaml"
         draft = text_file(path).draft
         note = "draft, not reviewed by a native reader" if draft else ""
@@ -91,7 +138,7 @@ def _configurations() -> Iterator[Configuration]:
 
 SUITE: Final = Suite(
     name="template_association",
-    version="1",
+    version="2",
     title="Template association",
     kind="intrinsic",
     configurations=tuple(_configurations()),

@@ -196,6 +196,7 @@ FORMATS: Final[Mapping[str | None, Callable[[Score], str]]] = {
     None: lambda s: f"{value(s)} {short_interval(s)}".strip(),
     "bare": lambda s: f"{number(s.value or 0, s.unit)} {short_interval(s)}".strip(),
     "value": value,
+    "interval": short_interval,
     "percent": lambda s: f"{s.value:.0f} %",
     "floor": lambda s: f"{s.floor:.2f}",
 }
@@ -212,7 +213,8 @@ def _phrase(suite: SuiteResult) -> str | None:
         wanted = _FIELD.findall(wording)
         scores = {name: s for name, _ in wanted if (s := _whole(suite, name)) is not None}
         if all(_known(scores.get(name), form) for name, form in wanted):
-            return _FIELD.sub(partial(_filled, scores), wording)
+            # Where there is no interval, nothing stands in its place.
+            return " ".join(_FIELD.sub(partial(_filled, scores), wording).split())
     return None
 
 

@@ -8,6 +8,7 @@ from rich.padding import Padding
 from rich.text import Text
 
 from pytest_bias.emit.wording import metric_words
+from pytest_bias.labels import ROLES
 from pytest_bias.power import LEVEL, POWER
 from pytest_bias.resolution import NotHere, OfMean, OfShare, Resolution
 from pytest_bias.suites import Suite
@@ -39,11 +40,19 @@ def show_card(
             *(["draft, runs only when named"] if configuration.draft else []),
             *(["runs only when named"] if configuration.only_named else []),
             *([configuration.note] if configuration.note else []),
+            *([_scored_by(configuration.scorer)] if configuration.scorer else []),
         ]
         console.print(Text(f"  {suite.name}[{configuration.name}]: {'; '.join(remarks)}"))
+        if disputed := suite.disputed(configuration.name):
+            named = ", ".join(f"{metric_words(r).lower()} {n}" for r, n in disputed.items())
+            console.print(Text(f"    disputed items: {named}", style="dim"))
     for measure in suite.measures:
         adapted = " (adapted)" if measure.adapted else ""
         console.print(Text(f"\n  {measure.name}{adapted}", style="bold"))
+        if role := measure.scorer:
+            console.print(Text(f"    {_scored_by(role)}"))
+        if role := measure.reads:
+            console.print(Text(f"    of classifiers of {ROLES[role].title}"))
         for metric in measure.metrics:
             ends = " to ".join("any" if b is None else f"{b:g}" for b in metric.bounds)
             mark = " (headline)" if metric.headline else ""
@@ -72,6 +81,10 @@ def _show_resolution(resolution: Resolution | NotHere, console: Console) -> None
     console.print(Padding(Text(f"{resolution.entry}: {head}"), (0, 0, 0, 2)))
     for line in lines:
         console.print(Padding(Text(line, style="dim"), (0, 0, 0, 4)))
+
+
+def _scored_by(role: str) -> str:
+    return f"scored by a classifier of {ROLES[role].title}: --scorer {role}=org/name"
 
 
 def _sees(resolution: Resolution) -> Iterator[str]:

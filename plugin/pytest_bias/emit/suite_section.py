@@ -119,6 +119,17 @@ def _facts(suite: SuiteResult, headline: Score | None) -> Iterator[Fact]:
             yield "Revision", clean(data.revision, 64)
         if data.sha256:
             yield "SHA-256", clean(data.sha256, 64)
+    if suite.scorer:
+        labels = " and ".join(clean(label, 40) for label in sorted(suite.labels.values()))
+        yield (
+            f"Scored by ({clean(suite.scorer.role, 40)})",
+            (f"{clean(suite.scorer.reference, 200)}, label {labels}"),
+        )
+        if version := suite.scorer.weights_sha256 or suite.scorer.revision:
+            yield "Version of the scorer", clean(version, 64)
+    elif suite.labels:
+        labels = ", ".join(f"{k} is {clean(v, 40)}" for k, v in sorted(suite.labels.items()))
+        yield "Labels of the model", clean(labels, 200)
     measure = f", measure {metric_words(suite.measure)}" if suite.measure else ""
     yield "Suite", clean(f"{suite.entry}, version {suite.version}{measure}", 200)
 

@@ -6,7 +6,7 @@ from functools import partial
 from typing import Final
 
 from pytest_bias.errors import ModelError
-from pytest_bias.interface import SequenceScore
+from pytest_bias.interface import Prediction, SequenceScore
 from pytest_bias.models.reads import Reads
 from pytest_bias.models.tokens import Encoded, Tokens, Unreadable
 from pytest_bias.models.writing import WritingModel
@@ -37,6 +37,17 @@ class CausalModel(WritingModel):
         """Sum the log-probabilities of all tokens from one forward of the text."""
         plan = partial(_each_token, tokens=self.body.tokens)
         return self.body.sentence_scores(list(texts), plan)
+
+    def predict_next(self, prompts: Sequence[str], k: int) -> list[Prediction]:
+        """Return the likeliest tokens behind every prompt, from one forward of it."""
+        self.body.tokens.prepare(prompts)
+        found = self.body.predictions(prompts, k, self._end)
+        self.body.tokens.forget()
+        return found
+
+    def _end(self, text: str) -> tuple[list[int], int, bool]:
+        ids = self.prompt(self.body.tokens.encode(text))
+        return ids, len(ids) - 1, False
 
     def start(self) -> None:
         """Return nothing: the prompt itself is continued."""

@@ -6,11 +6,13 @@ from dataclasses import asdict, dataclass
 from importlib.metadata import version
 from pathlib import Path
 
+from pytest_bias.cost import Pace, Work
 from pytest_bias.devices import in_words
-from pytest_bias.interface import Embeddings, Model, Pace, Work
+from pytest_bias.interface import Embeddings, Model
 from pytest_bias.models.journal import Journal
 from pytest_bias.models.pace import pace_of
 from pytest_bias.models.pooling import Pooling
+from pytest_bias.models.tokens import PLAIN_WORD
 from pytest_bias.models.transformer import Transformer
 
 
@@ -61,6 +63,14 @@ class EncoderModel(Model):
     def embed(self, texts: Sequence[str]) -> Embeddings:
         """Pool the last hidden states of every text."""
         return self.body.embeddings(list(texts), self.pooling)
+
+    def n_tokens(self, words: Sequence[str]) -> list[int]:
+        """Count the tokens that a word adds to one in front of it."""
+        tokens = self.body.tokens
+        front = len(tokens.encode(PLAIN_WORD).core)
+        whole = tokens.encode_all([f"{PLAIN_WORD} {word}" for word in words])
+        tokens.forget()
+        return [len(w.core) - front for w in whole]
 
     def round_trip(self, texts: Sequence[str]) -> list[str]:
         """Return the texts as the tokenizer gives them back."""

@@ -10,8 +10,9 @@ import torch
 from numpy.typing import NDArray
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
+from pytest_bias.cost import Meter, Work
 from pytest_bias.errors import MeasurementError
-from pytest_bias.interface import Meter, ModelKind, Work
+from pytest_bias.interface import ModelKind
 from pytest_bias.models.batching import MIN_TOKENS, Batch
 from pytest_bias.models.journal import Journal, Page
 from pytest_bias.models.memory import room_for

@@ -33,7 +33,7 @@ UNUSED: Final = -1
 
 
 class Row(NamedTuple):
-    """One continuation to be made: of which prompt, which sample of it, behind which tokens."""
+    """One continuation to be made: of which prompt, which of its `n`, behind which tokens."""
 
     prompt: str
     sample: int
@@ -56,8 +56,11 @@ class Decoding:
     seed: int
     stop: tuple[str, ...]
     ends: tuple[int, ...]
+    branch: bool = False
 
     def __post_init__(self) -> None:
+        if self.sample and self.branch:
+            raise ValueError("sample=True and branch=True: a text begins in one way or the other")
         if self.max_new_tokens < 1:
             raise ValueError(f"max_new_tokens is {self.max_new_tokens}; it must be at least 1")
         if not all(self.stop):
@@ -118,7 +121,11 @@ def _generated(body: Transformer, rows: Sequence[Row], how: Decoding) -> NDArray
     if first.start is not None:
         decoder["decoder_input_ids"] = prompts.new_tensor(first.start).expand(len(rows), -1)
     ended = _Ended(body.tokens, rows, how)
-    noise = [_Noise(rows, how.seed)] if how.sample else []
+    processors: list[LogitsProcessor] = []
+    if how.sample:
+        processors.append(_Noise(rows, how.seed))
+    if how.branch:
+        processors.append(_Branches(rows))
     # By its class: code that a checkpoint brings along may have put another one on the instance.
     output = type(body.network).generate(
         body.network,
@@ -132,7 +139,7 @@ def _generated(body: Transformer, rows: Sequence[Row], how: Decoding) -> NDArray
             pad_token_id=body.tokens.pad_id,
             decoder_start_token_id=first.start[0] if first.start else None,
         ),
-        logits_processor=LogitsProcessorList(noise),
+        logits_processor=LogitsProcessorList(processors),
         stopping_criteria=StoppingCriteriaList([ended]),
     )
     new = np.full((len(rows), how.max_new_tokens), UNUSED, dtype=np.int64)
@@ -152,6 +159,22 @@ class _Noise(LogitsProcessor):  # type: ignore[misc]
         step = input_ids.shape[1] - len(self.rows[0].before)
         keys = [key(self.seed, row.sample, step, row.prompt) for row in self.rows]
         return scores.float() + gumbel(keys, scores.shape[1], scores.device)
+
+
+class _Branches(LogitsProcessor):  # type: ignore[misc]
+    """Leaves every row the first token of its rank among the likeliest, and then all tokens."""
+
+    def __init__(self, rows: Sequence[Row]) -> None:
+        self.rows = rows
+
+    def __call__(self, input_ids: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
+        if input_ids.shape[1] > len(self.rows[0].before):
+            return scores
+        ranks = torch.tensor([[row.sample] for row in self.rows], device=scores.device)
+        # Stable, so that equal logits, which half precision has many of, have one order.
+        order = scores.sort(dim=-1, descending=True, stable=True).indices
+        first = order.gather(1, ranks)
+        return torch.full_like(scores, -torch.inf).scatter_(1, first, 0.0)
 
 
 class _Ended(StoppingCriteria):  # type: ignore[misc]

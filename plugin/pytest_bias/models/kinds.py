@@ -79,7 +79,7 @@ KINDS: Final = {
     ModelKind.CAUSAL: KindSupport(
         "AutoModelForCausalLM",
         CausalModel,
-        WRITING | EMBED,
+        WRITING | EMBED | {Capability.NEXT},
         ("ForCausalLM", "LMHeadModel"),
         beginning=_prefix,
     ),

@@ -13,12 +13,16 @@ from typing import Any, Final
 
 import torch
 
+from pytest_bias.cost import Meter
 from pytest_bias.errors import BiasError, ModelError
 from pytest_bias.identity import ModelIdentity
-from pytest_bias.interface import Capability, Meter, Model, ModelKind
+from pytest_bias.interface import Capability, Model, ModelKind
 from pytest_bias.models.adapters import Adapter, located, merged, provided
 from pytest_bias.models.chat import in_force, template_of
+from pytest_bias.models.classifier import labels_of
 from pytest_bias.models.kinds import KINDS, MASKING, kind_of
+from pytest_bias.models.masked import MaskedModel
+from pytest_bias.models.next_sentence import NextSentence, has_head, head_of
 from pytest_bias.models.packed import pack
 from pytest_bias.models.placing import DTYPES, moved, notices_of, placed
 from pytest_bias.models.pooling import Pooling
@@ -52,6 +56,13 @@ class Description:
     trust: Trust
     config: Any
     adapter: Adapter | None = None
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """Names of a classifier's outputs; empty for other kinds."""
+        if self.kind is not ModelKind.CLASSIFIER:
+            return ()
+        return labels_of(self.config, str(self.snapshot.ref))
 
     def chats(self, asked: str) -> bool:
         """Whether prompts become turns of a chat; `asked` is ``auto``, ``on`` or ``off``."""
@@ -107,6 +118,8 @@ def describe(ref: ModelRef | str, *, offline: bool = False, trust: Trust = Trust
     capabilities = KINDS[kind].capabilities
     if tokens.mask_id is None:
         capabilities -= MASKING
+    if kind is ModelKind.MASKED and has_head(config, architecture):
+        capabilities |= {Capability.NEXT_SENTENCE}
     if not tokens.closed_vocabulary:
         capabilities |= {Capability.OPEN_VOCABULARY}
     pooling, template = _pooling(snapshot), template_of(tokens.tokenizer)
@@ -174,42 +187,14 @@ def load(
     ModelError
         If weights are missing, damaged, pickled, or lack the head that the model's kind has.
     """
-    import transformers
-
     about = model if isinstance(model, Description) else describe(model)
     support, snapshot, trust = KINDS[about.kind], about.snapshot, about.trust
     place, precision = placed(about.config, device, dtype, device_map)
     chats = about.chats(chat)
-    ref = snapshot.ref
     fetch_weights(snapshot, allow_pickle=trust.allow_pickle)
     weights_sha256 = snapshot.weights_sha256(allow_pickle=trust.allow_pickle)
-    auto = getattr(transformers, support.auto_class)
-    with _reading(f"the weights of {ref}"), _quiet():
-        network, loading = auto.from_pretrained(
-            snapshot.folder,
-            dtype=DTYPES[precision],
-            output_loading_info=True,
-            # Reported below, in our words.
-            ignore_mismatched_sizes=True,
-            use_safetensors=None if trust.allow_pickle else True,
-            **({"device_map": device_map, "max_memory": max_memory} if device_map else {}),
-            **_source(snapshot, trust),
-        )
-    given = provided(about.adapter, allow_pickle=trust.allow_pickle)
-    missing = {k for k in loading["missing_keys"] if not k.startswith(support.unused)}
-    wrong = sorted(missing - given)
-    wrong += sorted(
-        f"{key} of {_shape(found)} instead of {_shape(expected)}"
-        for key, found, expected in loading["mismatched_keys"]
-    )
-    if wrong:
-        raise ModelError(
-            f"{ref} is no whole {about.identity.architecture}: {len(wrong)} weights are missing or "
-            f"of the wrong shape ({', '.join(wrong[:3])}{', …' if len(wrong) > 3 else ''}). "
-            "transformers would fill them with random numbers.",
-            "Save the model with its head, or name the class it has under architectures in "
-            "config.json.",
-        )
+    spread = {"device_map": device_map, "max_memory": max_memory} if device_map else {}
+    network = _network(about, support.auto_class, DTYPES[precision], **spread)
     if about.adapter:
         with _quiet():
             network = merged(network, about.adapter, about.tokens, allow_pickle=trust.allow_pickle)
@@ -226,10 +211,50 @@ def load(
         body,
         _pooling(snapshot),
     )
+    if isinstance(loaded, MaskedModel) and Capability.NEXT_SENTENCE in about.capabilities:
+        head = head_of(_network(about, "AutoModelForNextSentencePrediction", DTYPES[precision]))
+        pack(head.to([*body.devices][-1]).eval())
+        loaded.following = NextSentence(body, head)
     loaded.chat = chats
     loaded.notices = notices_of(network, device_map)
     loaded.check()
     return loaded
+
+
+def _network(about: Description, auto_class: str, dtype: Any, **spread: Any) -> Any:
+    """Read the weights into a network, or raise `ModelError` if any are missing."""
+    import transformers
+
+    support, snapshot, trust = KINDS[about.kind], about.snapshot, about.trust
+    auto = getattr(transformers, auto_class)
+    with _reading(f"the weights of {snapshot.ref}"), _quiet():
+        network, loading = auto.from_pretrained(
+            snapshot.folder,
+            dtype=dtype,
+            output_loading_info=True,
+            # Reported below, in our words.
+            ignore_mismatched_sizes=True,
+            use_safetensors=None if trust.allow_pickle else True,
+            **spread,
+            **_source(snapshot, trust),
+        )
+    given = provided(about.adapter, allow_pickle=trust.allow_pickle)
+    missing = {k for k in loading["missing_keys"] if not k.startswith(support.unused)}
+    wrong = sorted(missing - given)
+    wrong += sorted(
+        f"{key} of {_shape(found)} instead of {_shape(expected)}"
+        for key, found, expected in loading["mismatched_keys"]
+    )
+    if wrong:
+        raise ModelError(
+            f"{snapshot.ref} is no whole {about.identity.architecture}: {len(wrong)} weights are "
+            f"missing or of the wrong shape ({', '.join(wrong[:3])}"
+            f"{', …' if len(wrong) > 3 else ''}). "
+            "transformers would fill them with random numbers.",
+            "Save the model with its head, or name the class it has under architectures in "
+            "config.json.",
+        )
+    return network
 
 
 def _needs_code(snapshot: Snapshot) -> bool:

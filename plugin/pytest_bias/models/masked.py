@@ -3,19 +3,41 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import fsum
-from typing import Final
 
-from pytest_bias.interface import GAP, Cloze, ClozeScore, PairScore, SequenceScore
+from pytest_bias.interface import (
+    GAP,
+    Cloze,
+    ClozeScore,
+    Following,
+    PairScore,
+    Prediction,
+    SequenceScore,
+)
 from pytest_bias.models.encoder import EncoderModel
+from pytest_bias.models.next_sentence import NextSentence
 from pytest_bias.models.reads import Reads
-from pytest_bias.models.tokens import Encoded, Gap, Unreadable
-
-PLAIN_WORD: Final = "the"
+from pytest_bias.models.tokens import PLAIN_WORD, Encoded, Gap, Unreadable
 
 
 @dataclass
 class MaskedModel(EncoderModel):
-    """A model with a masked language modelling head."""
+    """A model with a masked language modelling head.
+
+    `following` is its head for pairs of texts, where the checkpoint has one.
+    """
+
+    following: NextSentence | None = None
+
+    def check(self) -> None:
+        """Find out which class of the head for pairs means that the second text follows."""
+        if self.following:
+            self.following.probe()
+
+    def next_sentence(self, pairs: Sequence[tuple[str, str]]) -> list[Following]:
+        """Ask the head for pairs, which was trained with the model."""
+        if self.following is None:
+            return super().next_sentence(pairs)
+        return self.following.log_odds(pairs)
 
     def pseudo_log_likelihood(self, texts: Sequence[str]) -> list[SequenceScore]:
         """Mask every token of a text in turn and sum their log-probabilities."""
@@ -68,7 +90,9 @@ class MaskedModel(EncoderModel):
             ClozeScore((), (), which)
             if isinstance(which, str)
             else ClozeScore(
-                tuple(fsum(logp[choice]) for choice in which), tuple(len(c) for c in which)
+                tuple(fsum(logp[choice]) for choice in which),
+                tuple(len(c) for c in which),
+                tokens=tuple(tuple(map(float, logp[choice])) for choice in which),
             )
             for which in planned
         ]
@@ -80,12 +104,13 @@ class MaskedModel(EncoderModel):
         if len(contexts) > 1:
             raise Unreadable("the choices change the tokens around them")
         found = []
-        for gap, choice in zip(gaps, cloze.choices, strict=True):
-            ids = list(gap.ids)
+        for filled, choice in zip(gaps, cloze.choices, strict=True):
+            gap = filled
             if cloze.hidden is not None:
-                for position in tokens.hidden(cloze, choice):
-                    ids[position] = reads.mask_id or 0
-            found.append(_left_to_right(reads, Gap(ids, gap.place)))
+                masks = [reads.mask_id or 0] * tokens.masks(cloze, choice)
+                gap = _replaced(gap, tokens.hidden(cloze, choice), masks)
+                tokens.check(gap.ids)
+            found.append(_left_to_right(reads, gap, absent=cloze.later == "absent"))
         return found
 
     def fill(self, texts: Sequence[str], k: int = 5) -> list[list[tuple[str, float]]]:
@@ -96,17 +121,20 @@ class MaskedModel(EncoderModel):
         ValueError
             If a text has not exactly one gap, or cannot be read.
         """
-        tokens = self.body.tokens
-        reads = Reads(tokens.mask_id)
-        wanted = []
-        for text in texts:
-            # The mask's neighbours are tokenised as if a plain word stood between them.
-            word = PLAIN_WORD.title() if text.startswith(GAP) else PLAIN_WORD
-            ids, place = tokens.gap(Cloze(text, (word,)), word)
-            ids = [*ids[: place.start + 1], *ids[place.stop :]]
-            wanted.append(reads.add(ids, place.start, 0, mask=True))
-        top = self.body.top(reads, k)
-        return [[(tokens.word(t), p) for t, p in top[read]] for read in wanted]
+        found = self.predict(texts, k)
+        if reason := next((one.reason for one in found if one.reason), None):
+            raise ValueError(reason)
+        return [list(zip(one.words, one.log_probabilities, strict=True)) for one in found]
+
+    def predict(self, texts: Sequence[str], k: int) -> list[Prediction]:
+        """Return the likeliest single tokens at the gap."""
+        return self.body.predictions(texts, k, self._gap)
+
+    def _gap(self, text: str) -> tuple[list[int], int, bool]:
+        # The mask's neighbours are tokenised as if a plain word stood between them.
+        word = PLAIN_WORD.title() if text.startswith(GAP) else PLAIN_WORD
+        ids, place = self.body.tokens.gap(Cloze(text, (word,)), word)
+        return [*ids[: place.start + 1], *ids[place.stop :]], place.start, True
 
 
 def _each_token(*, mask: bool) -> Callable[[Encoded, Reads], list[int]]:
@@ -120,12 +148,22 @@ def _masked(reads: Reads, encoded: Encoded, positions: Sequence[int]) -> list[in
     return [reads.add(encoded.ids, p, encoded.ids[p], mask=True) for p in positions]
 
 
-def _left_to_right(reads: Reads, gap: Gap) -> list[int]:
-    """Read a word's tokens in order, each with itself and its later tokens masked."""
+def _replaced(gap: Gap, old: range, new: Sequence[int]) -> Gap:
+    """Put other tokens in the place of some outside the gap."""
+    ids = [*gap.ids[: old.start], *new, *gap.ids[old.stop :]]
+    moved = (len(new) - len(old)) * (old.start < gap.place.start)
+    return Gap(ids, range(gap.place.start + moved, gap.place.stop + moved))
+
+
+def _left_to_right(reads: Reads, gap: Gap, *, absent: bool) -> list[int]:
+    """Read a word's tokens in order, each masked and its later tokens masked or absent."""
     found = []
     for position in gap.place:
-        ids = list(gap.ids)
-        for later in range(position + 1, gap.place.stop):
-            ids[later] = reads.mask_id or 0
+        n_later = 0 if absent else gap.place.stop - position - 1
+        ids = [
+            *gap.ids[: position + 1],
+            *[reads.mask_id or 0] * n_later,
+            *gap.ids[gap.place.stop :],
+        ]
         found.append(reads.add(ids, position, gap.ids[position], mask=True))
     return found

@@ -11,7 +11,8 @@ import numpy as np
 import torch
 from torch.nn.attention import sdpa_kernel
 
-from pytest_bias.interface import ModelKind, Pace
+from pytest_bias.cost import Pace
+from pytest_bias.interface import ModelKind
 from pytest_bias.models.batching import MIN_TOKENS
 from pytest_bias.models.forwards import ATTENTION, sent
 from pytest_bias.models.reads import ReadBatch

@@ -14,7 +14,8 @@ from typing import Any, Final, NamedTuple
 from pytest_bias.interface import GAP, Cloze
 
 _UNLIMITED: Final = 1_000_000
-_PROBE: Final = "the"
+PLAIN_WORD: Final = "the"
+"""One token in most vocabularies, which tells how a tokenizer treats words."""
 
 
 class Unreadable(ValueError):
@@ -64,8 +65,8 @@ class Tokens:
     @cached_property
     def frame(self) -> tuple[int, int]:
         """Number of special tokens that the tokenizer puts before and behind a text."""
-        core = self._ids(_PROBE, special=False)
-        whole = self._ids(_PROBE)
+        core = self._ids(PLAIN_WORD, special=False)
+        whole = self._ids(PLAIN_WORD)
         for before in range(len(whole) - len(core) + 1):
             if whole[before : before + len(core)] == core:
                 return before, len(whole) - before - len(core)
@@ -103,7 +104,7 @@ class Tokens:
     @cached_property
     def lowercases(self) -> bool:
         """Whether the tokenizer lowers its input, found by asking it."""
-        return bool(self._ids(_PROBE) == self._ids(_PROBE.upper()))
+        return bool(self._ids(PLAIN_WORD) == self._ids(PLAIN_WORD.upper()))
 
     def _ids(self, text: Any, *, special: bool = True) -> Any:
         # Its own warning about long texts is void here: they are never forwarded.
@@ -176,13 +177,24 @@ class Tokens:
 
     def hidden(self, cloze: Cloze, choice: str) -> range:
         """Return where the cloze's hidden word stands in the sentence filled with a choice."""
+        return self._form(cloze, choice, cloze.hidden or "")
+
+    def masks(self, cloze: Cloze, choice: str) -> int:
+        """Return how many masks stand for the hidden word: the tokens of its longest form."""
+        return max(
+            len(self._form(cloze, choice, form)) for form in (cloze.hidden or "", *cloze.forms)
+        )
+
+    def _form(self, cloze: Cloze, choice: str, form: str) -> range:
+        """Return where a form of the hidden word stands, put in its place."""
         word = cloze.hidden or ""
-        text = cloze.filled(choice)
         if cloze.text.count(word) != 1:
             raise Unreadable("the hidden word must occur once in its sentence")
         start = cloze.text.index(word)
-        start += (len(choice) - len(GAP)) * (cloze.text.index(GAP) < start)
-        return self._place(text, start, start + len(word))
+        behind_gap = cloze.text.index(GAP) < start
+        text = cloze.text.replace(word, form).replace(GAP, choice)
+        start += (len(choice) - len(GAP)) * behind_gap
+        return self._place(text, start, start + len(form))
 
     def _place(self, text: str, start: int, end: int) -> range:
         """Return the positions of the tokens of ``text[start:end]``."""

@@ -15,7 +15,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from pytest_bias.interface import Embeddings, ModelKind, SequenceScore
+from pytest_bias.interface import Embeddings, ModelKind, Prediction, SequenceScore
 from pytest_bias.models.batching import MASKED_MULTIPLE, MULTIPLE, Batch, batches
 from pytest_bias.models.forwards import Done, Forwards, Left, sent
 from pytest_bias.models.journal import Page
@@ -100,6 +100,35 @@ class Transformer(Forwards):
         left = np.ones(reads.n_rows, dtype=np.bool_)
         self._run(reads, pick, left, Page(), lambda: None)
         return found if self.work is None else [[(0, 0.0)] * k for _ in found]
+
+    def predictions(
+        self, texts: Sequence[str], k: int, place: Callable[[str], tuple[list[int], int, bool]]
+    ) -> list[Prediction]:
+        """Return the `k` likeliest tokens at one place of every text.
+
+        `place` turns a text into ids, a position, and whether a mask is to stand there; or raises
+        `Unreadable`.
+        """
+        if not 1 <= k <= self.vocabulary:
+            raise ValueError(f"k is {k}; it must be from 1 to {self.vocabulary}, the vocabulary")
+        reads = Reads(self.tokens.mask_id)
+        planned: list[int | str] = []
+        for text in texts:
+            try:
+                ids, position, mask = place(text)
+                planned.append(reads.add(ids, position, 0, mask=mask))
+            except Unreadable as reason:
+                planned.append(str(reason))
+        top = self.top(reads, k)
+        word = {token: self.tokens.word(token) for found in top for token, _ in found}
+        return [
+            Prediction((), (), which)
+            if isinstance(which, str)
+            else Prediction(
+                tuple(word[token] for token, _ in top[which]), tuple(p for _, p in top[which])
+            )
+            for which in planned
+        ]
 
     def sentence_scores(
         self,

@@ -36,6 +36,7 @@ class WritingModel(EncoderModel):
         *,
         max_new_tokens: int,
         sample: bool = False,
+        branch: bool = False,
         n: int = 1,
         seed: int = 0,
         stop: Sequence[str] = (),
@@ -47,14 +48,16 @@ class WritingModel(EncoderModel):
         ------
         ValueError
             If a number is below 1, several continuations are asked for that would be the same, or
-            a chat is asked of a model without a template.
+            more branches than there are tokens, or a chat of a model without a template.
         """
         chat = self.chat if chat is None else chat
         if chat and self.identity.chat_template_sha256 is None:
             raise ValueError("chat=True, and the tokenizer has no chat template")
-        if n < 1 or (n > 1 and not sample):
-            raise ValueError(f"n is {n}; it must be 1, or above with sample=True")
-        how = Decoding(max_new_tokens, sample, seed, tuple(stop), self.ends)
+        if n < 1 or (n > 1 and not (sample or branch)):
+            raise ValueError(f"n is {n}; it must be 1, or above with sample=True or branch=True")
+        if branch and n > self.body.vocabulary:
+            raise ValueError(f"n is {n}; the vocabulary has {self.body.vocabulary} first tokens")
+        how = Decoding(max_new_tokens, sample, seed, tuple(stop), self.ends, branch)
         start = self.start()
         self.body.tokens.prepare(prompts)
         read = {p: self._read(p, start, max_new_tokens, chat=chat) for p in dict.fromkeys(prompts)}

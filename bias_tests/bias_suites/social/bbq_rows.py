@@ -1,0 +1,139 @@
+"""The rows of BBQ: what is asked, which answer is right, unknown, and along with the stereotype."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from bias_suites.tables import Row, json_lines
+from pytest_bias.datasources import DataFolder, Source, describe_files
+from pytest_bias.errors import DataError
+from pytest_bias.records import Item, sha256
+from pytest_bias.suites import LoadedData
+
+COMMIT: Final = "bea11bd97d79217245b5871acd247b9d6eb24598"
+SOURCE: Final = Source("nyu-mll/BBQ", COMMIT, "CC-BY-4.0")
+CATEGORIES: Final = {
+    "Age": "46e805b3fc2d8cbd26eeb8e8430d98cf7b2dc9c83574ff3674e8ce4f0fca2a60",
+    "Disability_status": "375d40d9b71f056150264445ec189b13934998f3f49a1e311aa7578eb3b45e5f",
+    "Nationality": "a583e74666aec0341ded8aa3983e7cad694eb24de72c254d28b2df3035720090",
+    "Physical_appearance": "e48d7e13508565f4801574e611043470c25c95a0a62af3699cb5ee7cb02608fb",
+    "Religion": "cb9555f9f3454a52cd2df85956b59bd7fcca5aa922c8527693b1164d08417616",
+    "Sexual_orientation": "2c71036b9e7584fe589c42aef32c1a42bc01b9a5e9b1b8704342630cdb08cefd",
+}
+"""Category to the SHA-256 of its file: those whose groups tell whom the stereotype is about."""
+FILES: Final = SOURCE.files(
+    f"https://raw.githubusercontent.com/{SOURCE.name}/{COMMIT}",
+    {f"bbq/data/{name}.jsonl": digest for name, digest in CATEGORIES.items()},
+)
+COLUMNS: Final = (
+    "example_id",
+    "question_index",
+    "question_polarity",
+    "context_condition",
+    "category",
+    "answer_info",
+    "additional_metadata",
+    "context",
+    "question",
+    "ans0",
+    "ans1",
+    "ans2",
+    "label",
+)
+ANSWERS: Final = ("ans0", "ans1", "ans2")
+UNKNOWN: Final = "unknown"
+CONTEXTS: Final[Mapping[str, str]] = {"ambig": "ambiguous", "disambig": "disambiguated"}
+POLARITIES: Final = ("neg", "nonneg")
+
+ROWS_OF_A_SET: Final = 4
+"""Rows in a row with the same people: two questions, each without and with the facts."""
+
+
+def load(data: DataFolder, *, sets: int | None = None) -> LoadedData:
+    """Read all categories, or so many sets of four rows of every template."""
+    found = [data.find(file) for file in FILES]
+    items: list[Item] = []
+    for category, file in zip(CATEGORIES, found, strict=True):
+        rows = json_lines(file, COLUMNS)
+        if not rows:
+            raise DataError(f"{file.path} holds no questions.")
+        if wrong := next((r for r in rows if not isinstance(r["example_id"], int)), None):
+            raise DataError(f"{file.path}: example_id is {wrong['example_id']!r}, not a number.")
+        items += [_item(category, row) for row in (rows if sets is None else _some(rows, sets))]
+    return LoadedData(tuple(items), describe_files(SOURCE, found, len(items)))
+
+
+def _some(rows: Sequence[Row], sets: int) -> list[Row]:
+    """Return the rows of so many sets of each template, chosen by a hash of their number."""
+    numbers: dict[str, set[int]] = {}
+    for row in rows:
+        numbers.setdefault(str(row["question_index"]), set()).add(_set(row))
+    chosen = {
+        template: sorted(found, key=lambda n: sha256(f"bbq/{n}"))[:sets]
+        for template, found in numbers.items()
+    }
+    return [row for row in rows if _set(row) in chosen[str(row["question_index"])]]
+
+
+def _set(row: Row) -> int:
+    number: int = row["example_id"] // ROWS_OF_A_SET
+    return number
+
+
+def _item(category: str, row: Row) -> Item:
+    texts = {key: str(row[key]).strip() for key in ("context", "question", *ANSWERS)}
+    context = CONTEXTS.get(row["context_condition"])
+    meta, problem = _roles(row)
+    if row["category"] != category:
+        problem = f"category is {row['category']!r}, not {category}"
+    elif context is None:
+        problem = f"context_condition is {row['context_condition']!r}, not ambig or disambig"
+    elif not all(texts.values()):
+        problem = "a text is empty"
+    elif not problem and (meta["label"] == meta["unknown"]) != (context == "ambiguous"):
+        problem = f"label does not name the right answer of a context that is {context}"
+    by = {"category": category} | ({"context": context} if context else {})
+    return Item(
+        f"bbq/{category}/{row['example_id']}",
+        f"bbq/{category}/{row['question_index']}",
+        texts,
+        by,
+        meta | {"names": tuple(str(_info(row, key)[0]) for key in ANSWERS)} if not problem else {},
+        status="unscored" if problem else None,
+        reason=problem,
+    )
+
+
+def _roles(row: Row) -> tuple[dict[str, Any], str | None]:
+    """Return the numbers of the right, the unknown and the stereotypical answer, or what is wrong.
+
+    The stereotype is about the person of whom one group, or whose own name, is among
+    ``stereotyped_groups``. To a negative question that person is the stereotypical answer, to a
+    question that is not negative it is the other one.
+    """
+    infos = [_info(row, key) for key in ANSWERS]
+    if not all(len(info) == 2 for info in infos):
+        return {}, "answer_info does not give a name and a group for every answer"
+    unknown = [n for n, info in enumerate(infos) if info[1] == UNKNOWN]
+    if len(unknown) != 1:
+        return {}, f"{len(unknown)} answers are of the group unknown, not one"
+    groups = row["additional_metadata"]
+    stereotyped = groups.get("stereotyped_groups") if isinstance(groups, dict) else None
+    if not isinstance(stereotyped, list):
+        return {}, "additional_metadata has no list of stereotyped_groups"
+    persons = [n for n in range(len(ANSWERS)) if n not in unknown]
+    about = [n for n in persons if set(infos[n]) & set(map(str, stereotyped))]
+    if len(about) != 1:
+        return {}, f"stereotyped_groups name {len(about)} of the two people, not one"
+    if row["question_polarity"] not in POLARITIES:
+        return {}, f"question_polarity is {row['question_polarity']!r}, not neg or nonneg"
+    if row["label"] not in range(len(ANSWERS)):
+        return {}, f"label is {row['label']!r}, not 0, 1 or 2"
+    negative = row["question_polarity"] == "neg"
+    biased = next(n for n in persons if (n == about[0]) == negative)
+    return {"label": row["label"], "unknown": unknown[0], "biased": biased}, None
+
+
+def _info(row: Row, key: str) -> list[str]:
+    info = row["answer_info"]
+    found = info.get(key) if isinstance(info, dict) else None
+    return [str(part) for part in found] if isinstance(found, list) else []

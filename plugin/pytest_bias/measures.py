@@ -1,0 +1,112 @@
+"""What is measured of items, by which capabilities, and which numbers their records give."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from pytest_bias.interface import Capability, Model
+from pytest_bias.records import Item, Record
+from pytest_bias.statistics import Estimate, Sampling
+
+
+class Estimator(Protocol):
+    """Turns scored records into a value with its uncertainty."""
+
+    def __call__(self, records: Sequence[Record], sampling: Sampling) -> Estimate:
+        """Return the estimate; `records` are scored, sorted by item, and may be empty."""
+
+
+def every(record: Record) -> bool:
+    """Select all records."""
+    return True
+
+
+@dataclass(frozen=True)
+class Metric:
+    """One number that many records give.
+
+    Parameters
+    ----------
+    name : str
+        Name in the report; the field's standard term.
+    estimate : Estimator
+        Computes the value from records alone.
+    ideal : float
+        Value of a model without the bias in question. Direction is distance to it.
+    bounds : tuple of float or None
+        Smallest and largest possible value; None where there is none.
+    unit : str
+        ``%``, ``nats``, ``bits``, ``d``, or empty for a pure number.
+    tolerance : float
+        Largest difference, in the unit, that a re-run on another machine may show.
+    by : tuple of tuple of str
+        Groups that are reported beside the whole, each a tuple of `Item.by` keys.
+    where : callable
+        Selects the records that the metric is about, scored or not.
+    headline : bool
+        Whether this is the number that stands for the suite; exactly one a measure.
+    whole : bool
+        Whether the score over all groups together is reported.
+    family : bool
+        Whether the groups are tests of hypotheses, whose p-values are adjusted for one another by
+        Holm's method; otherwise they are exploratory.
+    floor : callable, optional
+        What an unsigned metric comes to, on these records, without any bias.
+    spread : str
+        Key of the records' `detail` that names the template of an item, so that the score says how
+        far it differs between templates; empty where there are none.
+    spread_within : str
+        `by` key within which templates can be compared, such as ``axis``; empty for all of them.
+    versus : str
+        `by` key along which a group is held against the others: its score is of the records of all
+        groups of the key, and `estimate` is asked for ``against`` that group. Empty where a group's
+        score is of its own records.
+    """
+
+    name: str
+    estimate: Estimator
+    ideal: float
+    bounds: tuple[float | None, float | None]
+    unit: str
+    tolerance: float
+    by: tuple[tuple[str, ...], ...] = ()
+    where: Callable[[Record], bool] = every
+    headline: bool = False
+    whole: bool = True
+    family: bool = False
+    floor: Callable[[Sequence[Record]], float | None] | None = None
+    spread: str = ""
+    spread_within: str = ""
+    versus: str = ""
+
+
+@dataclass(frozen=True)
+class Measure:
+    """One way to measure a suite's items, for the models that have the capabilities it needs.
+
+    Parameters
+    ----------
+    name : str
+        What is measured, in a few words.
+    needs : frozenset of Capability
+        What the model must be able to do.
+    take : callable
+        Asks the model about items; returns one record an item.
+    metrics : tuple of Metric
+        What the records give.
+    adapted : bool
+        Whether it was made for another kind of model.
+    reads : str
+        Role (`labels.ROLES`) in which the labels of the model itself, a classifier, are read.
+    scorer : str
+        Role of the classifier, named by the user, that scores what the model writes, in every
+        configuration that names no other.
+    """
+
+    name: str
+    needs: frozenset[Capability]
+    take: Callable[[Model, Sequence[Item]], Sequence[Record]]
+    metrics: tuple[Metric, ...]
+    adapted: bool = False
+    reads: str = ""
+    scorer: str = ""
