@@ -480,22 +480,6 @@ def test_controls_need_consent_and_the_user_s_own_copy(
     assert "never fetched" in skipped["reason"]
 
 
-def test_data_offline(bias: Command, data_dir: Path) -> None:
-    check = bias("data", "check", "--suite", "crows_pairs").done(3)
-    assert "crows_pairs[nl]: 1 missing" in check.said
-    assert "pytest-bias data fetch downloads what is missing" in check.said
-    bias("data", "fetch", "--suite", "crows_pairs").done(3)
-    ran = bias("data", "check", "--suite", "crows_pairs", "--data-dir", data_dir).done(0)
-    assert ran.said.count("1 your own") == 4
-    assert "crows_pairs[en-controls]: 2 your own" in ran.said
-    assert "crows_pairs[en-controls]: 2 read from your own copy only" in check.said
-    bias("data", "check", "--suite", "crow_pairs").refused(2, "Did you mean 'crows_pairs'?")
-
-
-def test_data_fetch_offline_says_so(bias: Command) -> None:
-    assert "offline" in bias("data", "fetch", "--suite", "crows_pairs").done(3).said
-
-
 # Usage
 
 

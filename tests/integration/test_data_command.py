@@ -272,6 +272,17 @@ def test_a_host_that_is_silent_costs_one_wait(
     assert "outside[en-more]: 1 more files did not come." in ran.said
 
 
+def test_the_layout_of_the_public_data_is_read(bias: Command, data_dir: Path) -> None:
+    words = ("--suite", "crows_pairs", "--data-dir", data_dir)
+    for ran in (bias("data", "check", *words).done(), bias("data", "fetch", *words).done()):
+        assert "crows_pairs[nl]: your own copy: crows_pairs_multilingual/crows_dutch.csv" in ran.out
+        assert "crows_pairs[en-controls]: licence not accepted; your own copy: " in ran.out
+    without = bias("data", "fetch", "--suite", "crows_pairs")
+    assert without.code == 3
+    assert "crows_pairs[en-controls]: licence not accepted; never fetched, " in without.out
+    assert "HF_HUB_OFFLINE is set: offline" in without.out
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [
