@@ -4,6 +4,7 @@ from typing import Final
 
 from bias_suites.quality import general_quality
 from bias_suites.social import (
+    choenni_stereotypes,
     crows_pairs,
     gendered_pair_entropy,
     honest,
@@ -20,5 +21,6 @@ SUITES: Final[tuple[Suite, ...]] = (
     template_association.SUITE,
     seat.SUITE,
     honest.SUITE,
+    choenni_stereotypes.SUITE,
     general_quality.SUITE,
 )

@@ -34,6 +34,9 @@ def test_without_words_every_suite_in_the_language_is_meant():
         "template_association[en]": False,
         "seat[en]": False,
         "seat[en-published]": False,
+        "honest[en]": False,
+        "honest[en-queer]": False,
+        "choenni_stereotypes[en]": False,
         "general_quality[en]": False,
     }
 
@@ -69,13 +72,16 @@ def test_what_runs_only_when_named_is_passed_over():
     assert "crows_pairs[en-revised]" not in chosen("crows_pairs") | chosen() | chosen("@social")
 
 
+TEMPLATES = {"choenni_stereotypes", "gendered_pair_entropy", "honest", "template_association"}
+
+
 @pytest.mark.parametrize(
     ("tag", "names"),
     [
         ("@crowdsourced", {"crows_pairs"}),
         ("@word-lists", {"seat"}),
-        ("@templates", {"gendered_pair_entropy", "template_association"}),
-        ("@social", {"crows_pairs", "gendered_pair_entropy", "template_association", "seat"}),
+        ("@templates", TEMPLATES),
+        ("@social", {"crows_pairs", "seat", *TEMPLATES}),
     ],
 )
 def test_a_tag_means_the_suites_that_bear_it(tag, names):
