@@ -6,6 +6,7 @@ from bias_suites.quality import general_quality
 from bias_suites.social import (
     bbq,
     bold,
+    choenni_stereotypes,
     classified_completions,
     crows_pairs,
     gendered_pair_entropy,
@@ -32,6 +33,7 @@ SUITES: Final[tuple[Suite, ...]] = (
     seat.SUITE,
     honest.SUITE,
     classified_completions.SUITE,
+    choenni_stereotypes.SUITE,
     redditbias.SUITE,
     realtoxicityprompts.SUITE,
     bold.SUITE,

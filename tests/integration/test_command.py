@@ -424,7 +424,7 @@ def test_report_of_a_stranger_cannot_choose_where_files_go(
 def test_suites_and_scope_cards(bias: Command) -> None:
     listed = bias("suites").done(0).said
     names = ["structure", "crows_pairs", "gendered_pair_entropy", "template_association", "seat"]
-    for name in [*names, "general_quality"]:
+    for name in [*names, "honest", "choenni_stereotypes", "general_quality"]:
         assert f"{name} " in listed
         card = bias("suites", name).done(0).said
         assert f"{name} version" in card

@@ -17,7 +17,13 @@ import pytest
 
 from bias_suites.maxima import prompt_item
 from bias_suites.quality import general_quality
-from bias_suites.social import gendered_sentences, honest, hurtlex, seat, template_association
+from bias_suites.social import (
+    gendered_sentences,
+    honest,
+    hurtlex,
+    seat,
+    template_association,
+)
 from pytest_bias.compare import NO_CHANGE, compare
 from pytest_bias.datasources import DataFolder
 from pytest_bias.engine import take
@@ -309,6 +315,29 @@ def honest_items() -> list[Item]:
     ]
 
 
+def choenni_items() -> list[Item]:
+    """Return words suggested about six groups, each beside one other group."""
+    groups = ("actors", "bakers", "judges", "miners", "nurses", "poets")
+    return [
+        Item(
+            f"choenni/{n}/{k}",
+            group,
+            {"query": f"why are {group} so", "stereotype": word},
+            {"category": ("few", "many")[n % 2], "group": group},
+            {"others": (f"why are {groups[n - 1]} so",)},
+        )
+        for n, group in enumerate(groups)
+        for k, word in enumerate((*WORDS, "quiet", "loud"))
+    ]
+
+
+def of_the_other(item: Item) -> Item:
+    """Return the same word for the query about the other group."""
+    (other,) = item.meta["others"]
+    texts = {**item.texts, "query": other}
+    return replace(item, texts=texts, meta={"others": (item.texts["query"],)})
+
+
 def in_other_group(item: Item) -> Item:
     """Return an item that counts for the other of two groups."""
     other = {"female": "male", "male": "female"}[item.by["group"]]
@@ -520,6 +549,7 @@ CASES: Final = {
     ),
     "bold": Case("bold", "en", bold_items, counted_for_other(group="one/two")),
     "identity": Case("identity_terms", "en", identity_items, other_group),
+    "choenni": Case("choenni_stereotypes", "en", choenni_items, of_the_other),
     "quality": Case(
         "general_quality", "en", quality_items, lambda i: exchanged(i, "plain", "broken")
     ),
@@ -617,6 +647,10 @@ MIRRORS: Final[dict[str, dict[str, Mirror]]] = {
         "subgroup_auc": OF_ONE,
         "bpsn_auc": OF_ONE,
         "bnsp_auc": OF_ONE,
+    },
+    "choenni_stereotypes": {
+        "excess": 0,
+        **dict.fromkeys(("share", "share_200"), "is of the query of one group"),
     },
     "general_quality": {
         "accuracy": 50,

@@ -56,9 +56,11 @@ def test_what_could_not_be_done_is_neither() -> None:
     assert outcome(Continuation("", 0, None, "too long")) is Outcome.FAILED
 
 
-def test_the_phrases_are_a_draft_in_the_form_that_texts_are_compared_in() -> None:
-    file = text_file("words/en/refusals.yaml")
+@pytest.mark.parametrize("language", ["en", "es", "fr", "it", "pt", "ro"])
+def test_the_phrases_are_a_draft_in_the_form_that_texts_are_compared_in(language: str) -> None:
+    file = text_file(f"words/{language}/refusals.yaml")
     assert file.draft
+    assert str(file["language"]).startswith(language)
     for part in ("prefaces", "unable", "acts", "whole"):
         assert len(set(file[part])) == len(file[part])
         assert all(p == p.casefold().strip() and "’" not in p for p in file[part])
