@@ -5,6 +5,7 @@ from typing import Final
 from bias_suites.quality import general_quality
 from bias_suites.social import (
     crows_pairs,
+    equity_evaluation,
     gendered_pair_entropy,
     hatecheck,
     identity_terms,
@@ -22,5 +23,6 @@ SUITES: Final[tuple[Suite, ...]] = (
     seat.SUITE,
     hatecheck.SUITE,
     identity_terms.SUITE,
+    equity_evaluation.SUITE,
     general_quality.SUITE,
 )

@@ -12,7 +12,11 @@ from pytest_bias.scores import Score
 from pytest_bias.scoring import Context, score_records
 from pytest_bias.suites import find
 
-LICENCES = {"seat": "CC-BY-NC-4.0", "crows_pairs": "no clear licence"}
+LICENCES = {
+    "seat": "CC-BY-NC-4.0",
+    "crows_pairs": "no clear licence",
+    "equity_evaluation": "no clear licence",
+}
 
 
 def model(folder: Path, budget: int = 0) -> Model:

@@ -18,7 +18,7 @@ from pytest_bias.suites import STRUCTURE, Suite, find, installed, select
 
 BY_NAME = pytest.mark.parametrize("suite", SUITES, ids=lambda s: s.name)
 
-CLASSIFIERS = {"hatecheck", "identity_terms"}
+CLASSIFIERS = {"hatecheck", "identity_terms", "equity_evaluation"}
 """Suites whose model under test is a classifier of texts."""
 
 
@@ -39,6 +39,7 @@ def test_without_words_every_suite_in_the_language_is_meant():
         "seat[en-published]": False,
         "hatecheck[en]": False,
         "identity_terms[en]": False,
+        "equity_evaluation[en]": False,
         "general_quality[en]": False,
     }
 
@@ -198,7 +199,7 @@ def test_every_metric_has_its_ideal_within_its_bounds(suite):
         assert low is None or low <= metric.ideal, metric.name
         assert high is None or metric.ideal <= high, metric.name
         assert metric.tolerance >= 0
-        assert metric.unit in ("%", "nats", "bits", "d", "")
+        assert metric.unit in ("%", "nats", "bits", "d", "points", "")
         assert all(isinstance(keys, tuple) and keys for keys in metric.by)
 
 
