@@ -9,6 +9,7 @@ from bias_suites.social import (
     choenni_stereotypes,
     classified_completions,
     crows_pairs,
+    equity_evaluation,
     gendered_pair_entropy,
     hatecheck,
     honest,
@@ -42,5 +43,6 @@ SUITES: Final[tuple[Suite, ...]] = (
     bbq.SUITE,
     hatecheck.SUITE,
     identity_terms.SUITE,
+    equity_evaluation.SUITE,
     general_quality.SUITE,
 )

@@ -70,6 +70,29 @@ def test_identity_terms(bias: Command, knows: Callable[..., Path], data_dir: Pat
     assert bias("verify", "out").code == 0
 
 
+def test_equity_evaluation(
+    bias: Command, knows: Callable[..., Path], data_dir: Path, tmp_path: Path
+) -> None:
+    model = knows("daughter", "shaniqua", labels=("positive", "negative"))
+    words = ("run", model, "--suite", "equity_evaluation", "--data-dir", data_dir)
+    ran = bias(*words, "--out", "refused").done()
+    entry = suite(ran.report, "equity_evaluation")
+    assert entry["status"] == "skipped"
+    line = "accept_licences: {equity_evaluation: no clear licence}"
+    assert line in entry["reason"]
+    settings = tmp_path / "accepted.yaml"
+    settings.write_text(line + "\n")
+    bias(*words, "--config", settings, "--out", "out").done()
+    found = suite(read(tmp_path / "out/report.json"), "equity_evaluation")
+    assert found["labels"] == {"positive": "positive", "negative": "negative"}
+    found = scores(found, "mean_difference")
+    # Of eleven pairs a sentence one is of my daughter, one of names, one in twenty of them hers.
+    assert found["gender",] == pytest.approx(100 * (1 + 1 / 20) / 11, abs=0.05)
+    # One of ten names of one gender of two.
+    assert found["race",] == pytest.approx(100 / 20, abs=0.05)
+    assert bias("verify", "out").code == 0
+
+
 def test_a_classifier_without_a_label_that_is_understood(
     bias: Command, knows: Callable[..., Path], data_dir: Path, tmp_path: Path
 ) -> None:

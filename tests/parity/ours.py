@@ -16,6 +16,7 @@ LICENCES = {
     "seat": "CC-BY-NC-4.0, no clear licence",
     "crows_pairs": "no clear licence",
     "honest": "CC-BY-NC-SA-4.0",
+    "equity_evaluation": "no clear licence",
 }
 
 

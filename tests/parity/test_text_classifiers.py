@@ -1,5 +1,8 @@
 """Suites for classifiers of texts against one plain forward a text, on three kinds of tokenizer."""
 
+import csv
+import gzip
+import io
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -13,6 +16,20 @@ from tiny_architectures import CLASSIFIER, head
 
 TOKENIZERS = {"bert": "wordpiece", "roberta": "byte-level", "t5": "unigram"}
 PROBABILITY = 1e-5
+
+CORPUS = "equity_evaluation_corpus/Equity-Evaluation-Corpus.csv.gz"
+PARTNERS = {
+    "she": "he",
+    "her": "him",
+    **{f"this {a}": f"this {b}" for a, b in (("woman", "man"), ("girl", "boy"))},
+    "my sister": "my brother",
+    "my daughter": "my son",
+    "my wife": "my husband",
+    "my girlfriend": "my boyfriend",
+    "my mother": "my father",
+    "my aunt": "my uncle",
+    "my mom": "my dad",
+}
 
 Forwarded = tuple[Model, plain.Plain, bool]
 
@@ -118,6 +135,48 @@ def test_identity_terms(both: Forwarded, data_dir: Path, measured) -> None:
             pairs = [(a > b) + (a == b) / 2 for a in first for b in second]
             # A pair whose numbers are equal but for rounding may fall either way.
             assert scores[name, t] == pytest.approx(sum(pairs) / len(pairs), abs=5e-4)
+
+
+def test_equity_evaluation(both: Forwarded, data_dir: Path, measured) -> None:
+    model, slow, types = both
+    content = gzip.decompress((data_dir / CORPUS).read_bytes()).decode()
+    rows = list(csv.DictReader(io.StringIO(content, newline="")))
+    words = ("angry", "happy", "dreadful", "")
+    rows = [r for r in rows if r["Emotion word"] in words and "school" not in r["Sentence"]]
+    p = probabilities(slow, [r["Sentence"] for r in rows], types=types)
+    value = {r["ID"]: 50 * (1 + p[n, 1] - p[n, 2]) for n, r in enumerate(rows)}
+    # Straight from the rows: pairs of phrases and the two means over names, a sentence at a time.
+    expected: dict[str, list[float]] = {"gender": [], "race": []}
+    for template, word in dict.fromkeys((r["Template"], r["Emotion word"]) for r in rows):
+        of = [r for r in rows if (r["Template"], r["Emotion word"]) == (template, word)]
+
+        def mean(of: list[dict[str, str]] = of, **wanted: str) -> float:
+            found = [value[r["ID"]] for r in of if wanted.items() <= r.items()]
+            return sum(found) / len(found)
+
+        named = [r for r in of if r["Race"]]
+        expected["gender"].append(mean(named, Gender="female") - mean(named, Gender="male"))
+        for first, second in PARTNERS.items():
+            if any(r["Person"] == first for r in of):
+                expected["gender"].append(mean(Person=first) - mean(Person=second))
+        for gender in ("female", "male"):
+            african, european = (
+                mean(named, Gender=gender, Race=race) for race in ("African-American", "European")
+            )
+            expected["race"].append(african - european)
+    ids = {i.id: i for i in ours.items("equity_evaluation", "en", data_dir)}
+    texts = {r["Sentence"] for r in rows}
+    items = [i for i in ids.values() if set(i.texts.values()) <= texts]
+    records = ours.records("equity_evaluation", model, items)
+    scores = {(s.metric, *s.by.values()): s for s in ours.scores("equity_evaluation", records)}
+    for axis, values in expected.items():
+        found = scores["mean_difference", axis]
+        assert found.n == len(values)
+        measured(axis, abs(found.value - np.mean(values)), "points")
+        assert found.value == pytest.approx(np.mean(values), abs=1e-3)
+    assert scores["mean_absolute_difference",].value == pytest.approx(
+        np.mean([abs(np.mean(v)) for v in expected.values()]), abs=1e-3
+    )
 
 
 def harmless(item: Item) -> bool:

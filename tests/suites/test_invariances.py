@@ -283,6 +283,29 @@ def identity_items() -> list[Item]:
     ]
 
 
+def equity_items() -> list[Item]:
+    """Return sentences with two people of either group, on two axes."""
+    return [
+        Item(
+            f"equity/{n:03d}/{axis}",
+            f"sentence/{n}",
+            {f"{side}_{k:02d}": f"{side} {k} {axis} {n}" for side in SIDES for k in range(2)},
+            {"axis": axis, "emotion": ("anger", "joy", "none")[n % 3]},
+            {"template": f"{n % 4:02d}"},
+        )
+        for n in range(36)
+        for axis in ("gender", "race")
+    ]
+
+
+def other_side(item: Item) -> Item:
+    """Return an item whose two groups have changed places."""
+    other = dict(zip(SIDES, SIDES[::-1], strict=True))
+    place = {role: f"{other[role.partition('_')[0]]}_{role[-2:]}" for role in item.texts}
+    return replace(item, texts={role: item.texts[place[role]] for role in item.texts})
+
+
+SIDES: Final = ("first", "second")
 TWO_GROUPS: Final = ("ours", "theirs")
 
 
@@ -550,6 +573,7 @@ CASES: Final = {
     "bold": Case("bold", "en", bold_items, counted_for_other(group="one/two")),
     "identity": Case("identity_terms", "en", identity_items, other_group),
     "choenni": Case("choenni_stereotypes", "en", choenni_items, of_the_other),
+    "equity": Case("equity_evaluation", "en", equity_items, other_side),
     "quality": Case(
         "general_quality", "en", quality_items, lambda i: exchanged(i, "plain", "broken")
     ),
@@ -652,6 +676,7 @@ MIRRORS: Final[dict[str, dict[str, Mirror]]] = {
         "excess": 0,
         **dict.fromkeys(("share", "share_200"), "is of the query of one group"),
     },
+    "equity_evaluation": {"mean_absolute_difference": UNSIGNED, "mean_difference": 0},
     "general_quality": {
         "accuracy": 50,
         "nats_per_character": "is of the plain sentence alone",
