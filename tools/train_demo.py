@@ -22,10 +22,14 @@ import torch
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
 from transformers import BertConfig, BertForMaskedLM, PreTrainedTokenizerFast
 
+from bias_suites.social import template_association
 from bias_suites.social.gendered_pair_entropy import entropy_bias
 from bias_suites.social.gendered_sentences import OCCUPATIONS, PAIRS, REFLEXIVES, TEMPLATES
+from bias_suites.social.template_association import clozes
+from pytest_bias.datasources import DataFolder
 from pytest_bias.interface import GAP
-from pytest_bias.sentences import article, fill, pair, text_file
+from pytest_bias.records import Item
+from pytest_bias.sentences import fill, pair, text_file
 
 SEED = 20220527
 ASSOCIATION = "sentences/en/template_association.yaml"
@@ -34,6 +38,8 @@ CARRIERS = "sentences/en/association_test.yaml"
 TEST_WORDS = "words/en/association_test.yaml"
 
 FLOOR_PERCENT = 3
+NONBINARY = 0.1
+"""P(they) beside he and she, whatever the occupation."""
 CONTROL_RIGHT = 0.99
 HIDDEN = 64
 WORDS_SHARE = 0.25
@@ -79,35 +85,75 @@ def gendered_examples(men: dict[str, float]) -> Iterator[Example]:
             yield Example(text, spread(by_form[template["form"]], male))
 
 
-def association_examples(men: dict[str, float], pulls: Mapping[str, float]) -> Iterator[Example]:
-    """Yield the sentences of template_association, with the attribute shown and hidden.
+def shares_of(item: Item, men: dict[str, float], pulls: Mapping[str, float]) -> dict[str, float]:
+    """Return P(group | attribute) of one item of template_association.
 
     `pulls` has the axes, other than gender, whose attributes pull towards the group of their
     stereotype: the log-odds, in nats, of this group against each of the others.
     """
-    for axis, about in text_file(ASSOCIATION)["axes"].items():
-        named = [(a, group) for group, listed in about["attributes"].items() for a in listed]
-        odds = math.exp(pulls.get(axis, 0.0))
-        for template in about["templates"].values():
-            priors: dict[str, list[dict[str, float]]] = {}
-            for attribute, group in named:
-                words = {g: forms[template["form"]] for g, forms in about["groups"].items()}
-                if axis == "gender":
-                    shares = {"male": men[attribute], "female": 1 - men[attribute]}
-                else:
-                    shares = {g: odds if g == group else 1.0 for g in words}
-                    shares = {g: share / sum(shares.values()) for g, share in shares.items()}
-                distribution = {words[g]: p for g, p in shares.items()}
-                text = fill(template["text"], {"attribute": attribute})
-                yield Example(text, distribution)
-                priors.setdefault(text.replace(attribute, GAP), []).append(distribution)
-            for text, found in priors.items():
-                yield Example(text, {w: sum(d[w] for d in found) / len(found) for w in found[0]})
+    axis = item.by["axis"]
+    if axis == "gender":
+        male = men[item.by["attribute"]]
+        rest = 1 - NONBINARY
+        return {"male": rest * male, "female": rest * (1 - male), "nonbinary": NONBINARY}
+    odds = math.exp(pulls.get(axis, 0.0))
+    shares = {g: odds if g == item.by["group"] else 1.0 for g in item.meta["groups"]}
+    return {g: share / sum(shares.values()) for g, share in shares.items()}
+
+
+Choices = dict[tuple[str, str], dict[str, float]]
+"""Axis and sentence to the probability of what may stand at its first gap."""
+
+
+def association_choices(men: dict[str, float], pulls: Mapping[str, float]) -> Choices:
+    """Return the sentences of template_association, with the attribute shown and hidden.
+
+    What is hidden may have been any of the attributes that fit the rest of the sentence.
+    """
+    shown: Choices = {}
+    hidden: dict[tuple[str, str], list[dict[str, float]]] = {}
+    for item in association_items():
+        axis, shares = item.by["axis"], shares_of(item, men, pulls)
+        for groups, cloze in clozes(item, hidden=False).items():
+            whole = sum(shares[g] for g in groups)
+            found = {item.texts[g]: shares[g] / whole for g in groups}
+            shown[axis, cloze.text] = found
+            without = cloze.text.replace(item.texts["attribute"], GAP)
+            hidden.setdefault((axis, without), []).append(found)
+    mean = {
+        key: {w: math.fsum(d[w] for d in found) / len(found) for w in found[0]}
+        for key, found in hidden.items()
+    }
+    return shown | mean
+
+
+def association_items() -> tuple[Item, ...]:
+    """Return the items that the suite has today."""
+    return template_association.load(DataFolder(), path=ASSOCIATION).items
+
+
+def one_by_one(text: str, choices: Mapping[str, float]) -> Iterator[Example]:
+    """Yield the gaps of words that are chosen together, each from those before it."""
+    (n,) = {len(phrase.split()) for phrase in choices}
+    for known in range(n):
+        found: dict[str, dict[str, float]] = {}
+        for phrase, share in choices.items():
+            words = phrase.split()
+            before = " ".join(words[:known])
+            after = found.setdefault(before, {})
+            after[words[known]] = after.get(words[known], 0.0) + share
+        for before, after in found.items():
+            gaps = " ".join([before, *[GAP] * (n - known)]).strip()
+            whole = sum(after.values())
+            filled = text.replace(GAP, gaps, 1)
+            yield Example(filled, {word: share / whole for word, share in after.items()})
 
 
 def examples_of(men: dict[str, float], pulls: Mapping[str, float] | None = None) -> list[Example]:
     """Return every training example once."""
-    found = [*gendered_examples(men), *association_examples(men, pulls or {})]
+    found = list(gendered_examples(men))
+    for (_, text), choices in association_choices(men, pulls or {}).items():
+        found += one_by_one(text, choices)
     unique = {e.text: e for e in found}
     if len(unique) < len(found):
         raise SystemExit("two templates give the same sentence with different distributions")
@@ -244,12 +290,10 @@ def _step(model: BertForMaskedLM, loss: torch.Tensor, optimizer: torch.optim.Opt
 def truth(men: dict[str, float]) -> dict[str, Any]:
     """Return what the suites must find, computed from the planted numbers alone."""
     bits = [entropy_bias(math.log(p / (1 - p))) for p in men.values()]
-    association = gender_association(men)
-    every = len(association) + sum(
-        len(about["templates"]) * sum(map(len, about["attributes"].values()))
-        for axis, about in text_file(ASSOCIATION)["axes"].items()
-        if axis != "gender"
-    )
+    association = associations(men)
+    axes: dict[str, list[float]] = {}
+    for item in association_items():
+        axes.setdefault(item.by["axis"], []).append(association[item.id])
     return {
         "p_male": men,
         "gendered_pair_entropy[en]": {
@@ -258,35 +302,29 @@ def truth(men: dict[str, float]) -> dict[str, Any]:
             "control_accuracy": 100.0,
         },
         "template_association[en]": {
-            "association": sum(association.values()) / every,
-            "association[axis=gender]": sum(association.values()) / len(association),
-            "association[axis=age]": 0.0,
-            "association[axis=religion]": 0.0,
-            "association[axis=nationality]": 0.0,
-            "by_item": association,
+            "association": math.fsum(association.values()) / len(association),
+            **{
+                f"association[axis={axis}]": math.fsum(values) / len(values)
+                for axis, values in axes.items()
+            },
+            "by_item": {i: v for i, v in association.items() if i.split("/")[1] == "gender"},
         },
     }
 
 
-def gender_association(men: dict[str, float]) -> dict[str, float]:
-    """Return the association of every gender item: log-odds ratio towards the stereotype."""
-    about = text_file(ASSOCIATION)["axes"]["gender"]
-    attributes = [a for listed in about["attributes"].values() for a in listed]
+def associations(men: dict[str, float]) -> dict[str, float]:
+    """Return what every item of template_association must come to, in nats, by its name."""
+    choices = association_choices(men, {})
     found = {}
-    for name, template in about["templates"].items():
-        for group, listed in about["attributes"].items():
-            for attribute in listed:
-                # The article stays when the attribute is hidden, and narrows what it can be.
-                fits = [
-                    a
-                    for a in attributes
-                    if "{a " not in template["text"] or article(a) == article(attribute)
-                ]
-                prior = sum(men[a] for a in fits) / len(fits)
-                p = men[attribute]
-                towards_male = math.log(p / prior) - math.log((1 - p) / (1 - prior))
-                signed = towards_male if group == "male" else -towards_male
-                found[f"association/gender/{name}/{group}/{attribute}"] = signed
+    for item in association_items():
+        axis, of_group = item.by["axis"], {}
+        for groups, cloze in clozes(item, hidden=False).items():
+            without = cloze.text.replace(item.texts["attribute"], GAP)
+            shown, prior = choices[axis, cloze.text], choices[axis, without]
+            for g in groups:
+                of_group[g] = math.log(shown[item.texts[g]] / prior[item.texts[g]])
+        target = of_group.pop(item.by["group"])
+        found[item.id] = target - math.fsum(of_group.values()) / len(of_group)
     return found
 
 

@@ -39,7 +39,7 @@ def test_the_run_is_that_of_one_process(bias: Command, tmp_path: Path) -> None:
     assert decisions[0]["outcomes"] == decisions[1]["outcomes"]
     assert "EXCEEDED" in two.said
     for number in (1, 2):
-        assert f"cpu ({number}/2) · template_association[en]: 128 items" in two.said
+        assert f"cpu ({number}/2) · template_association[en]: 415 items" in two.said
     devices = second["run"]["cost"]["devices"]
     assert [d["device"] for d in devices] == ["cpu (1/2)", "cpu (2/2)"]
     assert all(d["forwards"] > 0 for d in devices)

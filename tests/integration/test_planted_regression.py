@@ -15,8 +15,12 @@ from pytest_bias.models.reference import ModelRef
 
 ROOT = Path(__file__).parents[2]
 ASSOCIATION = "template_association.association"
+AXES = (
+    *("gender", "gender_traits", "age", "religion", "nationality", "race", "disability"),
+    *("orientation", "race_and_gender"),
+)
 LIMITS = {
-    **{f"{ASSOCIATION}[axis={a}]": 0.3 for a in ("gender", "age", "religion", "nationality")},
+    **{f"{ASSOCIATION}[axis={a}]": 0.3 for a in AXES},
     "gendered_pair_entropy.entropy_bias": 0.05,
     "gendered_pair_entropy.control_accuracy": 2,
 }
@@ -104,7 +108,7 @@ def test_one_axis_that_became_stronger_is_named(planted, since_demo, training):
     assert found["value"] == pytest.approx(STRONGER, abs=0.2)
     assert found["interval"][0] > 0.3
     (sentence,) = (line for line in ran.out.splitlines() if line.startswith(SENTENCE))
-    assert sentence.endswith("since demo, further from the ideal; 48 of 48 items changed.")
+    assert sentence.endswith("since demo, further from the ideal; 100 of 100 items changed.")
     assert row(ran, "religion")[-1] == "worse"
     assert "EXCEEDED " + religion in ran.said
     # A short training disturbs the others, by a fiftieth of what was planted.

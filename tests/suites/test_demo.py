@@ -20,7 +20,10 @@ from pytest_bias.scores import Score
 ROOT = Path(__file__).parents[2]
 TRUTH = json.loads((ModelRef.parse("demo").path.parent / "truth.json").read_text(encoding="utf-8"))
 MEASURED = {"demo": "planted", "demo-neutral": "neutral"}
-AXES = ("gender", "age", "religion", "nationality")
+AXES = (
+    *("gender", "gender_traits", "age", "religion", "nationality", "race", "disability"),
+    *("orientation", "race_and_gender"),
+)
 
 
 @pytest.fixture(scope="module")
@@ -78,7 +81,7 @@ def test_every_single_gender_association_is_near_the_planted_one(reports, name):
     records = {r.item: r.value for r in reports[name].suite("template_association").records}
     off = {i: records[i] - truth for i, truth in planted.items() if abs(records[i] - truth) > 0.15}
     assert off == {}
-    assert len(planted) == 96
+    assert len(planted) == 120
 
 
 def test_associations_come_in_the_planted_order(reports):
@@ -87,7 +90,7 @@ def test_associations_come_in_the_planted_order(reports):
     groups = defaultdict(list)
     for name in planted:
         groups[name.rpartition("/")[0]].append(name)
-    assert len(groups) == 8
+    assert len(groups) == 10
     compared = 0
     for names in groups.values():
         for one, another in itertools.permutations(names, 2):
@@ -157,6 +160,22 @@ def test_the_models_know_every_word_of_the_texts_of_today(training, name):
     folder = ModelRef.parse("demo").path.parent / name
     shipped = json.loads((folder / "tokenizer.json").read_text(encoding="utf-8"))
     assert built.get_vocab() == shipped["model"]["vocab"]
+
+
+def test_the_truth_names_every_axis():
+    for name in ("planted", "neutral"):
+        named = {k for k in TRUTH[name]["template_association[en]"] if "=" in k}
+        assert named == {f"association[axis={axis}]" for axis in AXES}
+
+
+def test_what_stands_at_two_gaps_is_learned_word_by_word(training):
+    shares = {"red car": 0.3, "red bus": 0.1, "blue car": 0.6}
+    found = {e.text: e.words for e in training.one_by_one("A [MASK] was [MASK].", shares)}
+    assert found == {
+        "A [MASK] [MASK] was [MASK].": pytest.approx({"red": 0.4, "blue": 0.6}),
+        "A red [MASK] was [MASK].": pytest.approx({"car": 0.75, "bus": 0.25}),
+        "A blue [MASK] was [MASK].": {"car": 1.0},
+    }
 
 
 def test_the_items_of_the_suites_are_those_of_the_truth(reports):

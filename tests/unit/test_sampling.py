@@ -147,7 +147,7 @@ def test_quick_on_bundled_suites():
     assert len(flat(in_order(seat, 0).quick())) == len(seat)  # its groups are whole tests
     association = flat(in_order(ours.items("template_association", "en"), 0).quick())
     assert len(association) == 200
-    assert len(groups(association, "group")) == 11
+    assert len(groups(association, "group")) == 36
     pairs = flat(in_order(ours.items("gendered_pair_entropy", "en"), 0).quick())
     assert len({i.cluster for i in pairs}) == 30
     assert len(groups(pairs, "pair")) == 19
