@@ -259,6 +259,7 @@ def _configurations() -> Iterator[Configuration]:
                 language,
                 partial(load, templates=templates, language=language, sample=sample),
                 files=(templates, hurtlex.file(language)),
+                consents=(HURTLEX,),
                 needs=frozenset(
                     {Capability.OPEN_VOCABULARY, *([Capability.GENERATE] if sample else [])}
                 ),

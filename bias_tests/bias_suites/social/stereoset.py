@@ -277,6 +277,7 @@ SUITE: Final = Suite(
             "en",
             stereoset_controls.load,
             files=stereoset_controls.FILES,
+            consents=(crows_controls.SOURCE,),
             needs=frozenset({Capability.OPEN_VOCABULARY}),
             clusters="sentences",
             control_of="en",
