@@ -34,6 +34,12 @@ def test_without_words_every_suite_in_the_language_is_meant():
         "template_association[en]": False,
         "seat[en]": False,
         "seat[en-published]": False,
+        "classified_completions[en-regard]": False,
+        "classified_completions[en-sentiment]": False,
+        "classified_completions[en-toxicity]": False,
+        "realtoxicityprompts[en]": False,
+        "bold[en]": False,
+        "bold[en-sentiment]": False,
         "general_quality[en]": False,
     }
 
@@ -74,8 +80,21 @@ def test_what_runs_only_when_named_is_passed_over():
     [
         ("@crowdsourced", {"crows_pairs"}),
         ("@word-lists", {"seat"}),
-        ("@templates", {"gendered_pair_entropy", "template_association"}),
-        ("@social", {"crows_pairs", "gendered_pair_entropy", "template_association", "seat"}),
+        ("@templates", {"gendered_pair_entropy", "template_association", "classified_completions"}),
+        ("@generation", {"classified_completions", "realtoxicityprompts", "bold"}),
+        ("@social-media", {"realtoxicityprompts"}),
+        (
+            "@social",
+            {
+                "crows_pairs",
+                "gendered_pair_entropy",
+                "template_association",
+                "seat",
+                "classified_completions",
+                "realtoxicityprompts",
+                "bold",
+            },
+        ),
     ],
 )
 def test_a_tag_means_the_suites_that_bear_it(tag, names):
