@@ -155,7 +155,7 @@ class Range(Additive):
             floor=float(shuffled.mean()),
             test=f"{N_SHUFFLES} shuffles of groups",
             p_value=(at_least + 1) / (N_SHUFFLES + 1),
-            note=f"greatest in {most}, least in {least}",
+            note=f"greatest in {most}, least in {least}" if least != most else None,
         )
 
     def sums(self, records: Sequence[Record]) -> Sums:
