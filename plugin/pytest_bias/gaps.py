@@ -178,7 +178,7 @@ class Range(Additive):
             floor=float(shuffled.mean()),
             test=f"{N_SHUFFLES} shuffles of groups",
             p_value=(at_least + 1) / (N_SHUFFLES + 1),
-            note=f"{where}greatest in {most}, least in {least}",
+            note=f"{where}greatest in {most}, least in {least}" if least != most else None,
         )
 
     def sums(self, records: Sequence[Record]) -> Sums:

@@ -93,7 +93,7 @@ def test_a_real_run_holds(measured):
     assert outcomes(measured) == HOLDS
     assert outcomes(measured / REPORT) == HOLDS
     details = {c.what: c.detail for c in verify(measured)}
-    assert details[f"{ENTRY} records"] == "256 records"
+    assert details[f"{ENTRY} records"] == "830 records"
     assert details["report"] == f"digest {read_report(measured).digest[:19]}"
 
 
@@ -244,7 +244,7 @@ def test_another_version_of_a_suite_is_unknown(copy):
     edit(copy, lambda c: suite(c).update(version="0"))
     (check,) = [c for c in verify(copy) if c.outcome == "unknown"]
     assert check.what == f"{ENTRY} scores"
-    assert check.detail == "version 0 of the suite was run, 1 is installed"
+    assert check.detail == "version 0 of the suite was run, 2 is installed"
 
 
 @pytest.mark.parametrize("value", [0.0, 5.0])

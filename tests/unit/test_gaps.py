@@ -179,6 +179,11 @@ def test_a_group_with_too_many_unscored_records_takes_its_gaps_along() -> None:
     assert by["named", None].value == 1.0
 
 
+def test_no_group_is_named_where_none_differs() -> None:
+    found = Range(value, "group")(records({"a": [1, 0], "b": [1, 0]}), sampling())
+    assert (found.value, found.p_value, found.note) == (0.0, 1.0, None)
+
+
 def test_a_group_that_is_missing_is_said() -> None:
     found = Gap(value, "group", "a", "b")(records({"a": [1, 2]}), sampling())
     assert (found.value, found.interval_reason) == (None, "nothing was scored of b")
