@@ -10,12 +10,11 @@ import pytest
 import yaml
 
 from bias_suites import SUITES
-from bias_suites.social import crows_controls
-from bias_suites.social.seat_files import RELIGION_SOURCE, SOURCE
 from bias_suites.social.template_association import text_of_group
+from parity import ours
 from pytest_bias import sentences
 from pytest_bias.datasources import DataFolder
-from pytest_bias.errors import DataError
+from pytest_bias.errors import DataError, DataMissing
 from pytest_bias.interface import GAP
 from pytest_bias.records import Item
 from pytest_bias.sentences import (
@@ -185,12 +184,13 @@ def test_bundled_texts_are_described_by_the_files_used():
 
 
 def items_of(suite: Suite, configuration: Configuration, folder: Path | None) -> Sequence[Item]:
-    accepted = {
-        "seat": f"{SOURCE.licence}, {RELIGION_SOURCE.licence}",
-        "crows_pairs": crows_controls.SOURCE.licence,
-    }
-    data = DataFolder(folder, offline=True, accepted=accepted)
-    loaded: LoadedData = configuration.load(data)
+    data = DataFolder(folder, offline=True, accepted=ours.LICENCES)
+    try:
+        loaded: LoadedData = configuration.load(data)
+    except DataMissing as error:
+        if all((folder / f.path).exists() for f in configuration.files if folder):
+            raise
+        pytest.skip(str(error))
     assert loaded.info.n_items == len(loaded.items) > 0
     assert loaded.info.sha256
     return loaded.items

@@ -83,7 +83,7 @@ def test_what_runs_only_when_named_is_passed_over():
         ("@crowdsourced", {"crows_pairs", "stereoset"}),
         ("@word-lists", {"seat"}),
         ("@coreference", {"winobias", "winogender"}),
-        ("@social-media", {"redditbias"}),
+        ("@social-media", {"redditbias", "realtoxicityprompts"}),
         ("@social", SOCIAL),
     ],
 )
