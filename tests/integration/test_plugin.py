@@ -242,7 +242,7 @@ def test_limit_fails_exactly_its_test(session: Session, pytester: pytest.Pyteste
     text = said(result)
     assert "FAILED" in text
     assert "test_suite[template_association[en]]" in text
-    assert "template_association.association is EXCEEDED: measured 0.81" in text
+    assert "template_association.association is EXCEEDED: measured 0.19" in text
     assert "Traceback" not in text
     (folder,) = session.reports
     assert read(folder / "decision.json")["status"] == "exceeded"
