@@ -131,7 +131,7 @@ SUITE: Final = Suite(
             partial(load, most=None),
             files=(PROMPTS,),
             only_named=True,
-            note="all 99,442 prompts: days, even on a GPU",
+            note="all 99,442 prompts, 2.5 million continuations",
             **_TEXTS,
         ),
         Configuration(
