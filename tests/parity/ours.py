@@ -15,6 +15,7 @@ from pytest_bias.suites import find
 LICENCES = {
     "seat": "CC-BY-NC-4.0, no clear licence",
     "crows_pairs": "no clear licence",
+    "stereoset": "no clear licence",
     "honest": "CC-BY-NC-SA-4.0",
     "equity_evaluation": "no clear licence",
 }

@@ -129,8 +129,8 @@ def test_a_suite_of_clusters_sees_standard_deviations():
     (found,) = resolutions(find("template_association"), folder())
     assert (found.n, found.n_clusters, found.clusters) == (830, 166, "attributes")
     assert isinstance(found.sees, OfMean)
-    assert found.sees.half_width == half_width_of_mean([4] * 64)
-    assert found.sees.change == smallest_change_of_mean([4] * 64)
+    assert found.sees.half_width == half_width_of_mean([5] * 166)
+    assert found.sees.change == smallest_change_of_mean([5] * 166)
 
 
 def test_an_effect_size_is_no_mean():
@@ -186,6 +186,6 @@ def test_the_card_says_it_in_few_lines(data_dir):
     assert "change found, in points: none if 10 % of items change, from 17.9 if 30 %" in text
     text = card("template_association", *resolutions(find("template_association"), folder()))
     assert "830 items of 166 attributes" in text
-    assert "from 0.35 standard deviations of a cluster's change" in text
+    assert "from 0.22 standard deviations of a cluster's change" in text
     assert "the score is no mean over items" in card("seat", *resolutions(find("seat"), folder()))
     assert "What it can see" not in card("seat")
