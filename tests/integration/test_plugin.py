@@ -124,7 +124,7 @@ def test_plugin_can_be_left_out(session: Session, pytester: pytest.Pytester) -> 
 
 def test_every_suite_in_two_workers(session: Session, demo: Ran) -> None:
     result = session.suites("--bias-model", "demo", "-n", "2", "-rs", alone=True)
-    result.assert_outcomes(passed=4, skipped=5)
+    result.assert_outcomes(passed=4, skipped=11)
     report = session.report()
     assert statuses(report) == statuses(demo.report)
     assert report["digest"] == demo.report["digest"]
@@ -175,7 +175,7 @@ def test_selection(session: Session, pytester: pytest.Pytester) -> None:
     pytester.makepyfile("def test_plain(): pass")
     result = session("--pyargs", "bias_suites", ".", "--bias-model", "demo", "--collect-only", "-q")
     lines = result.stdout.str().splitlines()
-    assert sum("test_suite[" in line for line in lines) == 9
+    assert sum("test_suite[" in line for line in lines) == 15
     assert "test_selection.py::test_plain" in lines
     assert any(line.endswith("test_suite[seat[en]]") for line in lines)
     assert session.reports == []
@@ -192,7 +192,7 @@ def test_selection(session: Session, pytester: pytest.Pytester) -> None:
         "-k",
         "structure",
     )
-    session(*words).assert_outcomes(passed=1, deselected=9)
+    session(*words).assert_outcomes(passed=1, deselected=15)
     assert list(statuses(session.report())) == ["structure"]
 
 
