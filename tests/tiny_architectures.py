@@ -187,8 +187,11 @@ def head(
         "eos_token_id": tokenizer.eos_token_id,
     }
     if model_type in SEQ2SEQ:
-        start = tokenizer.eos_token_id if model_type in WRITERS else tokenizer.pad_token_id
-        special["decoder_start_token_id"] = start
+        # As published. M2M-100 counts positions from the padding token, so that it must not be that.
+        ends = model_type in WRITERS | {"m2m_100"}
+        special["decoder_start_token_id"] = (
+            tokenizer.eos_token_id if ends else tokenizer.pad_token_id
+        )
     config = transformers.AutoConfig.for_model(
         model_type,
         vocab_size=len(tokenizer),

@@ -656,6 +656,7 @@ def test_texts_that_cannot_be_scored_are_counted(
 
 
 def test_missing_data(bias: Command, model: Path, tmp_path: Path) -> None:
+    (tmp_path / "data").mkdir()
     named = bias("run", model, "--suite", "crows_pairs", "--data-dir", "data", "--out", "a").done(3)
     reason = suite(named.report, "crows_pairs")["reason"]
     assert statuses(named.report)["crows_pairs"] == "error"

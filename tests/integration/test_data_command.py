@@ -76,7 +76,9 @@ SUITES = (
             Configuration(
                 "en",
                 "en",
-                partial(crows_pairs.load, file=PAIRS, source=Source("org/pairs", "1", "MIT")),
+                partial(
+                    crows_pairs.load, name="en", file=PAIRS, source=Source("org/pairs", "1", "MIT")
+                ),
                 files=(PAIRS,),
             ),
         ),

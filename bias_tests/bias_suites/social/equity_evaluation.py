@@ -245,6 +245,7 @@ SUITE: Final = Suite(
             files=(FILE,),
             needs=frozenset({Capability.OPEN_VOCABULARY}),
             clusters="sentences",
+            consents=(SOURCE,),
             note="from your own copy only",
         ),
     ),
