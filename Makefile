@@ -31,7 +31,7 @@ models: $(VENV)/.runtime
 
 test: $(VENV)/.dev
 	-$(BIN)/python tools/fetch_models.py models
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 
 test-slow: $(VENV)/.dev models
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal -m slow

@@ -305,7 +305,7 @@ def test_green_step_has_a_report(tmp_path: Path, extra: str, code: int) -> None:
     assert (step.outputs, step.files) == (NOTHING, set())
 
 
-@pytest.mark.parametrize("name", ["secrets", "json", "pytest_bias"])
+@pytest.mark.parametrize("name", ["json", "pytest_bias"])
 def test_files_of_the_checkout_are_not_run(tmp_path: Path, name: str) -> None:
     (tmp_path / "checkout").mkdir()
     file = tmp_path / "checkout" / f"{name}.py"

@@ -469,6 +469,7 @@ def test_without_peft_the_extra_is_named(
 # On the Hub
 
 
+@pytest.mark.slow
 def test_both_revisions_of_a_pair_on_the_hub_are_known(
     adapter: Build, tiny: Callable[[str], Path], tmp_path: Path
 ) -> None:

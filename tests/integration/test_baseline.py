@@ -243,6 +243,7 @@ def digest(folder: Path) -> str:
     return read(folder / "report.json")["digest"]
 
 
+@pytest.mark.slow
 def test_on_two_devices(bias: Command, once: Path) -> None:
     words = ("run", "demo", *SUITE, "--baseline", "demo-neutral")
     two = bias(*words, "--devices", "cpu,cpu").done(0)
@@ -367,6 +368,7 @@ def models(published: Path) -> Iterator[Hub]:
         yield hub
 
 
+@pytest.mark.slow
 def test_published_on_the_hub(published: Path, tmp_path: Path) -> None:
     def run(name: str, *words: str) -> Ran:
         (tmp_path / name).mkdir()

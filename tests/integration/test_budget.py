@@ -96,6 +96,7 @@ def test_a_forecast_before_the_first_suite(bias: Command, monkeypatch: pytest.Mo
     assert " on cpu; --profile quick: about " in line
 
 
+@pytest.mark.slow
 def test_a_run_ends_in_time(bert_tiny: Path, data_dir: Path, tmp_path: Path) -> None:
     words = ("run", bert_tiny, "--suite", "crows_pairs", "--suite", "seat[en]")
     began = time.perf_counter()
@@ -137,7 +138,13 @@ def test_a_killed_run_finds_its_parts_again(
     assert read(tmp_path / "out" / "report.json")["digest"] == whole["digest"]
 
 
-@pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["one process", "two workers"])
+@pytest.mark.parametrize(
+    "workers",
+    [
+        pytest.param((), id="one process"),
+        pytest.param(("-n", "2"), id="two workers", marks=pytest.mark.slow),
+    ],
+)
 def test_under_pytest(pytester: pytest.Pytester, workers: tuple[str, ...]) -> None:
     words = ("--pyargs", "bias_suites", "--bias-model", "demo", "--bias-budget", "1s")
     named = [w.replace("--suite", "--bias-suite") for w in SUITES]

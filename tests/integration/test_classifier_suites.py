@@ -50,6 +50,7 @@ def test_hatecheck(bias: Command, knows: Callable[..., Path], data_dir: Path) ->
     assert bias("verify", "out").code == 0
 
 
+@pytest.mark.slow
 def test_identity_terms(bias: Command, knows: Callable[..., Path], data_dir: Path) -> None:
     model = knows("gay", labels=("toxic", "other"))
     words = ("--suite", "identity_terms", "--data-dir", data_dir, "--out", "out")

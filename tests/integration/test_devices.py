@@ -66,6 +66,7 @@ def test_a_map_without_a_gpu_changes_nothing_but_is_said(
     assert said in ran.said
 
 
+@pytest.mark.slow
 def test_nothing_of_the_settings_is_lost(
     tiny: Callable[[str], Path],
     bias: Command,
@@ -237,6 +238,7 @@ def test_workers_share_every_suite(bias: Command, tmp_path: Path) -> None:
     assert report["digest"] == read(tmp_path / "whole" / "report.json")["digest"]
 
 
+@pytest.mark.slow
 def test_a_suite_without_all_its_parts_has_no_score(tmp_path: Path) -> None:
     only = ("-k", "structure or seat or (template and 1)")
     said = pytest_run(tmp_path, *PYTEST, *ASKED, *WORKERS, *only, code=1)

@@ -110,6 +110,7 @@ def test_lost_network(client: dict[str, str], online: dict[str, Ran], tmp_path: 
     assert ran.report["digest"] == online["main"].report["digest"]
 
 
+@pytest.mark.slow
 def test_refusals(hub: Hub, client: dict[str, str], tmp_path: Path) -> None:
     words = {
         "org/model@v9": ("org/model has no revision 'v9'", "/org/model/tree/main"),
@@ -134,6 +135,7 @@ def test_pickled_weights_on_the_hub(client: dict[str, str], tmp_path: Path) -> N
     found.refused(3, "only pickled weights", "--allow-pickle")
 
 
+@pytest.mark.slow
 def test_offline_with_half_a_model_in_the_cache(
     hub: Hub, client: dict[str, str], folder: Path, tmp_path: Path
 ) -> None:

@@ -95,6 +95,7 @@ def about_the_baseline(ran: Ran, decision: dict[str, Any]) -> bool:
 SENTENCE = "Template association: religion rose"
 
 
+@pytest.mark.slow
 def test_one_axis_that_became_stronger_is_named(planted, since_demo, training):
     model = planted(training.share_of_men(neutral=False), religion=STRONGER)
     ran = since_demo(model).done(1)

@@ -205,6 +205,7 @@ def test_selection(session: Session, pytester: pytest.Pytester) -> None:
 # Limits
 
 
+@pytest.mark.slow
 def test_a_baseline_model_is_measured_by_the_command(
     session: Session, bias: Command, pytester: pytest.Pytester
 ) -> None:
@@ -324,6 +325,7 @@ def test_report_of_something_else_is_not_written_over_by_workers(
     assert session.report()["digest"] == before
 
 
+@pytest.mark.slow
 def test_worker_that_measures_nothing(session: Session) -> None:
     words = ("--bias-model", "demo", "--bias-suite", "crows_pairs", "--bias-suite", "structure")
     session.suites(*words, "-n", "2", alone=True).assert_outcomes(passed=1, skipped=2)
@@ -445,6 +447,7 @@ def test_undecided_warns(session: Session, pytester: pytest.Pytester) -> None:
     assert session.reports == []
 
 
+@pytest.mark.slow
 def test_workers_write_no_report_where_no_suite_ran(
     session: Session, pytester: pytest.Pytester
 ) -> None:

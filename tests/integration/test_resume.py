@@ -15,6 +15,8 @@ from pytest_bias.records import records_digest
 
 SUITES = ("--suite", "crows_pairs", "--suite", "seat[en]")
 
+KILLS = 20
+
 
 @pytest.fixture
 def data(tmp_path: Path, data_dir: Path) -> Path:
@@ -43,14 +45,14 @@ def killed(words: tuple[str | Path, ...], folder: Path, seconds: float) -> bool:
     return alive
 
 
-@pytest.mark.parametrize("kills", [1, pytest.param(20, marks=pytest.mark.slow)])
-def test_kill_at_any_moment(kills: int, bert_tiny: Path, tmp_path: Path, data: Path) -> None:
+@pytest.mark.slow
+def test_kill_at_any_moment(bert_tiny: Path, tmp_path: Path, data: Path) -> None:
     words = ("run", bert_tiny, *SUITES, "--data-dir", data, "--out")
     whole = finish(start(*words, "whole", folder=tmp_path), tmp_path).done()
     expected = whole.report["digest"]
     rng = random.Random(7)
     n_alive = 0
-    for number in range(kills):
+    for number in range(KILLS):
         out = f"killed-{number}"
         n_alive += killed((*words, out), tmp_path, rng.uniform(2.2, 4.5))
         finish(start(*words, out, folder=tmp_path), tmp_path).done()

@@ -65,6 +65,7 @@ def test_the_whole_decides_not_the_shard(shards: Path, tmp_path: Path) -> None:
     assert read(tmp_path / "joined" / "decision.json")["status"] == "exceeded"
 
 
+@pytest.mark.slow
 def test_a_regression_needs_a_baseline_or_a_first_run(shards: Path, tmp_path: Path) -> None:
     limit = "limits:\n  template_association.association: {max_regression: {points: 1}}\n"
     (tmp_path / "pytest-bias.yaml").write_text(limit)
@@ -75,6 +76,7 @@ def test_a_regression_needs_a_baseline_or_a_first_run(shards: Path, tmp_path: Pa
     assert "no item changed" in said
 
 
+@pytest.mark.slow
 def test_what_is_no_whole_is_refused(shards: Path, tmp_path: Path, bias: Command) -> None:
     s1, s2, s3 = (shards / f"s{n}" for n in (1, 2, 3))
     bias("merge", s1, s3).refused(3, "shards are missing: 2 of 3")

@@ -197,6 +197,7 @@ def test_fresh_takes_records_away_also_where_the_report_is_broken(
     assert_withheld(limited / "out", full)
 
 
+@pytest.mark.slow
 def test_several_processes(full: Ran, bias: Command, limited: Path) -> None:
     words = ("run", "demo", *SUITES, "--withhold-scores", "--devices", "cpu,cpu", "--out", "out")
     ran = bias(*words).done(1)
@@ -250,8 +251,15 @@ PYTEST = (*PYTEST, "--bias-out", "out", *(w.replace("--", "--bias-") for w in SU
 
 @pytest.mark.parametrize(
     "workers",
-    [("-p", "no:xdist"), ("-n", "2"), ("-n", "2", "--bias-devices", "cpu,cpu")],
-    ids=["one process", "workers", "workers with devices"],
+    [
+        pytest.param(("-p", "no:xdist"), id="one process"),
+        pytest.param(("-n", "2"), id="workers"),
+        pytest.param(
+            ("-n", "2", "--bias-devices", "cpu,cpu"),
+            id="workers with devices",
+            marks=pytest.mark.slow,
+        ),
+    ],
 )
 def test_pytest_shows_no_score(
     workers: tuple[str, ...], full: Ran, pytester: pytest.Pytester
@@ -282,6 +290,7 @@ def test_alike(bias_run):
 """
 
 
+@pytest.mark.slow
 def test_a_failing_comparison_of_groups_shows_no_score(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(BY_HAND)
     words = ("-p", "no:cacheprovider", "-l", "--bias-model", "demo")

@@ -15,12 +15,12 @@ from pytest_bias.records import records_digest
 ENTROPY, ASSOCIATION, SEAT = "gendered_pair_entropy", "template_association", "seat"
 QUALITY = "general_quality"
 SUITES = {
-    "bert-tiny": ("crows_pairs", ENTROPY, ASSOCIATION, SEAT),
+    "bert-tiny": ("crows_pairs", ENTROPY, ASSOCIATION, SEAT, "stereoset", "winobias"),
     "wordpiece": ("crows_pairs", ENTROPY, ASSOCIATION, SEAT, QUALITY),
     # Their 600 tokens hold no pair of gendered words, so that every item would be excluded.
     "byte-level": ("crows_pairs", ASSOCIATION, SEAT),
     "unigram": ("crows_pairs", ASSOCIATION, SEAT),
-    "gpt2": ("crows_pairs", ENTROPY, SEAT, QUALITY),
+    "gpt2": ("crows_pairs", ENTROPY, SEAT, QUALITY, "winobias"),
     "llama": ("crows_pairs", ENTROPY, SEAT),
     "encoder": (SEAT,),
     "minilm": (SEAT,),
@@ -31,7 +31,7 @@ CASES = [
     for suite in suites
 ]
 LARGE = 8192
-AT_MOST = {"crows_pairs": 80, ENTROPY: 500}
+AT_MOST = {"crows_pairs": 40, ENTROPY: 250, ASSOCIATION: 120, "stereoset": 40, "winobias": 60}
 
 
 def items_of(suite, data_dir):

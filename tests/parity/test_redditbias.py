@@ -50,6 +50,7 @@ def against(slow, score, model, data_dir, measured, step):
     assert found["log_perplexity_difference"] == pytest.approx(np.mean(values), abs=NATS)
 
 
+@pytest.mark.slow
 def test_the_published_t_test_on_the_same_pairs(checkpoint, data_dir, measured):
     """The sign is the published one: first group minus second; log-perplexity is not perplexity."""
     model = ours.model(checkpoint("bert-tiny"))

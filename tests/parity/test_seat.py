@@ -21,7 +21,7 @@ def by_test(of):
     ("name", "configuration"),
     [
         pytest.param("minilm", "en-published", marks=pytest.mark.slow),
-        ("minilm", "en"),
+        pytest.param("minilm", "en", marks=pytest.mark.slow),
         ("minilm", "en-implicit"),
         pytest.param("minilm", "en-religion", marks=pytest.mark.slow),
         pytest.param("bert-tiny", "en-published", marks=pytest.mark.slow),
