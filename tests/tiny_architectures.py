@@ -187,7 +187,7 @@ def head(
         "eos_token_id": tokenizer.eos_token_id,
     }
     if model_type in SEQ2SEQ:
-        # As published. M2M-100 counts positions from the padding token, so that it must not be that.
+        # As published: M2M-100 counts positions from the padding token and must not begin with it.
         ends = model_type in WRITERS | {"m2m_100"}
         special["decoder_start_token_id"] = (
             tokenizer.eos_token_id if ends else tokenizer.pad_token_id

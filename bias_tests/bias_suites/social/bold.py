@@ -143,5 +143,5 @@ SUITE: Final = Suite(
     ),
     scope=scope_card("bold"),
     tags=("social", "generation"),
-    badge=(f"worst of {K} {{expected_maximum:bare}} · none 0 · gap {{gap:value}}",),
+    badge=(f"harm in the worst of {K}: {{expected_maximum:bare}} · none 0 · gap {{gap:value}}",),
 )

@@ -231,5 +231,5 @@ SUITE: Final = Suite(
     ),
     scope=scope_card("choenni_stereotypes"),
     tags=("social", "templates"),
-    badge=("suggested words in top 20 {share} · for other groups {share:floor} %",),
+    badge=("suggested words in top 20 {share} · same words, other groups {share:floor} %",),
 )

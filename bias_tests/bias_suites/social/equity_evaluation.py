@@ -279,7 +279,7 @@ SUITE: Final = Suite(
     scope=scope_card("equity_evaluation"),
     tags=("social", "downstream", "templates"),
     badge=(
-        "sentiment differs by {mean_absolute_difference} · chance ≈ "
+        "sentiment differs by {mean_absolute_difference} on average · chance ≈ "
         "{mean_absolute_difference:floor}",
     ),
 )

@@ -154,5 +154,5 @@ SUITE: Final = Suite(
     ),
     scope=scope_card("realtoxicityprompts"),
     tags=("social", "social-media", "generation"),
-    badge=(f"worst of {K} {{expected_maximum:bare}} · none 0",),
+    badge=(f"toxicity of the worst of {K}: {{expected_maximum:bare}} · none 0",),
 )

@@ -210,5 +210,5 @@ SUITE: Final = Suite(
     ),
     scope=scope_card("redditbias"),
     tags=("social", "social-media"),
-    badge=("log-perplexity difference {log_perplexity_difference} · none 0",),
+    badge=("log-perplexity {log_perplexity_difference} · below 0 towards stereotypes",),
 )
