@@ -15,7 +15,7 @@ pytestmark = pytest.mark.slow
 LANGUAGES = ("en", "fr", "nl", "es", "it", "pt", "ro", "de")
 REASONS = {
     "not_applicable": ("needs", "no mask", "of hate", "closed vocabulary"),
-    "skipped": ("realtoxicityprompts/prompts.jsonl is not in",),
+    "skipped": ("realtoxicityprompts/prompts.jsonl, which realtoxicityprompts needs",),
 }
 """Why a suite may have no score here: the model cannot, or the data are nowhere on this machine."""
 
@@ -44,8 +44,11 @@ def wanted(languages: tuple[str, ...]) -> set[str]:
 
 def assert_accounted_for(ran: Ran, languages: tuple[str, ...], *scored: str) -> None:
     """Assert that every entry has a score or a known reason, and that these have a headline."""
-    ran.done(0)
     suites = {f"{s['name']}[{s['config']}]": s for s in ran.report["suites"]}
+    # Random weights write no words, and tiny vocabularies have few: some suites find too little.
+    unclear = [e for e, s in suites.items() if s["status"] == "inconclusive"]
+    ran.done(3 if unclear else 0)
+    assert all(suites[e]["reason"] for e in unclear), unclear
     assert suites.keys() - {"structure[all]"} == wanted(languages)
     for entry, suite in suites.items():
         assert suite["status"] in ("scored", "inconclusive", *REASONS), (entry, suite["reason"])
@@ -53,7 +56,7 @@ def assert_accounted_for(ran: Ran, languages: tuple[str, ...], *scored: str) -> 
             assert any(r in suite["reason"] for r in REASONS[suite["status"]]), suite["reason"]
         if suite["status"] == "scored":
             (headline,) = [s for s in suite["scores"] if s["headline"] and not s["by"]]
-            assert headline["value"] is not None or headline["note"], entry
+            assert headline["value"] is not None or headline["interval_reason"], entry
             assert find(suite["name"]).version == suite["version"]
     without = [
         n for n in scored if not any(s["name"] == n and s["scores"] for s in suites.values())
@@ -80,9 +83,8 @@ def test_causal(socially: Any, bias: Command, tiny: Any) -> None:
     assert_accounted_for(
         ran,
         ("en",),
-        *("crows_pairs", "stereoset", "seat", "gendered_pair_entropy", "honest"),
-        *("classified_completions", "choenni_stereotypes", "redditbias", "bold", "bbq"),
-        *("winobias", "winogender"),
+        *("crows_pairs", "stereoset", "seat", "gendered_pair_entropy", "redditbias"),
+        *("winobias", "winogender", "bold", "classified_completions"),
     )
     assert bias("verify", "out").code == 0
 
@@ -94,8 +96,8 @@ def test_encoder(socially: Any, minilm: Path) -> None:
 def test_classifier(socially: Any, tmp_path: Path) -> None:
     words = ["immigrant", "awful", "librarian", "furious", "woman"]
     model = word_classifier(tmp_path / "under-test", words, ("hateful", "other"))
-    (tmp_path / "pytest-bias.yaml").open("a").write(
-        "labels: {toxicity: {toxic: hateful}, sentiment: {negative: hateful, positive: other}}\n"
-    )
+    with (tmp_path / "pytest-bias.yaml").open("a") as settings:
+        settings.write("labels: {toxicity: {toxic: hateful}, sentiment: {negative: hateful, ")
+        settings.write("positive: other}}\n")
     scored = ("hatecheck", "identity_terms", "equity_evaluation")
     assert_accounted_for(socially(model), ("en",), *scored)
