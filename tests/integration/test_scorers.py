@@ -88,6 +88,8 @@ def test_a_run_scores_with_the_named_classifier_and_says_which(
     assert found["scorer"]["role"] == "toxicity"
     assert found["scorer"]["reference"] == scorer.name
     assert len(found["scorer"]["weights_sha256"]) == 64
+    assert f"toxicity by {scorer.name}, label toxic" in ran.said
+    assert f"toxicity by {scorer.name}, label toxic" in (ran.at / "summary.md").read_text()
     assert str(scorer.parent) not in (ran.at / "report.json").read_text()
     assert bias("verify", "out").code == 0
 

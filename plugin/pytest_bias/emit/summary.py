@@ -33,6 +33,7 @@ from pytest_bias.emit.wording import (
     model_name,
     not_published,
     on_controls,
+    on_scorer,
     on_validity,
     own_rows,
     p_number,
@@ -148,7 +149,8 @@ def _row(label: str, words: str, suite: SuiteResult, score: Score) -> list[str]:
 
 def _about(report: Report, suite: SuiteResult) -> Iterator[str]:
     controls = controls_of(report, suite)
-    for note in (on_validity(suite), on_controls(controls) if controls else ""):
+    shown = on_controls(controls) if controls else ""
+    for note in (on_scorer(suite), on_validity(suite), shown):
         if note:
             yield f"{markdown(suite_label(suite))}, {markdown(note)}"
 

@@ -27,6 +27,7 @@ from pytest_bias.emit.wording import (
     not_published,
     on_controls,
     on_interval,
+    on_scorer,
     on_validity,
     own_rows,
     parameters,
@@ -142,7 +143,8 @@ def _block(report: Report, suite: SuiteResult) -> _Block:
     if far := furthest_group(suite):
         rows.append(_dim(f"furthest: {group(far)}", far))
     controls = controls_of(report, suite)
-    notes = [on_interval(suite, headline), validity, on_controls(controls) if controls else ""]
+    shown = on_controls(controls) if controls else ""
+    notes = [on_scorer(suite), on_interval(suite, headline), validity, shown]
     return _Block(rows, [note for note in notes if note])
 
 

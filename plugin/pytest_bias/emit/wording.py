@@ -309,6 +309,14 @@ def on_validity(suite: SuiteResult) -> str:
     return f"{clean(suite.validity)}: {clean(str(short))}" if short else ""
 
 
+def on_scorer(suite: SuiteResult) -> str:
+    """Name the classifier that scored what the model wrote, or nothing where there was none."""
+    if suite.scorer is None:
+        return ""
+    labels = ", ".join(clean(label, 40) for label in suite.labels.values())
+    return f"{clean(suite.scorer.role, 20)} by {clean(suite.scorer.reference, 80)}, label {labels}"
+
+
 def model_name(report: Report) -> str:
     """Return the model's name with its revision, as far as it is known; so for an adapter."""
     model, adapter = report.model, report.model.adapter
