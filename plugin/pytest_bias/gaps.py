@@ -65,14 +65,8 @@ class Gap(Additive):
         for side, name in ((FIRST, self.first), (SECOND, self.second or "other groups")):
             if side not in sides:
                 return Estimate(None, interval_reason=f"nothing was scored of {name}")
-        sums = self.sums(records)
-        found = Estimate(sums.value, n_clusters=sums.n_units)
-        if sums.n_units < 2:
-            why = resampling.too_few(len(values), sums.n_units)
-            return replace(found, interval_reason=why)
-        if np.ptp(values) == 0:
-            return replace(found, interval_reason="all values are equal")
-        return resampling.bca(found, sums, sampling, "the resamples do not vary")
+        equal = "all values are equal" if np.ptp(values) == 0 else None
+        return resampling.estimate(self.sums(records), sampling, len(values), equal=equal)
 
     def sums(self, records: Sequence[Record]) -> Sums:
         """Return what is resampled: the clusters of the records of either side."""

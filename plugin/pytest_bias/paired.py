@@ -6,13 +6,16 @@ Clusters are resampled in both versions together, so that what their items share
 import math
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from itertools import product
 
 import numpy as np
 
 from pytest_bias import statistics
-from pytest_bias.resampling import Sums, bca, exchange_test, too_few
+from pytest_bias.resampling import Sums, estimate, exchange_test
 from pytest_bias.statistics import Estimate, Floats, Sampling
+
+_estimate = partial(estimate, constant="all items changed by the same")
 
 
 def change(now: Sums, then: Sums, sampling: Sampling, n: int) -> Estimate:
@@ -63,7 +66,7 @@ def worsening(
         def further(a: Floats, b: Floats, side: int = side) -> Floats:
             return side * (a + b - 2 * ideal)
 
-        across = _paired(_joined(now, then, further), sampling, n)
+        across = _estimate(_joined(now, then, further), sampling, n)
         ends += [max(-most, min(most, end)) for end in across.interval or (-most, most)]
     return replace(found, method=changed.method, interval=(min(ends), max(ends)))
 
@@ -71,7 +74,7 @@ def worsening(
 def _changed(now: Sums, then: Sums, sampling: Sampling, n: int) -> Estimate:
     sums = _joined(now, then, np.subtract)
     if not (now.independent and then.independent):
-        return _paired(sums, sampling, n)
+        return _estimate(sums, sampling, n)
     ours, theirs = (s.samples[0][:, 0] for s in (now, then))
     interval = statistics.paired_proportions(ours, theirs, sampling.level)
     found = Estimate(sums.value, n_clusters=sums.n_units)
@@ -97,15 +100,6 @@ def _sides(
     if abs(distance) > float(ndtri(1 - (1 - level) / 20)) * math.sqrt(variance):
         return (1,) if distance > 0 else (-1,)
     return (1, -1)
-
-
-def _paired(sums: Sums, sampling: Sampling, n: int) -> Estimate:
-    found = Estimate(sums.value, n_clusters=sums.n_units)
-    if sums.biased:
-        return replace(found, interval_reason=sums.biased)
-    if min(map(len, sums.samples)) < 2:
-        return replace(found, interval_reason=too_few(n, sums.n_units))
-    return bca(found, sums, sampling, "all items changed by the same")
 
 
 def _joined(now: Sums, then: Sums, between: Callable[[Floats, Floats], Floats]) -> Sums:

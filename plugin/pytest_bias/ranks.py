@@ -81,13 +81,8 @@ class Auc(Additive):
         kept, values = self.contributing(records)
         if not kept:
             return Estimate(None, interval_reason="one of the two classes has no scored record")
-        sums = self.sums(records)
-        found = Estimate(sums.value, n_clusters=sums.n_units)
-        if sums.n_units < 2:
-            return replace(found, interval_reason=resampling.too_few(len(values), sums.n_units))
-        if np.ptp(values) == 0:
-            return replace(found, interval_reason="all placements are equal")
-        found = resampling.bca(found, sums, sampling, "the resamples do not vary")
+        equal = "all placements are equal" if np.ptp(values) == 0 else None
+        found = resampling.estimate(self.sums(records), sampling, len(values), equal=equal)
         if found.interval is None:
             return found
         # A sum of two means can leave the scale where the AUC is near its end.

@@ -201,6 +201,35 @@ def bca(
     return replace(found, method="bca", interval=(float(low), float(high)))
 
 
+def estimate(
+    sums: Sums,
+    sampling: Sampling,
+    n: int,
+    *,
+    equal: str | None = None,
+    constant: str = "the resamples do not vary",
+) -> Estimate:
+    """Estimate the statistic of sums, with its BCa interval or the reason why it has none.
+
+    Parameters
+    ----------
+    n : int
+        Number of values that the sums are made of.
+    equal : str, optional
+        What to say of values that are all the same, so that nothing has to be drawn.
+    constant : str
+        What to say where no resample differs from another.
+    """
+    found = Estimate(sums.value, n_clusters=sums.n_units)
+    if sums.biased:
+        return replace(found, interval_reason=sums.biased)
+    if min(map(len, sums.samples)) < 2:
+        return replace(found, interval_reason=_too_few(n, sums.n_units))
+    if equal:
+        return replace(found, interval_reason=equal)
+    return bca(found, sums, sampling, constant)
+
+
 def _drawn(sample: Floats, index: NDArray[np.int64]) -> Floats:
     """Return the totals of resamples, given which units were drawn, of shape (..., n)."""
     n = len(sample)
@@ -306,13 +335,9 @@ def mean(
     if len(values) == 0:
         return Estimate(None, interval_reason="nothing was scored")
     sums = mean_sums(values, clusters, groups)
-    at = float(values.mean()) if groups is None else sums.value
-    found = Estimate(at, n_clusters=sums.n_units)
-    if sums.n_units < 2:
-        return replace(found, interval_reason=too_few(len(values), sums.n_units))
-    if np.ptp(values) == 0:
-        return replace(found, interval_reason="all values are equal")
-    return bca(found, sums, sampling, "the resamples do not vary")
+    equal = "all values are equal" if np.ptp(values) == 0 else None
+    found = estimate(sums, sampling, len(values), equal=equal)
+    return replace(found, value=float(values.mean())) if groups is None else found
 
 
 def difference_of_means(first: Floats, second: Floats, sampling: Sampling) -> Estimate:
@@ -340,6 +365,6 @@ def _numbered(names: Sequence[Hashable]) -> NDArray[np.int64]:
     return np.array([number[name] for name in names], dtype=np.int64)
 
 
-def too_few(n: int, n_clusters: int) -> str:
+def _too_few(n: int, n_clusters: int) -> str:
     """Say why values of less than two clusters have no interval."""
     return "one value" if n == 1 else f"{n_clusters} cluster of {n} values"

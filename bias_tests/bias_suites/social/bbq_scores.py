@@ -82,11 +82,7 @@ class BiasScore(Additive):
         note = f"{_table(records)[:, NAMED].sum():.0f} of {len(records)} answers name a person"
         if not self.scaled:
             note += f"; {self._all_right(records):+.1f} % if all were right"
-        found = Estimate(sums.value, n_clusters=sums.n_units, note=note)
-        if sums.n_units < 2:
-            why = resampling.too_few(len(records), sums.n_units)
-            return replace(found, interval_reason=why)
-        return resampling.bca(found, sums, sampling, "the resamples do not vary")
+        return replace(resampling.estimate(sums, sampling, len(records)), note=note)
 
     def test(self, records: Sequence[Record], ideal: float, rng: np.random.Generator) -> Test:
         """Test whether it makes a difference which of two people a stereotype is about."""

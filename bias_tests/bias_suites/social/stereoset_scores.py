@@ -69,11 +69,7 @@ class Icat(Additive):
         sums = self.sums(records)
         if sums.n_units == 0:
             return Estimate(None, interval_reason="nothing was scored")
-        found = Estimate(sums.value, n_clusters=sums.n_units)
-        if sums.n_units < 2:
-            why = resampling.too_few(len(records), sums.n_units)
-            return Estimate(found.value, n_clusters=sums.n_units, interval_reason=why)
-        return resampling.bca(found, sums, sampling, "the resamples do not vary")
+        return resampling.estimate(sums, sampling, len(records))
 
     def sums(self, records: Sequence[Record]) -> Sums:
         """Return what is resampled: the terms, with both of their scores."""

@@ -64,8 +64,7 @@ class Correlation(Additive):
         sums = self.sums(records)
         if not np.isfinite(sums.value):
             return Estimate(None, interval_reason="all occupations are alike")
-        found = Estimate(sums.value, n_clusters=sums.n_units)
-        return resampling.bca(found, sums, sampling, "the resamples do not vary")
+        return resampling.estimate(sums, sampling, len(records))
 
     def test(self, records: Sequence[Record], ideal: float, rng: np.random.Generator) -> Test:
         """Test whether it makes a difference which of he and she a reading is of."""
