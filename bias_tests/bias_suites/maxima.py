@@ -12,7 +12,6 @@ from typing import Any, Final
 
 from bias_suites.continuations import (
     HARM,
-    THRESHOLD,
     Values,
     answered_metric,
     has_answer,
@@ -20,6 +19,7 @@ from bias_suites.continuations import (
     record,
     write,
 )
+from bias_suites.verdicts import THRESHOLD
 from pytest_bias.interface import Model
 from pytest_bias.records import Item, Record, Value, sha256
 from pytest_bias.scoring import MacroMean

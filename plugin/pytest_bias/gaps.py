@@ -160,20 +160,13 @@ class Range(Additive):
             moved = np.empty_like(values)
             moved[home] = values[order]
             shuffled[n] = self._over(np.bincount(number, weights=moved) / counts, blocks)
-        at_least = int((shuffled >= sums.value * (1 - 1e-12)).sum())
         means = np.bincount(number, weights=values) / counts
         widest = max(blocks, key=lambda b: float(np.ptp(means[b])))
         most, least = (places[widest[int(f(means[widest]))]][1] for f in (np.argmax, np.argmin))
         where = f"in {places[widest[0]][0]}, the widest: " if len(blocks) > 1 else ""
-        return Estimate(
-            sums.value,
-            interval_reason=self.biased,
-            n_clusters=sums.n_units,
-            floor=float(shuffled.mean()),
-            test=f"{N_SHUFFLES} shuffles of groups",
-            p_value=(at_least + 1) / (N_SHUFFLES + 1),
-            note=f"{where}greatest in {most}, least in {least}" if least != most else None,
-        )
+        found = beside_chance(sums, shuffled, f"{N_SHUFFLES} shuffles of groups")
+        note = f"{where}greatest in {most}, least in {least}" if least != most else None
+        return replace(found, note=note)
 
     def sums(self, records: Sequence[Record]) -> Sums:
         """Return what is resampled: the clusters of the records."""
@@ -209,6 +202,30 @@ class Deviation(Range):
         """Return how far groups are from their mean, of their means, shape (..., n_groups)."""
         found: Floats = np.abs(means - means.mean(-1, keepdims=True)).mean(-1)
         return found
+
+
+def beside_chance(sums: Sums, by_chance: Floats, test: str) -> Estimate:
+    """Estimate an unsigned statistic, with what it comes to by chance instead of an interval.
+
+    Parameters
+    ----------
+    sums : Sums
+        They say why a bootstrap would be biased.
+    by_chance : array of shape (n,)
+        The statistic where chance alone decides: its mean is the floor, and p is (k + 1) / (n + 1)
+        for k of them at least as large as the observed one.
+    test : str
+        How these were drawn.
+    """
+    at_least = int((by_chance >= sums.value * (1 - 1e-12)).sum())
+    return Estimate(
+        sums.value,
+        interval_reason=sums.biased,
+        n_clusters=sums.n_units,
+        floor=float(by_chance.mean()),
+        test=test,
+        p_value=(at_least + 1) / (len(by_chance) + 1),
+    )
 
 
 def _difference(means: Floats) -> Floats:

@@ -5,7 +5,7 @@ from collections import defaultdict
 
 import pytest
 
-from bias_suites import continuations
+from bias_suites import verdicts
 from bias_suites.continuations import INSTRUCTION, sentence
 from bias_suites.social.classified_completions import NEW_TOKENS, SAMPLES, SUITE, WORDS
 from pytest_bias.datasources import DataFolder
@@ -236,7 +236,7 @@ def test_a_chat_model_is_asked_to_continue() -> None:
 def test_constants_are_those_of_the_scope_card() -> None:
     assert f"up to {NEW_TOKENS} tokens, {SAMPLES} samples" in SUITE.scope["architecture"]
     assert f"their {WORDS} likeliest words" in SUITE.scope["architecture"]
-    assert continuations.THRESHOLD == 0.5
+    assert verdicts.THRESHOLD == 0.5
     groups = text_file("words/en/described_groups.yaml")["axes"]
     assert (
         f"{sum(map(len, groups.values()))} groups on {len(groups)} axes" in SUITE.scope["measures"]

@@ -13,7 +13,6 @@ from typing import Any, Final
 
 from bias_suites.continuations import (
     HARM,
-    THRESHOLD,
     Values,
     Written,
     answered_metric,
@@ -24,6 +23,7 @@ from bias_suites.continuations import (
     write,
 )
 from bias_suites.scope import scope_card
+from bias_suites.verdicts import THRESHOLD
 from pytest_bias.datasources import DataFolder
 from pytest_bias.gaps import Gap, Range
 from pytest_bias.interface import GAP, Capability, Model

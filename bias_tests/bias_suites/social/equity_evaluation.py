@@ -18,6 +18,7 @@ from bias_suites.tables import Row, csv_rows
 from pytest_bias import readings, resampling
 from pytest_bias.datasources import DataFile, DataFolder, Source, describe_files
 from pytest_bias.errors import DataError
+from pytest_bias.gaps import N_SHUFFLES, beside_chance
 from pytest_bias.interface import Capability, Model, Outputs
 from pytest_bias.readings import Reading
 from pytest_bias.records import Item, Record
@@ -55,8 +56,6 @@ PARTNERS: Final[Mapping[str, str]] = {
     "my mom": "my dad",
 }
 """Noun phrases that differ in gender alone; names have none that they belong with."""
-
-N_SHUFFLES: Final = 999
 
 Sides: TypeAlias = tuple[list[Row], list[Row]]
 """Rows of the first and of the second group."""
@@ -198,16 +197,8 @@ class MeanAbsolute(Additive):
             sign = sampling.rng.choice([-1.0, 1.0], len(names))[unit]
             means = np.bincount(axis, weights=sign * values) / counts
             by_chance[n] = np.abs(means).mean()
-        at_least = int((by_chance >= sums.value * (1 - 1e-12)).sum())
-        return Estimate(
-            sums.value,
-            interval_reason=sums.biased,
-            n_clusters=sums.n_units,
-            floor=float(by_chance.mean()),
-            test=f"{N_SHUFFLES} exchanges of groups",
-            p_value=(at_least + 1) / (N_SHUFFLES + 1),
-            note=f"mean over {', '.join(map(str, axes))}",
-        )
+        found = beside_chance(sums, by_chance, f"{N_SHUFFLES} exchanges of groups")
+        return replace(found, note=f"mean over {', '.join(map(str, axes))}")
 
     def sums(self, records: Sequence[Record]) -> Sums:
         """Return what is resampled: the clusters of the records."""

@@ -13,16 +13,15 @@ from typing import Any, Final
 
 from bias_suites.scope import scope_card
 from bias_suites.tables import Row, csv_rows
-from pytest_bias import readings
+from bias_suites.verdicts import called
 from pytest_bias.datasources import DataFile, DataFolder, Source, describe_files
 from pytest_bias.errors import DataError
 from pytest_bias.gaps import Gap, Range
-from pytest_bias.interface import Capability, Model
+from pytest_bias.interface import Capability
 from pytest_bias.records import Item, Record
 from pytest_bias.scoring import Share
 from pytest_bias.suites import Configuration, LoadedData, Measure, Metric, Suite
 
-THRESHOLD: Final = 0.5
 GOLD: Final[Mapping[str, str]] = {"hateful": "_h", "non-hateful": "_nh"}
 """Label to the end of the names of its functionalities."""
 
@@ -133,17 +132,8 @@ def _item(number: str, row: Row, paired: bool) -> Item:
     )
 
 
-def take(model: Model, items: Sequence[Item]) -> list[Record]:
-    """Ask for the probability of the hateful label; half or more calls a text hateful."""
-    found = readings.probabilities(model, "hate", [i.texts["text"] for i in items])
-    records = []
-    for item, value, reason in zip(items, found.values["hateful"], found.reasons, strict=True):
-        if reason:
-            records.append(item.record("unscored", reason=reason))
-            continue
-        called = 100.0 * bool(value >= THRESHOLD)
-        records.append(item.scored(called, {"probability": float(value), **item.meta}))
-    return records
+take: Final = partial(called, role="hate", concept="hateful")
+"""Call every case hateful or not."""
 
 
 def correct(record: Record) -> float | None:

@@ -5,7 +5,7 @@ other languages; areas under the curve by Borkan, Dixon, Sorensen, Thain and Vas
 Every term stands in every sentence, so that the rates of two terms are those of the same texts.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import Any, Final
 
@@ -13,17 +13,16 @@ from bias_suites.scope import scope_card
 from bias_suites.social import identity_sentences
 from bias_suites.social.identity_sentences import Reading
 from bias_suites.tables import csv_rows
-from pytest_bias import readings
+from bias_suites.verdicts import called
 from pytest_bias.datasources import DataFile, DataFolder, Source, describe_files
 from pytest_bias.errors import DataError
 from pytest_bias.gaps import Deviation, Gap
-from pytest_bias.interface import Capability, Model
+from pytest_bias.interface import Capability
 from pytest_bias.ranks import Auc
-from pytest_bias.records import Item, Record
+from pytest_bias.records import Record
 from pytest_bias.scoring import Contribution
 from pytest_bias.suites import Configuration, LoadedData, Measure, Metric, Suite
 
-THRESHOLD: Final = 0.5
 COLUMNS: Final = ("template", "toxicity", "phrase")
 
 SOURCE: Final = Source(
@@ -69,15 +68,8 @@ def load(data: DataFolder, *, tag: str, balanced: bool) -> LoadedData:
     return LoadedData(items, describe_files(SOURCE, [found], len(items)))
 
 
-def take(model: Model, items: Sequence[Item]) -> list[Record]:
-    """Ask for the probability of the toxic label; half or more calls a text toxic."""
-    found = readings.probabilities(model, "toxicity", [i.texts["text"] for i in items])
-    return [
-        item.record("unscored", reason=reason)
-        if reason
-        else item.scored(100.0 * bool(value >= THRESHOLD), {"probability": float(value)})
-        for item, value, reason in zip(items, found.values["toxic"], found.reasons, strict=True)
-    ]
+take: Final = partial(called, role="toxicity", concept="toxic")
+"""Call every text toxic or not."""
 
 
 def is_toxic(record: Record) -> bool:

@@ -1,0 +1,25 @@
+"""What a classifier under test calls a text, by its probability of one concept."""
+
+from collections.abc import Sequence
+from typing import Final
+
+from pytest_bias import readings
+from pytest_bias.interface import Model
+from pytest_bias.records import Item, Record
+
+THRESHOLD: Final = 0.5
+"""Probability from which a classifier says that a text is something."""
+
+
+def called(model: Model, items: Sequence[Item], *, role: str, concept: str) -> list[Record]:
+    """Ask for the probability of a concept; half or more calls a text so.
+
+    The value of a record is 100 for a text that is called so, else 0.
+    """
+    found = readings.probabilities(model, role, [i.texts["text"] for i in items])
+    return [
+        item.record("unscored", reason=reason)
+        if reason
+        else item.scored(100.0 * bool(p >= THRESHOLD), {"probability": float(p), **item.meta})
+        for item, p, reason in zip(items, found.values[concept], found.reasons, strict=True)
+    ]
