@@ -4,7 +4,7 @@ import json
 import os
 import re
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
@@ -86,10 +86,8 @@ def read_settings(
     """
     environment = os.environ if environment is None else environment
     typed = {k: v for k, v in given.items() if not (v is None or v is False or v in ((), []))}
-    durations = {o.name: f"--{o.flag}" for o in OPTIONS if o.type == "duration"}
-    typed |= {k: seconds(v, durations[k]) for k, v in typed.items() if k in durations}
-    pairs = {o.name: f"--{o.flag}" for o in OPTIONS if o.type == "pairs"}
-    typed |= {k: _pairs(v, pairs[k]) for k, v in typed.items() if k in pairs}
+    read = {o.name: (_READ[o.type], f"--{o.flag}") for o in OPTIONS if o.type in _READ}
+    typed |= {k: read[k][0](v, read[k][1]) for k, v in typed.items() if k in read}
     from_environment = {
         o.name: _from_text(o, environment[o.variable])
         for o in OPTIONS
@@ -258,27 +256,26 @@ def _of_type(value: Any, wanted: str, where: str) -> Any:
         if not all(isinstance(v, str) for v in values):
             raise UsageError(f"{where} is {value!r}; it must be a list of texts.")
         return tuple(values)
-    if wanted == "pairs":
-        return _pairs(value, where)
-    return seconds(value, where) if wanted == "duration" else value
+    return _READ[wanted](value, where) if wanted in _READ else value
 
 
 def _pairs(value: Any, where: str) -> dict[str, str]:
     """Read NAME=VALUE words, or the table of a file; names are roles of classifiers."""
-    found = dict(value) if isinstance(value, dict) else {}
-    for word in [] if isinstance(value, dict) else value:
-        name, equals, of = str(word).partition("=")
-        if not equals or not of:
-            raise UsageError(
-                f"{where} {word!r} is no NAME=VALUE.", "For instance toxicity=org/name."
-            )
-        found[name] = of
+    if isinstance(value, dict):
+        found = value
+    else:
+        parts = [(word, *str(word).partition("=")) for word in value]
+        for word, _, _, of in parts:
+            if not of:
+                example = "For instance toxicity=org/name."
+                raise UsageError(f"{where} {word!r} is no NAME=VALUE.", example)
+        found = {name: of for _, name, _, of in parts}
     for name, of in found.items():
         if name not in ROLES:
             raise UnknownName.among(where, str(name), ROLES)
         if not isinstance(of, str):
             raise UsageError(f"{where}: {name} is {of!r}, no name of a model.")
-    return found
+    return dict(found)
 
 
 def _from_text(option: Option, text: str) -> Any:
@@ -293,12 +290,9 @@ def _from_text(option: Option, text: str) -> Any:
             return int(text)
         except ValueError:
             raise UsageError(f"{where}: must be a whole number.") from None
-    if option.type == "duration":
-        return seconds(text, option.variable)
-    if option.type in ("texts", "pairs"):
-        several = tuple(text.replace(",", " ").split())
-        return _pairs(several, option.variable) if option.type == "pairs" else several
-    return text
+    several = tuple(text.replace(",", " ").split())
+    value = several if option.type in ("texts", "pairs") else text
+    return _READ[option.type](value, option.variable) if option.type in _READ else value
 
 
 def seconds(value: str | float, where: str) -> float:
@@ -326,6 +320,10 @@ def seconds(value: str | float, where: str) -> float:
             "For instance 10m; also 90s, 1h30m, or 600 for as many seconds.",
         )
     return found
+
+
+_READ: Final[Mapping[str, Callable[[Any, str], Any]]] = {"duration": seconds, "pairs": _pairs}
+"""Types of options whose values are read, with where they were set, for messages."""
 
 
 def _plain(merged: Mapping[str, Any]) -> dict[str, Any]:

@@ -246,9 +246,9 @@ def _write(answer: "requests.Response", wanted: Wanted, done: int, tell: Tell) -
             tell(done, total)
 
 
-_OWN_COPY: Final = "put your own copy below a folder and give --data-dir"
-_NOT_PUBLIC: Final = f"It is public: a proxy or a firewall may have answered. Else {_OWN_COPY}."
-_GONE: Final = f"A newer pytest-bias may know where it is now. Else {_OWN_COPY}."
+OWN_COPY: Final = "put your own copy below a folder and give --data-dir"
+_NOT_PUBLIC: Final = f"It is public: a proxy or a firewall may have answered. Else {OWN_COPY}."
+GONE: Final = f"A newer pytest-bias may know where it is now. Else {OWN_COPY}."
 _PROXY: Final = (
     "Set HTTPS_PROXY=http://USER:PASSWORD@HOST:PORT, or NO_PROXY for hosts that are reached "
     "without it."
@@ -256,25 +256,29 @@ _PROXY: Final = (
 _HINTS: Final[Mapping[int, str]] = {
     401: _NOT_PUBLIC,
     403: _NOT_PUBLIC,
-    404: _GONE,
+    404: GONE,
     407: _PROXY,
-    410: _GONE,
+    410: GONE,
     451: _NOT_PUBLIC,
 }
 
 
 def _refused(answer: "requests.Response", wanted: Wanted) -> _Failed:
     status = answer.status_code
-    name = HTTPStatus(status).phrase if status in set(HTTPStatus) else answer.reason
-    reason = f"the server answers {status} ({name})"
+    reason = f"the server answers {in_words(status, answer.reason)}"
     if status == HTTPStatus.TOO_MANY_REQUESTS or status >= 500:
         after = _retry_after(answer.headers.get("Retry-After"))
         when = "later" if after is None else f"in {after:.0f} s"
-        hint = f"Try again {when}: {wanted.again}. Else {_OWN_COPY}."
+        hint = f"Try again {when}: {wanted.again}. Else {OWN_COPY}."
         if after is not None:
             reason += f" and asks to wait {after:.0f} s"
         return _Failed(reason, hint, again=True, after=after)
-    return _Failed(reason, _HINTS.get(status, _GONE))
+    return _Failed(reason, _HINTS.get(status, GONE))
+
+
+def in_words(status: int, otherwise: str = "?") -> str:
+    """Return the code of an HTTP answer with its name, such as ``404 (Not Found)``."""
+    return f"{status} ({HTTPStatus(status).phrase if status in set(HTTPStatus) else otherwise})"
 
 
 def _retry_after(value: str | None) -> float | None:
@@ -294,7 +298,7 @@ def _unreachable(error: "requests.RequestException", wanted: Wanted) -> _Failed:
     from requests import exceptions
 
     host = urlsplit(wanted.url).hostname
-    later = f"Try again: {wanted.again}. Behind a proxy set HTTPS_PROXY; else {_OWN_COPY}."
+    later = f"Try again: {wanted.again}. Behind a proxy set HTTPS_PROXY; else {OWN_COPY}."
     cause = _cause(error)
     if isinstance(error, exceptions.ProxyError):
         reason = f"the proxy does not let it through ({cause})"

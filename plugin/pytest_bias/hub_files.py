@@ -9,11 +9,10 @@ from http import HTTPStatus
 from pathlib import Path
 from typing import Final, cast
 
+from pytest_bias.downloads import GONE, OWN_COPY, in_words
 from pytest_bias.errors import BiasError, DataMissing, NoAnswer, OutputError
 from pytest_bias.records import sha256
 
-OWN_COPY: Final = "put your own copy below a folder and give --data-dir"
-_GONE: Final = f"A newer pytest-bias may know where it is now. Else {OWN_COPY}."
 _HUB: Final = "https://huggingface.co"
 _COMMIT: Final = re.compile("[0-9a-f]{40}")
 
@@ -137,13 +136,13 @@ def _refusal(file: HubFile, what: str, error: Exception) -> BiasError | None:
             "it is gated, and access was not granted",
             f"Ask for it at {_HUB}/datasets/{file.repository}, then: hf auth login",
         ),
-        (errors.RevisionNotFoundError, f"it has no commit {file.revision}", _GONE),
+        (errors.RevisionNotFoundError, f"it has no commit {file.revision}", GONE),
         (
             errors.RepositoryNotFoundError,
             "there is none of this name, or it is private",
             f"If you may read it: hf auth login. Else {OWN_COPY}.",
         ),
-        (errors.RemoteEntryNotFoundError, f"it has no {file.path} at {file.revision}", _GONE),
+        (errors.RemoteEntryNotFoundError, f"it has no {file.path} at {file.revision}", GONE),
     )
     for kind, reason, hint in known:
         if isinstance(error, kind):
@@ -167,8 +166,7 @@ def _refusal(file: HubFile, what: str, error: Exception) -> BiasError | None:
 
 
 def _answered(file: HubFile, head: str, status: int, retry_after: str | None) -> DataMissing:
-    name = HTTPStatus(status).phrase if status in set(HTTPStatus) else "?"
-    reason = f"the Hub answers {status} ({name})"
+    reason = f"the Hub answers {in_words(status)}"
     if status in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):
         hint = f"Your token does not open it: hf auth login, or unset HF_TOKEN. Else {OWN_COPY}."
         return DataMissing(f"{head}: {reason}.", hint)

@@ -15,6 +15,7 @@ from pytest_bias.emit.wording import (
     level,
     metric_words,
     number,
+    on_scorer,
     p_number,
     plural,
     resampled,
@@ -120,11 +121,7 @@ def _facts(suite: SuiteResult, headline: Score | None) -> Iterator[Fact]:
         if data.sha256:
             yield "SHA-256", clean(data.sha256, 64)
     if suite.scorer:
-        labels = " and ".join(clean(label, 40) for label in sorted(suite.labels.values()))
-        yield (
-            f"Scored by ({clean(suite.scorer.role, 40)})",
-            (f"{clean(suite.scorer.reference, 200)}, label {labels}"),
-        )
+        yield "Scored by", on_scorer(suite)
         if version := suite.scorer.weights_sha256 or suite.scorer.revision:
             yield "Version of the scorer", clean(version, 64)
     elif suite.labels:
