@@ -22,7 +22,7 @@ from bias_suites.continuations import (
 from bias_suites.verdicts import THRESHOLD
 from pytest_bias.interface import Model
 from pytest_bias.records import Item, Record, Value, sha256
-from pytest_bias.scoring import MacroMean
+from pytest_bias.scoring import MacroMean, own_value
 from pytest_bias.suites import Metric
 
 NEW_TOKENS: Final = 20
@@ -90,7 +90,7 @@ def metrics(*by: tuple[str, ...]) -> tuple[Metric, ...]:
     return (
         Metric(
             "expected_maximum",
-            MacroMean(lambda r: r.value, "domain"),
+            MacroMean(own_value, "domain"),
             ideal=0,
             bounds=(0, 1),
             unit="",

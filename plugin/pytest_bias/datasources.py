@@ -72,6 +72,11 @@ class Source:
     licence: str
     consent: bool = False
 
+    @property
+    def raw(self) -> str:
+        """Address of the repository's files at the commit, of a repository on GitHub."""
+        return f"https://raw.githubusercontent.com/{self.name}/{self.revision}"
+
     def files(self, base: str, sums: Mapping[str, str]) -> tuple[DataFile, ...]:
         """Return the files of a dataset: path below a data folder to SHA-256."""
         return tuple(

@@ -45,6 +45,11 @@ class Context:
 Contribution = Callable[[Record], float | None]
 
 
+def own_value(record: Record) -> float | None:
+    """Return the value of a record, which is what the headline of most suites averages."""
+    return record.value
+
+
 @dataclass(frozen=True)
 class Additive:
     """An estimator that averages one number a record, so that two reports can be paired.

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from pytest_bias.compare import Comparison, SuiteComparison, compare
 from pytest_bias.records import Report, SuiteResult
 from pytest_bias.scores import Score
-from pytest_bias.scoring import Additive, members
+from pytest_bias.scoring import Additive, members, own_value
 from pytest_bias.suites import find
 
 OUTCOMES: Final = frozenset({0.0, 50.0, 100.0})
@@ -161,7 +161,7 @@ def _pairs(
         if all(record.status == "scored" for record in pair)
     ]
     estimator = headline.estimate
-    items = estimator if isinstance(estimator, Additive) else Additive(lambda record: record.value)
+    items = estimator if isinstance(estimator, Additive) else Additive(own_value)
     now, then = (items.values([pair[side] for pair in both]) for side in (0, 1))
     there = ~(np.isnan(now) | np.isnan(then))
     return now[there], then[there]

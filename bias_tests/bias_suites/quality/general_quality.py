@@ -14,7 +14,7 @@ from bias_suites.scope import scope_card
 from pytest_bias.datasources import DataFolder
 from pytest_bias.interface import Capability, Model
 from pytest_bias.records import Item, Record
-from pytest_bias.scoring import Mean, Share
+from pytest_bias.scoring import Mean, Share, own_value
 from pytest_bias.sentences import bundled_info, text_file
 from pytest_bias.suites import Configuration, LoadedData, Measure, Metric, Suite
 
@@ -62,7 +62,7 @@ def nats_per_character(record: Record) -> float:
 _METRICS: Final = (
     Metric(
         "accuracy",
-        Share(lambda record: record.value),
+        Share(own_value),
         ideal=100,
         bounds=(0, 100),
         unit="%",

@@ -9,8 +9,7 @@ from pytest_bias.errors import DataError
 from pytest_bias.records import Item, sha256
 from pytest_bias.suites import LoadedData
 
-COMMIT: Final = "bea11bd97d79217245b5871acd247b9d6eb24598"
-SOURCE: Final = Source("nyu-mll/BBQ", COMMIT, "CC-BY-4.0")
+SOURCE: Final = Source("nyu-mll/BBQ", "bea11bd97d79217245b5871acd247b9d6eb24598", "CC-BY-4.0")
 CATEGORIES: Final = {
     "Age": "46e805b3fc2d8cbd26eeb8e8430d98cf7b2dc9c83574ff3674e8ce4f0fca2a60",
     "Disability_status": "375d40d9b71f056150264445ec189b13934998f3f49a1e311aa7578eb3b45e5f",
@@ -21,7 +20,7 @@ CATEGORIES: Final = {
 }
 """Category to the SHA-256 of its file: those whose groups tell whom the stereotype is about."""
 FILES: Final = SOURCE.files(
-    f"https://raw.githubusercontent.com/{SOURCE.name}/{COMMIT}",
+    SOURCE.raw,
     {f"bbq/data/{name}.jsonl": digest for name, digest in CATEGORIES.items()},
 )
 COLUMNS: Final = (

@@ -17,7 +17,8 @@ from pytest_bias.datasources import DataFolder, FoundFile, Source, describe_file
 from pytest_bias.errors import DataError
 from pytest_bias.gaps import Gap, Range
 from pytest_bias.interface import Capability
-from pytest_bias.records import Item, Record
+from pytest_bias.records import Item
+from pytest_bias.scoring import own_value
 from pytest_bias.suites import Configuration, LoadedData, Measure, Metric, Suite
 
 K: Final = 5
@@ -37,7 +38,7 @@ SHA256: Final = {
     "religious_ideology": "633830ea87d569e5476895a93f68b8f686cb0dcae6d67a1091a9247c5c4c931d",
 }
 FILES: Final = SOURCE.files(
-    f"https://raw.githubusercontent.com/{SOURCE.name}/{SOURCE.revision}",
+    SOURCE.raw,
     {f"bold/prompts/{domain}_prompt.json": digest for domain, digest in SHA256.items()},
 )
 
@@ -73,10 +74,6 @@ def _prompts(found: FoundFile, role: str) -> Iterator[Item]:
                 yield prompt_item(name, prompt, role=role, k=K, by=by, cluster=cluster)
 
 
-def _value(record: Record) -> float | None:
-    return record.value
-
-
 _DOMAINS: Final = (("domain",),)
 _GROUPS: Final = (("domain", "group"),)
 
@@ -84,7 +81,7 @@ METRICS: Final = (
     *metrics(*_DOMAINS, *_GROUPS),
     Metric(
         "gap",
-        Range(_value, "group", within="domain"),
+        Range(own_value, "group", within="domain"),
         ideal=0,
         bounds=(0, 1),
         unit="",
@@ -94,7 +91,7 @@ METRICS: Final = (
     ),
     Metric(
         "difference",
-        Gap(_value, "group"),
+        Gap(own_value, "group"),
         ideal=0,
         bounds=(-1, 1),
         unit="",

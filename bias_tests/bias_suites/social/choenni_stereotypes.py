@@ -31,7 +31,7 @@ SOURCE: Final = Source(
     "RochelleChoenni/stereotypes_in_lms", "09a1c379620bd0548ab51fe524d92717af95453e", "MIT"
 )
 (FILE,) = SOURCE.files(
-    f"https://raw.githubusercontent.com/{SOURCE.name}/{SOURCE.revision}/data_collection/stereo_dataset",
+    f"{SOURCE.raw}/data_collection/stereo_dataset",
     {
         "choenni_stereotypes/single_word_stereo_dataset.csv": (
             "b49b7b60c0e894db50b30be7827e57effd1840131b724b745337e41b581538f2"

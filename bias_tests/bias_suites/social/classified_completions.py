@@ -30,7 +30,7 @@ from pytest_bias.interface import GAP, Capability, Model
 from pytest_bias.labels import ROLES
 from pytest_bias.records import Item, Record, Value
 from pytest_bias.refusals import Outcome
-from pytest_bias.scoring import Mean
+from pytest_bias.scoring import Mean, own_value
 from pytest_bias.sentences import bundled_info, fill, text_file
 from pytest_bias.suites import Configuration, LoadedData, Measure, Metric, Suite
 
@@ -132,10 +132,6 @@ _AXES: Final = (("axis",),)
 _GROUPS: Final = (("axis", "group"),)
 
 
-def _value(record: Record) -> float | None:
-    return record.value
-
-
 def _percent(name: str, of: Callable[[Record], float | None], **more: Any) -> Metric:
     defaults: dict[str, Any] = {
         "ideal": 0,
@@ -150,17 +146,17 @@ def _percent(name: str, of: Callable[[Record], float | None], **more: Any) -> Me
 
 METRICS: Final = (
     _percent(
-        "gap", _value, estimate=Range(_value, "group", within="axis"), by=_AXES, headline=True
+        "gap", own_value, estimate=Range(own_value, "group", within="axis"), by=_AXES, headline=True
     ),
     _percent(
         "difference",
-        _value,
-        estimate=Gap(_value, "group"),
+        own_value,
+        estimate=Gap(own_value, "group"),
         bounds=(-100, 100),
         whole=False,
         versus="group",
     ),
-    _percent("share", _value, by=(*_AXES, *_GROUPS), spread="template", spread_within="axis"),
+    _percent("share", own_value, by=(*_AXES, *_GROUPS), spread="template", spread_within="axis"),
     _percent(
         "share_positive",
         lambda r: _number(r, "share_positive"),

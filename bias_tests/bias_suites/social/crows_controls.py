@@ -15,7 +15,8 @@ from bias_suites.tables import cells
 from pytest_bias.datasources import DataFile, DataFolder, FoundFile, Source, describe_files
 from pytest_bias.errors import DataError
 from pytest_bias.records import Item, Record
-from pytest_bias.suites import LoadedData
+from pytest_bias.scoring import Share, own_value
+from pytest_bias.suites import LoadedData, Metric
 
 SOURCE: Final = Source(
     "kinit-sk/bias-methodology",
@@ -137,3 +138,25 @@ def value_of_original(record: Record) -> float | None:
     """Percent for the pair that a control was made from; null where that was not scored."""
     value = record.detail["original"]
     return None if value is None else float(value)
+
+
+def metrics(*by: tuple[str, ...]) -> tuple[Metric, ...]:
+    """Return the preference among the controls, and among the originals of the same controls."""
+    found = (
+        ("control_preference", own_value, is_of_controls),
+        ("original_preference", value_of_original, is_control),
+    )
+    return tuple(
+        Metric(
+            name,
+            Share(of),
+            ideal=50,
+            bounds=(0, 100),
+            unit="%",
+            tolerance=0.5,
+            by=by,
+            where=where,
+            whole=False,
+        )
+        for name, of, where in found
+    )

@@ -19,7 +19,7 @@ from pytest_bias.datasources import DataFile, DataFolder, FoundFile, Source, des
 from pytest_bias.errors import DataError
 from pytest_bias.interface import Capability, Model, SequenceScore
 from pytest_bias.records import Item, Record
-from pytest_bias.scoring import Mean, Share
+from pytest_bias.scoring import Mean, Share, own_value
 from pytest_bias.suites import Configuration, LoadedData, Measure, Metric, Suite
 
 SIDES: Final = ("more", "less")
@@ -45,11 +45,10 @@ ORIGINAL: Final = Source(
 MULTILINGUAL: Final = Source(
     "jerryspan/Dutch-CrowS-Pairs", "7cf51965b4818a717d22068477fba951bca1eb90", "CC-BY-SA-4.0"
 )
-_RAW: Final = "https://raw.githubusercontent.com"
 
 ENGLISH: Final = DataFile(
     "crows_pairs/crows_pairs_anonymized.csv",
-    f"{_RAW}/nyu-mll/crows-pairs/{ORIGINAL.revision}/data/crows_pairs_anonymized.csv",
+    f"{ORIGINAL.raw}/data/crows_pairs_anonymized.csv",
     "dfb36986ce0502abbaf7055b9176da3d08d48e07df1251991b5dfbcbceab9d0c",
 )
 HUB_SHAPES: Final = (
@@ -61,17 +60,17 @@ HUB_SHAPES: Final = (
 
 REVISED: Final = DataFile(
     "crows_pairs_multilingual/crows_eng.csv",
-    f"{_RAW}/jerryspan/Dutch-CrowS-Pairs/{MULTILINGUAL.revision}/datasets/crows_eng.csv",
+    f"{MULTILINGUAL.raw}/datasets/crows_eng.csv",
     "84dd3f4a7c5c52c48b89e3d7b59e1fba64165afa650b0fd52dac3826f74bfb3b",
 )
 FRENCH: Final = DataFile(
     "crows_pairs_multilingual/crows_french.csv",
-    f"{_RAW}/jerryspan/Dutch-CrowS-Pairs/{MULTILINGUAL.revision}/datasets/crows_french.csv",
+    f"{MULTILINGUAL.raw}/datasets/crows_french.csv",
     "7fc34d474623cec3f88544d88156212780ee65f408666463c8d7a833ad5efe83",
 )
 DUTCH: Final = DataFile(
     "crows_pairs_multilingual/crows_dutch.csv",
-    f"{_RAW}/jerryspan/Dutch-CrowS-Pairs/{MULTILINGUAL.revision}/datasets/crows_dutch.csv",
+    f"{MULTILINGUAL.raw}/datasets/crows_dutch.csv",
     "07b9b562e947e782a0409ebac85b28b417838cf2d33c2f7f2a13766b431ddf35",
 )
 
@@ -234,12 +233,10 @@ def _percent(name: str, of: Callable[[Record], float | None], **more: Any) -> Me
 
 
 _BY_TYPE: Final = (("bias_type",),)
-_PREFERENCE: Final = _percent(
-    "stereotype_preference", lambda r: r.value, by=_BY_TYPE, headline=True
-)
+_PREFERENCE: Final = _percent("stereotype_preference", own_value, by=_BY_TYPE, headline=True)
 _UNDISPUTED: Final = _percent(
     "stereotype_preference_undisputed",
-    lambda r: r.value,
+    own_value,
     where=lambda r: is_original(r) and undisputed(r),
 )
 _NATS: Final = Metric(
@@ -252,13 +249,7 @@ _NATS: Final = Metric(
     by=_BY_TYPE,
     where=is_original,
 )
-_CONTROLS: Final = tuple(
-    _percent(name, of, by=(("control",),), whole=False, where=where)
-    for name, of, where in (
-        ("control_preference", lambda r: r.value, crows_controls.is_of_controls),
-        ("original_preference", crows_controls.value_of_original, crows_controls.is_control),
-    )
-)
+_CONTROLS: Final = crows_controls.metrics(("control",))
 
 
 def _configuration(

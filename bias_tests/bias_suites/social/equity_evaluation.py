@@ -23,7 +23,7 @@ from pytest_bias.interface import Capability, Model, Outputs
 from pytest_bias.readings import Reading
 from pytest_bias.records import Item, Record
 from pytest_bias.resampling import Sums
-from pytest_bias.scoring import Additive, Mean
+from pytest_bias.scoring import Additive, Mean, own_value
 from pytest_bias.statistics import Estimate, Floats, Sampling
 from pytest_bias.suites import Configuration, LoadedData, Measure, Metric, Suite
 
@@ -212,10 +212,6 @@ def _mean_absolute(means: Floats) -> Floats:
     return found
 
 
-def _value(record: Record) -> float | None:
-    return record.value
-
-
 _POINTS: Final[Mapping[str, Any]] = {
     "ideal": 0,
     "unit": "points",
@@ -248,14 +244,14 @@ SUITE: Final = Suite(
             (
                 Metric(
                     "mean_absolute_difference",
-                    MeanAbsolute(_value),
+                    MeanAbsolute(own_value),
                     bounds=(0, None),
                     headline=True,
                     **_POINTS,
                 ),
                 Metric(
                     "mean_difference",
-                    Mean(_value),
+                    Mean(own_value),
                     bounds=(None, None),
                     by=(("axis",), ("axis", "emotion")),
                     whole=False,

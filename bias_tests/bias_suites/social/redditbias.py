@@ -15,11 +15,10 @@ from pytest_bias.datasources import DataFile, DataFolder, FoundFile, Source, des
 from pytest_bias.errors import DataError
 from pytest_bias.interface import Capability, Model, SequenceScore
 from pytest_bias.records import Item, Record
-from pytest_bias.scoring import Mean
+from pytest_bias.scoring import Mean, own_value
 from pytest_bias.suites import Configuration, LoadedData, Measure, Metric, Suite
 
 SOURCE: Final = Source("umanlp/RedditBias", "61f9ae9458e26a64ae1113425192280503f8fb92", "MIT")
-_RAW: Final = f"https://raw.githubusercontent.com/umanlp/RedditBias/{SOURCE.revision}/data"
 
 SIDES: Final = ("first", "second")
 """The phrase as it was written, and the phrase about the other group."""
@@ -46,8 +45,8 @@ class Axis(NamedTuple):
             for group in (self.first, self.second)
         )
         return (
-            DataFile(f"redditbias/{of_first}", f"{_RAW}/{of_first}", self.digests[0]),
-            DataFile(f"redditbias/{of_second}", f"{_RAW}/{of_second}", self.digests[1]),
+            DataFile(f"redditbias/{of_first}", f"{SOURCE.raw}/data/{of_first}", self.digests[0]),
+            DataFile(f"redditbias/{of_second}", f"{SOURCE.raw}/data/{of_second}", self.digests[1]),
         )
 
 
@@ -175,7 +174,7 @@ def _record(item: Item, first: SequenceScore, second: SequenceScore) -> Record:
 
 _DIFFERENCE: Final = Metric(
     "log_perplexity_difference",
-    Mean(lambda record: record.value),
+    Mean(own_value),
     ideal=0,
     bounds=(None, None),
     unit="nats",

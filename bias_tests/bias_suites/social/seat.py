@@ -27,7 +27,7 @@ from pytest_bias.errors import DataError
 from pytest_bias.interface import Capability, Model
 from pytest_bias.records import Item, Record
 from pytest_bias.resampling import Sums
-from pytest_bias.scoring import Additive
+from pytest_bias.scoring import Additive, own_value
 from pytest_bias.sentences import bundled_info, fill, text_file
 from pytest_bias.statistics import Estimate, Sampling
 from pytest_bias.suites import Configuration, LoadedData, Measure, Metric, Suite
@@ -205,10 +205,6 @@ def about_people(record: Record) -> bool:
     return record.by["test"].rpartition("-")[2] not in CHECKS
 
 
-def _association(record: Record) -> float | None:
-    return record.value
-
-
 _D: Final[Mapping[str, Any]] = {"ideal": 0, "unit": "d", "tolerance": 0.01}
 
 SUITE: Final = Suite(
@@ -261,7 +257,7 @@ SUITE: Final = Suite(
             (
                 Metric(
                     "mean_absolute_effect",
-                    MeanAbsoluteEffect(_association),
+                    MeanAbsoluteEffect(own_value),
                     where=about_people,
                     bounds=(0, 2),
                     headline=True,
@@ -269,7 +265,7 @@ SUITE: Final = Suite(
                 ),
                 Metric(
                     "effect_size",
-                    Effect(_association),
+                    Effect(own_value),
                     bounds=(-2, 2),
                     by=(("test",),),
                     whole=False,

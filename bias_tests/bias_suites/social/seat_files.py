@@ -75,14 +75,13 @@ _RELIGION_SHA256: Final = {
     "sent-religion2b": "b7012c637402e85f00da240daf040b92888df4923c31a06e64998abf3a043521",
 }
 
-_BASE: Final = f"https://raw.githubusercontent.com/{SOURCE.name}/{SOURCE.revision}"
 
 PUBLISHED: Final = SOURCE.files(
-    _BASE, {f"sent_bias/tests/{stem}.jsonl": digest for stem, digest in _SHA256.items()}
+    SOURCE.raw, {f"sent_bias/tests/{stem}.jsonl": digest for stem, digest in _SHA256.items()}
 )
 
 IMPLICIT: Final = SOURCE.files(
-    _BASE,
+    SOURCE.raw,
     {
         f"sent_bias/tests-hidden/project_implicit_{topic}.jsonl": digest
         for topic, digest in _IMPLICIT_SHA256.items()

@@ -34,7 +34,6 @@ from bias_suites.social.stereoset_scores import (
 )
 from pytest_bias.interface import GAP, Capability, Cloze, ClozeScore, Model
 from pytest_bias.records import Item, Record
-from pytest_bias.scoring import Share
 from pytest_bias.suites import Configuration, Measure, Metric, Suite
 
 LOG_MEAN: Final = "log_mean_"
@@ -242,21 +241,7 @@ _LOG_MEAN: Final = Metric(
     by=(("domain",),),
     **{**_EVEN, "where": _is_word},
 )
-_CONTROLS: Final = tuple(
-    Metric(
-        name,
-        Share(of),
-        ideal=50,
-        by=(("control",), ("part", "control")),
-        whole=False,
-        where=where,
-        **_PERCENT,
-    )
-    for name, of, where in (
-        ("control_preference", lambda r: r.value, crows_controls.is_of_controls),
-        ("original_preference", crows_controls.value_of_original, crows_controls.is_control),
-    )
-)
+_CONTROLS: Final = crows_controls.metrics(("control",), ("part", "control"))
 
 SUITE: Final = Suite(
     name="stereoset",

@@ -20,7 +20,7 @@ from bias_suites.scope import scope_card
 from pytest_bias.datasources import DataFolder
 from pytest_bias.interface import Capability, Cloze, ClozeScore, Model
 from pytest_bias.records import Item, Record
-from pytest_bias.scoring import Mean
+from pytest_bias.scoring import Mean, own_value
 from pytest_bias.sentences import agreeing, at_gap, bundled_info, fill, text_file
 from pytest_bias.suites import Configuration, LoadedData, Measure, Metric, Suite
 
@@ -150,7 +150,7 @@ SUITE: Final = Suite(
             (
                 Metric(
                     "association",
-                    Mean(lambda record: record.value),
+                    Mean(own_value),
                     ideal=0,
                     bounds=(None, None),
                     unit="nats",

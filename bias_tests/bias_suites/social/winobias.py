@@ -20,8 +20,7 @@ from pytest_bias.interface import Capability
 from pytest_bias.records import Item
 from pytest_bias.suites import Configuration, LoadedData, Suite
 
-COMMIT: Final = "0bce984dd081bbc10b0622f326727a024c607895"
-SOURCE: Final = Source("uclanlp/corefBias", COMMIT, "MIT")
+SOURCE: Final = Source("uclanlp/corefBias", "0bce984dd081bbc10b0622f326727a024c607895", "MIT")
 TYPES: Final = ("type1", "type2")
 GROUPS: Final = ("male", "female")
 SIDE: Final = "stereotype"
@@ -54,7 +53,7 @@ FILES: Final = dict(
     zip(
         SUMS,
         SOURCE.files(
-            f"https://raw.githubusercontent.com/{SOURCE.name}/{COMMIT}/WinoBias/wino/data",
+            f"{SOURCE.raw}/WinoBias/wino/data",
             {_path(of): digest for of, digest in SUMS.items()},
         ),
         strict=True,

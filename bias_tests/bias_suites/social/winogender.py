@@ -11,7 +11,7 @@ from typing import Final
 
 from bias_suites.scope import scope_card
 from bias_suites.social.pronoun_reading import GENDERS, correct, measures, metrics
-from bias_suites.social.winogender_scores import Consistency, Correlation
+from bias_suites.social.winogender_scores import ALL_GENDERS, Consistency, Correlation
 from bias_suites.tables import Row, csv_rows
 from pytest_bias.datasources import DataFolder, FoundFile, Source, describe_files
 from pytest_bias.errors import DataError
@@ -19,10 +19,11 @@ from pytest_bias.interface import Capability
 from pytest_bias.records import Item, Record
 from pytest_bias.suites import Configuration, LoadedData, Metric, Suite
 
-COMMIT: Final = "1c7f8b481ad8a234b41e9f76a424d6e856e13f7f"
-SOURCE: Final = Source("rudinger/winogender-schemas", COMMIT, "MIT")
+SOURCE: Final = Source(
+    "rudinger/winogender-schemas", "1c7f8b481ad8a234b41e9f76a424d6e856e13f7f", "MIT"
+)
 SENTENCES, OCCUPATIONS = SOURCE.files(
-    f"https://raw.githubusercontent.com/{SOURCE.name}/{COMMIT}/data",
+    f"{SOURCE.raw}/data",
     {
         "winogender/all_sentences.tsv": (
             "bd69da16bf228cb8df63fd0843aec2d8b5c36a7f21bf8c7b168bcc83932556c8"
@@ -38,7 +39,6 @@ EVEN_SHARE: Final = 50.0
 """Percentage of women from which an occupation counts as a woman's."""
 
 GOTCHA: Final = "gotcha"
-ALL_GENDERS: Final = frozenset(("male", "female", "neutral"))
 
 
 def load(data: DataFolder) -> LoadedData:

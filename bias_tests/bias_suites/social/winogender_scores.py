@@ -12,7 +12,7 @@ from pytest_bias.resampling import Sums
 from pytest_bias.scoring import Additive
 from pytest_bias.statistics import Estimate, Floats, Sampling, Test
 
-GENDERS: Final = frozenset(("male", "female", "neutral"))
+ALL_GENDERS: Final = frozenset(("male", "female", "neutral"))
 
 
 class Consistency(Additive):
@@ -25,7 +25,7 @@ class Consistency(Additive):
             frames.setdefault(str(record.detail["frame"]), []).append(number)
         found = np.full(len(records), np.nan)
         for numbers in frames.values():
-            if {records[n].by["gender"] for n in numbers} == GENDERS:
+            if {records[n].by["gender"] for n in numbers} == ALL_GENDERS:
                 found[numbers[0]] = 100.0 * (len({self.of(records[n]) for n in numbers}) == 1)
         return found
 

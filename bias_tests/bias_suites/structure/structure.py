@@ -14,7 +14,7 @@ from bias_suites.scope import scope_card
 from pytest_bias.datasources import DataFolder
 from pytest_bias.interface import Capability, Cloze, Model, Question
 from pytest_bias.records import Item, Record
-from pytest_bias.scoring import Mean
+from pytest_bias.scoring import Mean, own_value
 from pytest_bias.sentences import bundled_info, text_file
 from pytest_bias.suites import Configuration, LoadedData, Measure, Metric, Suite
 
@@ -154,7 +154,7 @@ SUITE: Final = Suite(
             (
                 Metric(
                     "checks_passed",
-                    Mean(lambda record: record.value),
+                    Mean(own_value),
                     ideal=100,
                     bounds=(0, 100),
                     unit="%",
