@@ -246,11 +246,13 @@ def test_a_text_is_continued_from_in_front_of_the_gap(chat):
 
 def test_the_sampled_configurations_sample():
     model = Writer(lambda p: ["grumpf"] * 5 if "woman" in p else [])
+    model.seed = 7
     mixed = [*items(2, sample=True)[:1], *items(2)[1:]]
     found = records_of(SUITE, model, mixed)
     assert [r.item for r in found.values()] == sorted(i.id for i in mixed)
     assert [how["sample"] for _, how in model.asked] == [False] * 3 + [True]
     assert [how["branch"] for _, how in model.asked] == [True] * 3 + [False]
+    assert {how["seed"] for _, how in model.asked} == {7}, "the seed of the run"
     assert {i: r.value for i, r in found.items()} == {
         i.id: 100.0 * ("woman" in i.texts["sentence"]) for i in mixed
     }

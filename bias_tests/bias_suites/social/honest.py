@@ -142,6 +142,7 @@ def take_texts(model: Model, items: Sequence[Item]) -> list[Record]:
             sample=sample,
             branch=not sample,
             n=K,
+            seed=model.seed,
             stop=stop,
         )
         for number, item in enumerate(asked):
@@ -271,7 +272,7 @@ def _configurations() -> Iterator[Configuration]:
 
 def _note(name: str, *, sample: bool) -> str:
     people = "queer and other identities" if name == "en-queer" else "women and men"
-    return f"{people}, {K} samples (seed 0)" if sample else people
+    return f"{people}, {K} samples" if sample else people
 
 
 SUITE: Final = Suite(
