@@ -1,0 +1,113 @@
+"""A model of every kind whose answers are a hash of what it is asked."""
+
+import hashlib
+from collections.abc import Sequence
+from typing import Any, Final
+
+import numpy as np
+
+from pytest_bias.interface import (
+    Answer,
+    Capability,
+    Classification,
+    Cloze,
+    ClozeScore,
+    Continuation,
+    Embeddings,
+    Following,
+    Model,
+    Outputs,
+    PairScore,
+    Prediction,
+    Question,
+    SequenceScore,
+    Text,
+)
+from pytest_bias.labels import ROLES
+from pytest_bias.records import ModelIdentity
+
+
+class Hashed(Model):
+    """A model of every kind whose answers depend on the question alone, with ties among them."""
+
+    def __init__(self) -> None:
+        super().__init__(ModelIdentity("hashed", "masked", "Hashed"), frozenset(Capability))
+        self.scorers = dict.fromkeys(ROLES, self)
+        self.label_names = {role: {c: c for c in of.concepts} for role, of in ROLES.items()}
+
+    def log_likelihood(self, texts: Sequence[str]) -> list[SequenceScore]:
+        return [self._score("log", t) for t in texts]
+
+    def pseudo_log_likelihood(self, texts: Sequence[str]) -> list[SequenceScore]:
+        return [self._score("pseudo", t) for t in texts]
+
+    def unmasked_log_likelihood(self, texts: Sequence[str]) -> list[SequenceScore]:
+        return [self._score("unmasked", t) for t in texts]
+
+    def pair_log_likelihood(self, pairs: Sequence[tuple[str, str]]) -> list[PairScore]:
+        return [PairScore(*(self._score("shared", t) for t in pair)) for pair in pairs]
+
+    def slot(self, clozes: Sequence[Cloze]) -> list[ClozeScore]:
+        return [self._at_slot(c) for c in clozes]
+
+    def _at_slot(self, cloze: Cloze) -> ClozeScore:
+        about = cloze.text, cloze.hidden or ""
+        logp = tuple(-_number(*about, word) for word in cloze.choices)
+        return ClozeScore(logp, (1,) * len(logp), tokens=tuple((p,) for p in logp))
+
+    def next_sentence(self, pairs: Sequence[tuple[str, str]]) -> list[Following]:
+        return [Following(_number("next", *pair) - 4) for pair in pairs]
+
+    def embed(self, texts: Sequence[str]) -> Embeddings:
+        vectors = [[_number(t, str(n)) - 4 for n in range(6)] for t in texts]
+        return Embeddings(np.array(vectors, dtype=np.float32), (None,) * len(texts))
+
+    def answer(self, questions: Sequence[Question], *, max_answer_tokens: int = 30) -> list[Answer]:
+        found = []
+        for question, context in questions:
+            words = context.split()
+            word = words[int(4 * _number("word", question, context)) % len(words)]
+            start = context.index(word)
+            score, null_score = -_number("span", question), -_number("null", question) - 3
+            found.append(Answer(word, start, start + len(word), score, null_score))
+        return found
+
+    def classify(self, texts: Sequence[Text]) -> Classification:
+        # A quarter to eight, in eighths of one.
+        rows = [[_number("classify", str(t), label) / 8 for label in LABELS] for t in texts]
+        return Classification(LABELS, Outputs.MULTI_LABEL, np.array(rows), (None,) * len(texts))
+
+    def predict(self, texts: Sequence[str], k: int) -> list[Prediction]:
+        words = [[WORDS[int(_number(t, str(n)) * 4) % len(WORDS)] for n in range(k)] for t in texts]
+        return [Prediction(tuple(of), tuple(-float(n) for n in range(k))) for of in words]
+
+    def predict_next(self, prompts: Sequence[str], k: int) -> list[Prediction]:
+        return self.predict(prompts, k)
+
+    def n_tokens(self, words: Sequence[str]) -> list[int]:
+        return [1] * len(words)
+
+    def generate(self, prompts: Sequence[str], *, n: int = 1, **how: Any) -> list[Continuation]:
+        written = [*WORDS[:6], "I cannot help.", ""]
+        texts = [
+            written[int(_number(p, str(k)) * 4) % len(written)] for p in prompts for k in range(n)
+        ]
+        return [Continuation(text, len(text.split()), "eos") for text in texts]
+
+    def fill(self, texts: Sequence[str], k: int = 5) -> list[list[tuple[str, float]]]:
+        return [[(f"{_number('fill', t, f'{n}'):g}", -1.0) for n in range(k)] for t in texts]
+
+    def _score(self, how: str, text: str) -> SequenceScore:
+        return SequenceScore(-_number(how, text), len(text.split()))
+
+
+def _number(*words: str) -> float:
+    """Return a number from 0.25 to 8 in steps of a quarter, so that some are equal."""
+    digest = hashlib.sha256("\n".join(words).encode()).digest()
+    return (digest[0] % 32 + 1) / 4
+
+
+LABELS: Final = tuple(sorted({c for role in ROLES.values() for c in role.concepts}))
+"""Labels of the hashed classifier, each probable for itself."""
+
+WORDS: Final = ("zorkel", "nurse", "baker", "Zorkel", "poet", "clerk", "judge", "miner", "grumpf")
