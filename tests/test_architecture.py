@@ -31,7 +31,7 @@ LAYERS = (
     {"scoring", "testing", "planning", "refusals", "forecast", "preparation"},
     {"schedule", "reporting", "resolution", "gaps", "ranks"},
     {"engine", "compare", "folder", "merging"},
-    {"limits", "child", "baselines", "trajectory"},
+    {"limits", "child", "baselines", "trajectory", "claims"},
     {"emit", "children"},
     {"withholding"},
     {"evidence", "jobs"},
