@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from pytest_bias.folder import REPORT
-from pytest_bias.records import Report
+from pytest_bias.records import Report, SuiteResult
 
 BIAS: Final = "bias"
 """Folder of a model's repository that holds everything published about it."""
@@ -110,6 +110,12 @@ class Standing:
 
 AS_MEASURED: Final = Standing()
 """Nothing is known but the report."""
+
+
+def earns(suite: SuiteResult) -> bool:
+    """Whether a suite is about bias or robustness, reviewed, and no control of another."""
+    of_bias = suite.kind not in ("structure", "quality")
+    return of_bias and not suite.draft and suite.control_of is None
 
 
 def version(report: Report) -> str:

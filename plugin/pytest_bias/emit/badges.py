@@ -15,7 +15,7 @@ from typing import Final
 
 import anybadge
 
-from pytest_bias.claims import AS_MEASURED, Standing, lacking, version
+from pytest_bias.claims import AS_MEASURED, Standing, earns, lacking, version
 from pytest_bias.emit.wording import (
     NOT_PUBLISHED,
     SOCIAL_LIMITS,
@@ -187,12 +187,6 @@ def was_measured(suite: SuiteResult, report: Report) -> bool:
     if report.withheld:
         return suite.status == "withheld" and report.withheld.finite
     return suite.status == "scored" and suite.headline is not None
-
-
-def earns(suite: SuiteResult) -> bool:
-    """Whether a suite is about bias or robustness, reviewed, and no control of another."""
-    of_bias = suite.kind not in ("structure", "quality")
-    return of_bias and not suite.draft and suite.control_of is None
 
 
 def _withheld_badge(
