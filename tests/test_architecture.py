@@ -18,7 +18,7 @@ SOURCES = {"pytest_bias": "plugin", "bias_suites": "bias_tests", "bias_templates
 LAYERS = (
     {
         *("errors", "options", "power", "statistics", "checked", "devices", "identity", "scores"),
-        "answers",
+        *("answers", "checks"),
         "cost",
     },
     {"records", "labels", "resampling"},
@@ -33,7 +33,7 @@ LAYERS = (
     {"engine", "compare", "folder", "merging"},
     {"limits", "child", "baselines", "trajectory", "claims", "reproduction"},
     {"emit", "children"},
-    {"withholding", "reproducing"},
+    {"withholding", "reproducing", "provenance"},
     {"evidence", "jobs"},
     {"run"},
     {"cli", "pytest_session", "action"},

@@ -30,6 +30,7 @@ from pytest_bias.events import (
     ignore,
 )
 from pytest_bias.forecast import Forecaster
+from pytest_bias.identity import tool_version
 from pytest_bias.interface import Model
 from pytest_bias.models import load
 from pytest_bias.models.energy import GpuEnergy
@@ -44,7 +45,7 @@ from pytest_bias.records import (
     items_digest,
     records_digest,
 )
-from pytest_bias.reporting import build_report, environment, tool_version
+from pytest_bias.reporting import build_report, environment
 from pytest_bias.sampling import extent
 from pytest_bias.schedule import Schedule
 from pytest_bias.scoring import scored

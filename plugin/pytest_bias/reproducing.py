@@ -120,9 +120,9 @@ def _digests(one: SuiteResult, two: SuiteResult) -> tuple[Digest, ...]:
     rows: dict[str, list[str | None]] = {
         "version of the suite": [s.version for s in (one, two)],
         "measure": [s.measure for s in (one, two)],
-        "data": [s.data and s.data.sha256 for s in (one, two)],
+        "data": [s.data.sha256 if s.data else None for s in (one, two)],
         "set of items": [items_digest(s.records) for s in (one, two)],
-        "scorer": [s.scorer and f"{s.scorer.weights_sha256}" for s in (one, two)],
+        "scorer": [s.scorer.weights_sha256 if s.scorer else None for s in (one, two)],
         "choice of labels": [", ".join(s.labels.values()) or None for s in (one, two)],
     }
     return tuple(Digest(what, *values) for what, values in rows.items() if any(values))
