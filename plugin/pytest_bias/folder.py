@@ -137,20 +137,27 @@ def write_report(
     texts : mapping, optional
         Entry to items by id, whose texts are kept in the records.
     """
-    import pyarrow.parquet as pq
-
     try:
-        for suite in report.suites:
-            if suite.records:
-                path = folder / suite.records_path
-                path.parent.mkdir(parents=True, exist_ok=True)
-                items = (texts or {}).get(suite.entry, {})
-                pq.write_table(_table(suite.records, items), path)
+        write_records(report, folder, texts)
         for name, content in files.items():
             _write(folder / name, content)
         _write(folder / REPORT, report.to_json() + "\n")
     except OSError as error:
         raise OutputError(f"{folder} cannot be written: {error.strerror or error}.") from None
+
+
+def write_records(
+    report: Report, folder: Path, texts: Mapping[str, Mapping[str, Item]] | None = None
+) -> None:
+    """Write the records of every suite, with the texts of the items that are given."""
+    import pyarrow.parquet as pq
+
+    for suite in report.suites:
+        if suite.records:
+            path = folder / suite.records_path
+            path.parent.mkdir(parents=True, exist_ok=True)
+            items = (texts or {}).get(suite.entry, {})
+            pq.write_table(_table(suite.records, items), path)
 
 
 def read_report(path: Path, *, check: bool = True) -> Report:
