@@ -250,7 +250,7 @@ class Sigstore:
                 runner=runner,
             )
         key = generate_private_key(SECP256R1())
-        leaf = self._leaf(key, identity, extensions or values, at, sct)
+        leaf = self._leaf(key, identity, values if extensions is None else extensions, at, sct)
         if form == "message":
             signed, body = self._message(content, key, leaf)
         else:
