@@ -8,6 +8,7 @@
      |    `-- OutputError         the output folder cannot be used
      `-- MeasurementError  (3)    the question was right, the measurement cannot be made
           |-- ModelError          a model cannot be found, read or trusted
+          |    `-- HubNotReached  the Hub, which has it, does not answer
           |-- DataError           data are missing, changed or malformed
           |    |-- DataMissing
           |    |    `-- NoAnswer  the host that has them cannot be reached
@@ -75,6 +76,10 @@ class MeasurementError(BiasError):
 
 class ModelError(MeasurementError):
     """A model cannot be found, read or trusted."""
+
+
+class HubNotReached(ModelError):
+    """The Hub, which has the model, does not answer."""
 
 
 class DataError(MeasurementError):

@@ -26,7 +26,10 @@ class ScorerIdentity:
 
 @dataclass(frozen=True, slots=True)
 class ModelIdentity:
-    """What exactly was measured. Digests are SHA-256 in hexadecimal."""
+    """What exactly was measured. Digests are SHA-256 in hexadecimal.
+
+    `code_sha256` is that of the code which the model brings along; null where it brings none.
+    """
 
     reference: str
     kind: str
@@ -42,4 +45,5 @@ class ModelIdentity:
     prefix_token: str | None = None
     pooling: str | None = None
     chat_template_sha256: str | None = None
+    code_sha256: str | None = None
     adapter: AdapterIdentity | None = None

@@ -28,6 +28,8 @@ class Repository:
     """More headers of a refusal."""
     token: str = ""
     """What opens it in spite of the refusal."""
+    about: Mapping[str, object] = field(default_factory=dict)
+    """What else is said of it, such as that it is private."""
 
 
 @dataclass
@@ -101,8 +103,11 @@ class _Handler(BaseHTTPRequestHandler):
         return answer(match, sha, repository.commits[sha])
 
     def _model(self, match: re.Match[str], sha: str, files: Mapping[str, bytes]) -> None:
-        siblings = [{"rfilename": name} for name in files]
-        self._json({"id": match["id"], "modelId": match["id"], "sha": sha, "siblings": siblings})
+        digested = "blobs=" in urlsplit(self.path).query
+        siblings = [_sibling(n, c) if digested else {"rfilename": n} for n, c in files.items()]
+        about = self.hub.repositories[match["id"]].about
+        plain = {"id": match["id"], "modelId": match["id"], "sha": sha, "siblings": siblings}
+        self._json(plain | about)
 
     def _tree(self, match: re.Match[str], sha: str, files: Mapping[str, bytes]) -> None:
         entries = []
@@ -137,6 +142,18 @@ class _Handler(BaseHTTPRequestHandler):
         self.end_headers()
         if self.command != "HEAD":
             self.wfile.write(content)
+
+
+def _sibling(name: str, content: bytes) -> dict[str, object]:
+    plain: dict[str, object] = {
+        "rfilename": name,
+        "size": len(content),
+        "blobId": _git(content),
+    }
+    if _large(name):
+        lfs = {"sha256": _sha256(content), "size": len(content), "pointerSize": 130}
+        plain["lfs"] = lfs
+    return plain
 
 
 def _large(name: str) -> bool:
