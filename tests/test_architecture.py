@@ -18,7 +18,7 @@ SOURCES = {"pytest_bias": "plugin", "bias_suites": "bias_tests", "bias_templates
 LAYERS = (
     {
         *("errors", "options", "power", "statistics", "checked", "devices", "identity", "scores"),
-        "answers",
+        *("answers", "checks"),
         "cost",
     },
     {"records", "labels", "resampling"},
@@ -33,9 +33,9 @@ LAYERS = (
     {"engine", "compare", "folder", "merging"},
     {"claims"},
     {"published"},
-    {"limits", "child", "baselines", "trajectory", "lock"},
+    {"limits", "child", "baselines", "trajectory", "reproduction", "lock"},
     {"emit", "children"},
-    {"withholding"},
+    {"withholding", "reproducing", "provenance"},
     {"evidence", "jobs"},
     {"run"},
     {"locking"},

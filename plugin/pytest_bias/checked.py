@@ -1,5 +1,7 @@
 """Values that were read from a file, checked against the types that their class states."""
 
+import json
+import math
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import fields
@@ -51,3 +53,19 @@ def _fits(value: Any, hint: Any) -> bool:
 def _counts(value: float) -> bool:
     """Whether a value is a number that can be calculated with: finite, no integer beyond floats."""
     return not isinstance(value, bool) and abs(value) <= sys.float_info.max
+
+
+def finite_json(text: str) -> Any:
+    """Return what a JSON text says; raises ValueError also where a number is none, or infinite."""
+    return json.loads(text, parse_constant=_no_constant, parse_float=_finite)
+
+
+def _no_constant(name: str) -> None:
+    raise ValueError(f"{name} is not a number")
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if not math.isfinite(number):
+        raise ValueError(f"{text:.40} is too large for a number")
+    return number

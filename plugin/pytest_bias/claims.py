@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from pytest_bias.folder import REPORT
-from pytest_bias.records import Report
+from pytest_bias.records import Report, SuiteResult
 
 BIAS: Final = "bias"
 """Folder of a model's repository that holds everything published about it."""
@@ -106,3 +106,48 @@ class Standing:
 
     stale: bool = False
     rerun: Rerun | None = None
+
+
+AS_MEASURED: Final = Standing()
+"""Nothing is known but the report."""
+
+
+def earns(suite: SuiteResult) -> bool:
+    """Whether a suite is about bias or robustness, reviewed, and no control of another."""
+    of_bias = suite.kind not in ("structure", "quality")
+    return of_bias and not suite.draft and suite.control_of is None
+
+
+def version(report: Report) -> str:
+    """Return seven digits of what was measured: of its commit, else of its weights."""
+    model = report.model
+    return (model.revision or model.weights_sha256 or "unknown")[:7]
+
+
+def lacking(report: Report) -> tuple[str, ...]:
+    """Say what a report would have to state for its record to be complete; empty if it is.
+
+    Complete is what `Social Bias Evaluated` promises: which model, which suites on which data, how
+    many items, by which version with which seed, and what the number of suites is out of.
+    """
+    model = report.model
+    stated: dict[str, object] = {
+        "the digest of the weights": model.weights_sha256,
+        "the digest of the configuration": model.config_sha256,
+        "the digest of the tokenizer": model.tokenizer_sha256,
+        "the version of the tool": report.tool.get("version"),
+        "the seed": "seed" in report.settings,
+        "the languages": report.coverage.get("languages"),
+        "the suites that apply": report.coverage.get("social_suites"),
+    }
+    for suite in report.suites:
+        if suite.status not in ("scored", "withheld") or suite.kind == "structure":
+            continue
+        data = suite.data
+        stated[f"the version of {suite.entry}"] = suite.version
+        stated[f"the digest of the data of {suite.entry}"] = data and data.sha256
+        stated[f"the digest of the items of {suite.entry}"] = data and data.items_sha256
+        stated[f"the number of items of {suite.entry}"] = data and data.n_items
+        if report.withheld is None:
+            stated[f"the records of {suite.entry}"] = suite.records_sha256
+    return tuple(what for what, value in stated.items() if not value)

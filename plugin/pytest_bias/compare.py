@@ -181,7 +181,7 @@ def _scored_by(suite: SuiteResult) -> str | None:
 def _other_setting(suite: SuiteResult, current: Report, baseline: Report) -> str | None:
     """Say which setting had the suite ask something else of the model."""
     before, now = (r.settings.get("chat", "off") for r in (baseline, current))
-    if before == now or not _asks_for_texts(suite):
+    if before == now or not asks_for_texts(suite):
         return None
     return f"chat {before}, now {now}; measure both with --chat {now}"
 
@@ -212,7 +212,8 @@ def _note(suite: SuiteResult, other: SuiteResult, current: Report, baseline: Rep
     return "; ".join(notes) or None
 
 
-def _asks_for_texts(suite: SuiteResult) -> bool:
+def asks_for_texts(suite: SuiteResult) -> bool:
+    """Whether the measure of a result had the model write texts."""
     return Capability.GENERATE in find(suite.name).measure_named(suite.measure or "").needs
 
 

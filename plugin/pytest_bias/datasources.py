@@ -285,6 +285,19 @@ def describe_files(source: Source, found: Sequence[FoundFile], n_items: int) -> 
     )
 
 
+def pinned(files: Sequence[DataFile]) -> str | None:
+    """Return the digest that `describe_files` gives of the files as they are pinned.
+
+    Null where that cannot be told: a file has no pinned digest, or they are of several sources.
+    """
+    sums = {f.path: f.sha256 for f in files if f.sha256}
+    if len(sums) < len(files) or len({path.partition("/")[0] for path in sums}) != 1:
+        return None
+    if len(files) == 1:
+        return files[0].sha256
+    return sha256("".join(sorted(f"{digest}  {path}\n" for path, digest in sums.items())))
+
+
 def together(infos: Sequence[DataInfo], n_items: int) -> DataInfo:
     """Describe the data of a configuration that come from several sources, each described."""
     revisions = [i.revision for i in infos]

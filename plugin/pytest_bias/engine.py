@@ -30,13 +30,22 @@ from pytest_bias.events import (
     ignore,
 )
 from pytest_bias.forecast import Forecaster
+from pytest_bias.identity import tool_version
 from pytest_bias.interface import Model
 from pytest_bias.models import load
 from pytest_bias.models.energy import GpuEnergy
 from pytest_bias.models.memory import free
 from pytest_bias.planning import Plan, Planned, part_of
-from pytest_bias.records import Item, Part, Record, Report, SuiteResult, records_digest
-from pytest_bias.reporting import build_report, environment, tool_version
+from pytest_bias.records import (
+    Item,
+    Part,
+    Record,
+    Report,
+    SuiteResult,
+    items_digest,
+    records_digest,
+)
+from pytest_bias.reporting import build_report, environment
 from pytest_bias.sampling import extent
 from pytest_bias.schedule import Schedule
 from pytest_bias.scoring import scored
@@ -279,7 +288,7 @@ class Session:
             **self._classifiers(planned, model),
             sampled=sampled,
             n_available=n_available,
-            data=replace(data.info, n_items=n_items),
+            data=replace(data.info, n_items=n_items, items_sha256=items_digest(records)),
             records=records,
             records_sha256=records_digest(records),
         )

@@ -8,36 +8,36 @@ withheld cannot be checked without the full report and the salt.
 import json
 import math
 from collections.abc import Iterator
-from dataclasses import astuple, dataclass, fields, replace
+from dataclasses import astuple, fields, replace
 from pathlib import Path
-from typing import Any, Final, Literal, TypeAlias
+from typing import Any, Final
 
+from pytest_bias.checks import Check
+from pytest_bias.config import Settings
 from pytest_bias.emit import badges
 from pytest_bias.errors import BiasError, ReportError, UsageError
 from pytest_bias.folder import REPORT, read_plain_report, read_records
+from pytest_bias.identity import tool_version
+from pytest_bias.provenance import Traits, data_check, provenance, traits_of
 from pytest_bias.records import Report, SuiteResult, records_digest, seal
 from pytest_bias.scores import Score, Spread
 from pytest_bias.scoring import scored, with_decision_family
-from pytest_bias.suites import find
+from pytest_bias.suites import STRUCTURE, find
 from pytest_bias.withholding import SALT, read_salt, withheld
-
-Outcome: TypeAlias = Literal["holds", "fails", "unknown"]
 
 RELATIVE: Final = 1e-9
 """Relative difference up to which a recomputed number is the same: other builds of numpy add up in
 another order."""
 
 
-@dataclass(frozen=True, slots=True)
-class Check:
-    """One thing that was checked."""
-
-    what: str
-    outcome: Outcome
-    detail: str = ""
-
-
-def verify(path: Path, full: Path | None = None) -> list[Check]:
+def verify(
+    path: Path,
+    full: Path | None = None,
+    settings: Settings | None = None,
+    *,
+    traits: Traits | None = None,
+    has_badges: bool = True,
+) -> list[Check]:
     """Check a report's folder, or its report.json.
 
     Parameters
@@ -46,6 +46,12 @@ def verify(path: Path, full: Path | None = None) -> list[Check]:
         The report.
     full : Path, optional
         The full report of one whose scores are withheld; its salt lies beside the withheld one.
+    settings : Settings, optional
+        Where data are looked for, which is nowhere but in caches by default.
+    traits : Traits, optional
+        Of the model, where its files are at hand.
+    has_badges : bool
+        Whether badges are expected beside the report.
 
     Raises
     ------
@@ -56,14 +62,18 @@ def verify(path: Path, full: Path | None = None) -> list[Check]:
     """
     file = path / REPORT if path.is_dir() else path
     report = read_plain_report(file, check=False)
+    settings = settings or Settings()
     checks = [_digest(file, report)]
     if full and not report.withheld:
         raise UsageError(f"--full {full}: {path} withholds no scores.")
     if report.withheld or any(s.status == "withheld" for s in report.suites):
         checks += _withheld(report, file.parent, full)
+    checks += provenance(report, settings, tool_version(), traits or traits_of(report))
     for suite in report.suites:
-        checks += _suite(suite, file.parent, report)
-    return [*checks, *_badges(report, file.parent)]
+        checks += [
+            replace(c, about=suite.entry) for c in _suite(suite, file.parent, report, settings)
+        ]
+    return [*checks, *(_badges(report, file.parent) if has_badges else ())]
 
 
 def _digest(file: Path, report: Report) -> Check:
@@ -101,8 +111,8 @@ def _withheld(report: Report, folder: Path, full: Path | None) -> Iterator[Check
         yield Check(name, "fails", "salt and full report give another withheld report")
 
 
-def _suite(suite: SuiteResult, folder: Path, report: Report) -> Iterator[Check]:
-    name = f"{suite.entry} records"
+def _suite(suite: SuiteResult, folder: Path, report: Report, settings: Settings) -> Iterator[Check]:
+    name = "records"
     if suite.records_sha256 is None:
         if suite.scores:
             yield Check(name, "fails", "it has scores but names no records")
@@ -119,11 +129,14 @@ def _suite(suite: SuiteResult, folder: Path, report: Report) -> Iterator[Check]:
         yield Check(name, "fails", "they are not the records that the report was made from")
     else:
         yield Check(name, "holds", f"{len(records)} records")
-    yield _scores(replace(suite, records=records), report)
+    suite = replace(suite, records=records)
+    yield _scores(suite, report)
+    if suite.kind != STRUCTURE:
+        yield data_check(suite, settings)
 
 
 def _scores(suite: SuiteResult, report: Report) -> Check:
-    name = f"{suite.entry} scores"
+    name = "scores"
     try:
         definition = find(suite.name)
         configuration = definition.configuration(suite.config)

@@ -1,6 +1,7 @@
 """What exactly was measured: a model, and what was merged into it."""
 
 from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,3 +48,11 @@ class ModelIdentity:
     chat_template_sha256: str | None = None
     code_sha256: str | None = None
     adapter: AdapterIdentity | None = None
+
+
+def tool_version() -> str:
+    """Version of the installed distribution."""
+    try:
+        return version("pytest-bias")
+    except PackageNotFoundError:
+        return "unknown"

@@ -99,6 +99,21 @@ _WORDS: Final[Mapping[Capability, str]] = {
 }
 
 
+MASKING: Final = frozenset({Capability.PSEUDO_LOG_LIKELIHOOD, Capability.SLOT, Capability.FILL})
+"""What a masked model has if its tokenizer has a mask token."""
+_WRITING: Final = frozenset({Capability.LOG_LIKELIHOOD, Capability.GENERATE, Capability.EMBED})
+
+CAPABILITIES: Final[Mapping[ModelKind, frozenset[Capability]]] = {
+    ModelKind.SEQ2SEQ: _WRITING,
+    ModelKind.MASKED: MASKING | {Capability.EMBED},
+    ModelKind.CAUSAL: _WRITING | {Capability.NEXT},
+    ModelKind.CLASSIFIER: frozenset({Capability.EMBED, Capability.CLASSIFY}),
+    ModelKind.QUESTION_ANSWERING: frozenset({Capability.EMBED, Capability.ANSWER}),
+    ModelKind.ENCODER: frozenset({Capability.EMBED}),
+}
+"""What the models of a kind can do; an open vocabulary and a second head come on top."""
+
+
 @dataclass
 class Model(ABC):
     """A loaded model.

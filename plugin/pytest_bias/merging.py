@@ -7,7 +7,14 @@ from dataclasses import asdict, dataclass, replace
 from pytest_bias.devices import in_words
 from pytest_bias.errors import ReportError
 from pytest_bias.identity import ModelIdentity
-from pytest_bias.records import Part, Record, Report, SuiteResult, records_digest
+from pytest_bias.records import (
+    Part,
+    Record,
+    Report,
+    SuiteResult,
+    items_digest,
+    records_digest,
+)
 from pytest_bias.scoring import scored, with_decision_family
 from pytest_bias.suites import STRUCTURE, find
 
@@ -234,7 +241,8 @@ def _whole(
         reason=None,
         sampled=sampled,
         n_available=None if sampled is None else first.n_available,
-        data=replace(first.data, n_items=n_items) if first.data else None,
+        data=first.data
+        and replace(first.data, n_items=n_items, items_sha256=items_digest(records)),
         records=records,
         records_sha256=records_digest(records),
     )

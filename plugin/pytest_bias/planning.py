@@ -94,7 +94,11 @@ def plan(model: Description, settings: Settings) -> Plan:
         model,
         settings,
         planned,
-        {"languages": list(languages), "social_suites": _social(model, settings, languages)},
+        {
+            "languages": list(languages),
+            "social_suites": _social(model, settings, languages),
+            "capabilities": sorted(c.value for c in model.capabilities),
+        },
         (
             *model.notices,
             *_on_languages(settings, model, languages),
@@ -204,7 +208,8 @@ def _what_it_gives(model: Description) -> str:
 
 
 def _words(capabilities: frozenset[Capability]) -> str:
-    return " and ".join(sorted(c.words for c in capabilities))
+    *most, last = sorted(c.words for c in capabilities)
+    return f"{', '.join(most)} and {last}" if most else last
 
 
 def part_of(settings: Settings) -> Part | None:

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any, Final, Literal, TypeAlias
 
-from pytest_bias.checked import checked
+from pytest_bias.checked import checked, finite_json
 from pytest_bias.errors import ReportError
 from pytest_bias.identity import AdapterIdentity, ModelIdentity, ScorerIdentity
 from pytest_bias.scores import Score, Spread
@@ -128,11 +128,17 @@ def records_digest(records: Iterable[Record]) -> str:
     return sha256("\n".join(sorted(lines)))
 
 
+def items_digest(records: Iterable[Record]) -> str:
+    """Return the SHA-256 of what was asked, whatever was answered: identifiers and texts."""
+    return sha256("".join(sorted(f"{r.text_sha256}  {r.item}\n" for r in records)))
+
+
 @dataclass(frozen=True, slots=True)
 class DataInfo:
     """Where a suite's data came from.
 
-    `local` marks files that the user provided and that were used as found.
+    `local` marks files that the user provided and that were used as found. `items_sha256` is the
+    digest of what was asked, `items_digest`, which is the same for every model.
     """
 
     source: str
@@ -142,6 +148,7 @@ class DataInfo:
     n_items: int = 0
     visibility: Literal["open", "hidden"] = "open"
     local: bool = False
+    items_sha256: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -338,7 +345,7 @@ class Report:
             If the text is not a report of this schema, or was changed after it was written.
         """
         try:
-            plain = json.loads(text, parse_constant=_no_constant, parse_float=_finite)
+            plain = finite_json(text)
         except (ValueError, RecursionError) as error:
             raise ReportError(f"not a report: {error}") from None
         schema = plain.get("schema") if isinstance(plain, dict) else None
@@ -406,14 +413,3 @@ def _score(plain: Json) -> Score:
     if values.get("spread") is not None:
         values["spread"] = checked(Spread(**_known(Spread, values["spread"])))
     return checked(Score(**values))
-
-
-def _no_constant(name: str) -> None:
-    raise ValueError(f"{name} is not a number")
-
-
-def _finite(text: str) -> float:
-    number = float(text)
-    if not math.isfinite(number):
-        raise ValueError(f"{text:.40} is too large for a number")
-    return number

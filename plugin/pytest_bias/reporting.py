@@ -2,11 +2,11 @@
 
 import platform
 from collections.abc import Mapping, Sequence
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import version
 from typing import Any
 
 from pytest_bias.devices import in_words
-from pytest_bias.identity import ModelIdentity
+from pytest_bias.identity import ModelIdentity, tool_version
 from pytest_bias.interface import Model
 from pytest_bias.planning import Plan
 from pytest_bias.records import Report, SuiteResult
@@ -37,14 +37,6 @@ def build_report(
         coverage=plan.coverage,
         run=about_run,
     )
-
-
-def tool_version() -> str:
-    """Version of the installed distribution."""
-    try:
-        return version("pytest-bias")
-    except PackageNotFoundError:
-        return "unknown"
 
 
 def environment(model: Model | None, device_map: str | None = None) -> dict[str, Any]:

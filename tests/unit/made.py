@@ -6,7 +6,14 @@ from typing import Any
 from pytest_bias.compare import Change, Comparison, SuiteComparison
 from pytest_bias.identity import ModelIdentity
 from pytest_bias.limits import Decision, Outcome
-from pytest_bias.records import DataInfo, Record, Report, SuiteResult, records_digest
+from pytest_bias.records import (
+    DataInfo,
+    Record,
+    Report,
+    SuiteResult,
+    items_digest,
+    records_digest,
+)
 from pytest_bias.scores import Score
 from pytest_bias.statistics import Estimate
 from pytest_bias.suites import installed
@@ -65,14 +72,18 @@ def result(
     **more: Any,
 ) -> SuiteResult:
     """Return a measured suite; its records are digested."""
+    no_records = "0" * 64 if more.get("status", "scored") == "scored" else None
     defaults: dict[str, Any] = {
         "version": VERSIONS.get(name, "1"),
         "kind": "intrinsic",
         "status": "scored",
         "title": "CrowS-Pairs",
         "language": "en",
-        "records_sha256": records_digest(records) if records else None,
-        "data": DataInfo("nyu-mll/crows_pairs", "CC-BY-SA-4.0", n_items=1508),
+        "records_sha256": records_digest(records) if records else no_records,
+        "data": DataInfo(
+            *("nyu-mll/crows_pairs", "CC-BY-SA-4.0", None, "1" * 64, 1508),
+            items_sha256=items_digest(records) if records else "2" * 64,
+        ),
     }
     return SuiteResult(
         name=name, config=config, scores=tuple(scores), records=tuple(records), **defaults | more
@@ -83,7 +94,12 @@ def report(*suites: SuiteResult, model: str = "org/name", **more: Any) -> Report
     """Return a report of these suites, dated as in the design."""
     defaults: dict[str, Any] = {
         "tool": {"name": "pytest-bias", "version": "0.1.0"},
-        "model": ModelIdentity(model, "masked", "BertForMaskedLM", parameters=4_416_698),
+        "model": ModelIdentity(
+            *(model, "masked", "BertForMaskedLM", 4_416_698),
+            weights_sha256="a" * 64,
+            config_sha256="b" * 64,
+            tokenizer_sha256="c" * 64,
+        ),
         "settings": {"requested": [], "profile": "standard", "seed": 0, "level": 0.95},
         "coverage": {
             "languages": ["en"],

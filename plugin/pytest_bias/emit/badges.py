@@ -7,7 +7,7 @@ same report gives the same bytes.
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from html import escape
 from importlib.resources import as_file, files
@@ -15,6 +15,7 @@ from typing import Final
 
 import anybadge
 
+from pytest_bias.claims import AS_MEASURED, Standing, earns, lacking, version
 from pytest_bias.emit.wording import (
     NOT_PUBLISHED,
     SOCIAL_LIMITS,
@@ -44,6 +45,8 @@ FONT_SIZE: Final = 11
 
 EVALUATED: Final = "Social Bias Evaluated"
 AVAILABLE: Final = "Social Bias Available"
+VALIDATED: Final = "Results Validated"
+RERUN: Final = "Results re-run"
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,27 +96,36 @@ class Badge:
         return json.dumps(plain, ensure_ascii=False, indent=1) + "\n"
 
 
-def render(report: Report) -> dict[str, str]:
+def render(report: Report, standing: Standing = AS_MEASURED) -> dict[str, str]:
     """Return every badge of a report, path below the output folder to text."""
     found = {}
-    for badge in badges(report):
+    for badge in badges(report, standing):
         found[f"badges/{badge.name}.svg"] = badge.svg()
         found[f"badges/{badge.name}.json"] = badge.endpoint()
     return found
 
 
-def badges(report: Report) -> Iterator[Badge]:
-    """Yield Evaluated, Available, and one badge a measured suite that earns one.
+def badges(report: Report, standing: Standing = AS_MEASURED) -> Iterator[Badge]:
+    """Yield Evaluated, Available, one badge a suite that earns one, and what a re-run said.
 
-    A report whose scores are withheld earns the first alone, if every suite has a value.
+    The first two need a complete record (`claims.lacking`). A report whose scores are withheld
+    earns the first alone, if every suite has a value. Where the model has changed since it was
+    measured, every badge says so and is grey.
     """
-    measured = [s for s in report.suites if _was_measured(s, report)]
+    for badge in (*_of_report(report), *_of_rerun(report, standing)):
+        yield _stale(badge, report) if standing.stale else badge
+
+
+def _of_report(report: Report) -> Iterator[Badge]:
+    measured = [s for s in report.suites if was_measured(s, report)]
     about = _about(report)
     applicable = list(report.coverage.get("social_suites", ()))
     social = {s.name for s in measured} & set(applicable)
-    if social and report.withheld:
+    if not social or lacking(report):
+        social = set()
+    elif report.withheld:
         yield _withheld_badge(report, measured, social, len(applicable), about)
-    elif social:
+    else:
         is_sample = any(s.sampled is not None for s in measured)
         languages = ", ".join(clean(tag) for tag in report.coverage.get("languages", ()))
         scope = " · ".join(
@@ -140,18 +152,41 @@ def badges(report: Report) -> Iterator[Badge]:
         yield _suite_badge(suite, about)
 
 
-def _was_measured(suite: SuiteResult, report: Report) -> bool:
-    if not _earns(suite):
+def _of_rerun(report: Report, standing: Standing) -> Iterator[Badge]:
+    """Yield what somebody else found; the word Validated needs a signature and all suites."""
+    rerun = standing.rerun
+    if rerun is None:
+        return
+    owner, counts = clean(rerun.owner, 40), f"{rerun.agree} of {rerun.of} agree"
+    if rerun.consistent:
+        counts += f" · {rerun.consistent} consistent"
+    title = f"{counts}. {_about(report)} A signature proves who ran it, not that it is right."
+    if not rerun.signed:
+        title = f"Nobody's signature was verified. {title}"
+        message = f"by {owner} · identity unverified" if owner else "identity unverified"
+        yield Badge("results-validated", RERUN, message, title, GREY)
+    elif rerun.of and rerun.agree + rerun.consistent == rerun.of:
+        message = f"re-run by {owner} · {counts} · {version(report)}"
+        yield Badge("results-validated", VALIDATED, message, title)
+    else:
+        yield Badge("results-validated", RERUN, f"by {owner} · {counts}", title)
+
+
+def _stale(badge: Badge, report: Report) -> Badge:
+    """Return a badge of a model that has changed since."""
+    told = version(report)
+    message = badge.message.removesuffix(f" · {told}")
+    title = f"The model has changed since. {badge.title}"
+    return replace(badge, message=f"{message} · for older weights {told}", title=title, color=GREY)
+
+
+def was_measured(suite: SuiteResult, report: Report) -> bool:
+    """Whether a suite of a report counts for a badge: it earns one, and has a value."""
+    if not earns(suite):
         return False
     if report.withheld:
         return suite.status == "withheld" and report.withheld.finite
     return suite.status == "scored" and suite.headline is not None
-
-
-def _earns(suite: SuiteResult) -> bool:
-    """Whether a suite is about bias or robustness, reviewed, and no control of another."""
-    of_bias = suite.kind not in ("structure", "quality")
-    return of_bias and not suite.draft and suite.control_of is None
 
 
 def _withheld_badge(

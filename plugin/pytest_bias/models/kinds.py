@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from pytest_bias.errors import ModelError
-from pytest_bias.interface import Capability, ModelKind
+from pytest_bias.interface import ModelKind
 from pytest_bias.models.causal import CausalModel
 from pytest_bias.models.classifier import ClassifierModel, check_labels
 from pytest_bias.models.encoder import EncoderModel
@@ -30,8 +30,6 @@ class KindSupport:
         Class of the library that loads it.
     model : type
         What is handed to suites.
-    capabilities : frozenset of Capability
-        What it can do.
     classes : tuple of str
         How the names of its classes end, for people.
     unused : tuple of str
@@ -45,16 +43,10 @@ class KindSupport:
 
     auto_class: str
     model: type[EncoderModel]
-    capabilities: frozenset[Capability]
     classes: tuple[str, ...]
     unused: tuple[str, ...] = ()
     body: type[Transformer] = Transformer
     beginning: Callable[[Any, Tokens, str], str | None] = _nothing
-
-
-MASKING: Final = frozenset({Capability.PSEUDO_LOG_LIKELIHOOD, Capability.SLOT, Capability.FILL})
-WRITING: Final = frozenset({Capability.LOG_LIKELIHOOD, Capability.GENERATE})
-EMBED: Final = frozenset({Capability.EMBED})
 
 
 def _prefix(config: Any, tokens: Tokens, name: str) -> str:
@@ -68,35 +60,29 @@ KINDS: Final = {
     ModelKind.SEQ2SEQ: KindSupport(
         "AutoModelForSeq2SeqLM",
         Seq2SeqModel,
-        WRITING | EMBED,
         ("ForConditionalGeneration",),
         body=EncoderDecoder,
         beginning=beginning,
     ),
-    ModelKind.MASKED: KindSupport(
-        "AutoModelForMaskedLM", MaskedModel, MASKING | EMBED, ("ForMaskedLM",)
-    ),
+    ModelKind.MASKED: KindSupport("AutoModelForMaskedLM", MaskedModel, ("ForMaskedLM",)),
     ModelKind.CAUSAL: KindSupport(
         "AutoModelForCausalLM",
         CausalModel,
-        WRITING | EMBED | {Capability.NEXT},
         ("ForCausalLM", "LMHeadModel"),
         beginning=_prefix,
     ),
     ModelKind.CLASSIFIER: KindSupport(
         "AutoModelForSequenceClassification",
         ClassifierModel,
-        EMBED | {Capability.CLASSIFY},
         ("ForSequenceClassification",),
         beginning=check_labels,
     ),
     ModelKind.QUESTION_ANSWERING: KindSupport(
         "AutoModelForQuestionAnswering",
         QuestionAnsweringModel,
-        EMBED | {Capability.ANSWER},
         ("ForQuestionAnswering",),
     ),
-    ModelKind.ENCODER: KindSupport("AutoModel", EncoderModel, EMBED, (), unused=("pooler.",)),
+    ModelKind.ENCODER: KindSupport("AutoModel", EncoderModel, (), unused=("pooler.",)),
 }
 """In the order in which a class is looked up: several stand in two of the library's tables."""
 

@@ -16,11 +16,11 @@ import torch
 from pytest_bias.cost import Meter
 from pytest_bias.errors import BiasError, ModelError
 from pytest_bias.identity import ModelIdentity
-from pytest_bias.interface import Capability, Model, ModelKind
+from pytest_bias.interface import CAPABILITIES, MASKING, Capability, Model, ModelKind
 from pytest_bias.models.adapters import Adapter, located, merged, provided
 from pytest_bias.models.chat import in_force, template_of
 from pytest_bias.models.classifier import labels_of
-from pytest_bias.models.kinds import KINDS, MASKING, kind_of
+from pytest_bias.models.kinds import KINDS, kind_of
 from pytest_bias.models.masked import MaskedModel
 from pytest_bias.models.next_sentence import NextSentence, has_head, head_of
 from pytest_bias.models.packed import pack
@@ -115,7 +115,7 @@ def describe(ref: ModelRef | str, *, offline: bool = False, trust: Trust = Trust
     with _reading(f"the tokenizer of {ref}"), _quiet():
         tokens = _tokens(own, config, trust)
         beginning = KINDS[kind].beginning(config, tokens, str(ref))
-    capabilities = KINDS[kind].capabilities
+    capabilities = CAPABILITIES[kind]
     if tokens.mask_id is None:
         capabilities -= MASKING
     if kind is ModelKind.MASKED and has_head(config, architecture):
