@@ -13,7 +13,8 @@
           |    |-- DataMissing
           |    |    `-- NoAnswer  the host that has them cannot be reached
           |    `-- LicenceNotAccepted
-          `-- ReportError         a report cannot be read, or is not what it says
+          |-- ReportError         a report cannot be read, or is not what it says
+          `-- PublishError        something was not published, or it is not known whether it was
 """
 
 import difflib
@@ -100,3 +101,7 @@ class LicenceNotAccepted(DataError):
 
 class ReportError(MeasurementError):
     """A report cannot be read, or is not what it says."""
+
+
+class PublishError(MeasurementError):
+    """Something was not published, or it is not known whether it was; the message says which."""

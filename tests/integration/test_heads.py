@@ -72,7 +72,7 @@ class Client:
 
     @property
     def env(self) -> dict[str, str]:
-        return {**self.hub.env, "HF_HOME": str(self.folder / "home")}
+        return {**self.hub.env, "HF_HOME": str(self.folder / "home"), "HF_TOKEN": "reader"}
 
     def measured(self, name: str, *words: str) -> Mapping[str, Any]:
         """Return what a run writes of a model."""
@@ -123,12 +123,13 @@ def client(
     hub = Hub(
         {
             "org/one": Repository({SHA: one, "2" * 40: other}, named),
-            "org/shards": Repository({SHA: read_all(shards)}, named, about={"private": True}),
-            "org/code": Repository({SHA: one | chat}, named, about={"gated": "auto"}),
+            "org/shards": Repository({SHA: read_all(shards)}, named, private=True),
+            "org/code": Repository({SHA: one | chat}, named, gated="auto"),
             "org/in-git": Repository({SHA: in_git}, named),
             "org/bare": Repository({SHA: bare}, named),
             "org/gated": Repository({}, {}, (403, "GatedRepo")),
-        }
+        },
+        tokens={"reader": "read"},
     )
     with serving(hub):
         yield Client(hub, folder)
@@ -201,6 +202,10 @@ def test_what_is_not_known(client: Client) -> None:
         "org/one@v9": "ModelError: org/one has no revision 'v9'",
     }.items():
         assert found[name].startswith(words)
+    # What it is called may be known where its files are not open.
+    (hidden,) = client.look("org/code", HF_TOKEN="", HF_HOME=f"{client.folder}/other").values()
+    assert hidden.startswith("ModelError: org/code is gated.")
+    assert "hf auth login" in hidden
     # The cache has it, but not what it is now.
     lost = client.look("org/one", HF_ENDPOINT="http://127.0.0.1:9")
     assert lost["org/one"].startswith("HubNotReached: the Hub could not be asked about org/one")
