@@ -5,8 +5,9 @@
 1. A path at which something stands: a file, or a folder with ``report.json``, is a report; a folder
    with ``config.json`` or ``adapter_config.json``, or a ``.gguf`` file, is a model.
 2. ``base`` is the model that the model under test was made from: an adapter's base, else the
-   ``base_model`` of its card. ``published`` is ``bias/report.json`` in the repository of the model
-   under test: on the Hub at the head of its default branch, or in its folder.
+   ``base_model`` of its card. ``published`` is the report that ``bias/current.json`` names in the
+   repository of the model under test: on the Hub at the head of its default branch, or in its
+   folder.
 3. A name is that of a model: ``org/name``, ``org/name@revision``, ``demo``, ``MODEL+ADAPTER``.
 """
 
@@ -18,13 +19,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from pytest_bias.claims import CURRENT
 from pytest_bias.config import Settings
 from pytest_bias.errors import BiasError, ModelError, ReportError, UsageError
 from pytest_bias.events import Listener, Notice
 from pytest_bias.folder import REPORT, read_report
 from pytest_bias.models import ModelRef
-from pytest_bias.models.snapshot import PUBLISHED, published
 from pytest_bias.options import BASELINES, OPTIONS
+from pytest_bias.published import published
 from pytest_bias.records import Report
 
 if TYPE_CHECKING:
@@ -250,12 +252,14 @@ def about(text: str, error: BiasError) -> BiasError:
 def _published(model: "Description", settings: Settings, listener: Listener) -> Report | None:
     ref = model.snapshot.ref
     own = ref.adapter or ref
-    folder, notice = published(own, offline=settings.offline)
-    if notice:
-        listener(Notice(notice))
-    if folder:
-        return read(folder)
-    missing = f"{own.name} has no published report ({PUBLISHED}/{REPORT} in its repository)"
+    there = published(replace(own, revision=None), offline=settings.offline)
+    if there:
+        if there.notice:
+            listener(Notice(there.notice))
+        report = read(there.folder)
+        there.check(report)
+        return report
+    missing = f"{own.name} has no published report (no {CURRENT} in its repository)"
     if settings.first_run:
         listener(Notice(f"{missing}: there is nothing to compare with yet."))
         return None

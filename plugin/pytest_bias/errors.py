@@ -8,11 +8,13 @@
      |    `-- OutputError         the output folder cannot be used
      `-- MeasurementError  (3)    the question was right, the measurement cannot be made
           |-- ModelError          a model cannot be found, read or trusted
+          |    `-- HubNotReached  the Hub, which has it, does not answer
           |-- DataError           data are missing, changed or malformed
           |    |-- DataMissing
           |    |    `-- NoAnswer  the host that has them cannot be reached
           |    `-- LicenceNotAccepted
-          `-- ReportError         a report cannot be read, or is not what it says
+          |-- ReportError         a report cannot be read, or is not what it says
+          `-- PublishError        something was not published, or it is not known whether it was
 """
 
 import difflib
@@ -77,6 +79,10 @@ class ModelError(MeasurementError):
     """A model cannot be found, read or trusted."""
 
 
+class HubNotReached(ModelError):
+    """The Hub, which has the model, does not answer."""
+
+
 class DataError(MeasurementError):
     """Data are changed or malformed."""
 
@@ -95,3 +101,7 @@ class LicenceNotAccepted(DataError):
 
 class ReportError(MeasurementError):
     """A report cannot be read, or is not what it says."""
+
+
+class PublishError(MeasurementError):
+    """Something was not published, or it is not known whether it was; the message says which."""

@@ -109,7 +109,7 @@ def fetch(file: HubFile, what: str, *, again: bool = False) -> Path:
     from huggingface_hub import hf_hub_download
 
     try:
-        with _without_bars():
+        with without_bars():
             found = hf_hub_download(
                 file.repository,
                 file.path,
@@ -176,7 +176,7 @@ def _answered(file: HubFile, head: str, status: int, retry_after: str | None) ->
 
 
 @contextlib.contextmanager
-def _without_bars() -> Iterator[None]:
+def without_bars() -> Iterator[None]:
     """Hide the client's bars beside ours; that it waits for a busy Hub, it may say."""
     from huggingface_hub.utils import (
         are_progress_bars_disabled,

@@ -27,7 +27,10 @@ class ScorerIdentity:
 
 @dataclass(frozen=True, slots=True)
 class ModelIdentity:
-    """What exactly was measured. Digests are SHA-256 in hexadecimal."""
+    """What exactly was measured. Digests are SHA-256 in hexadecimal.
+
+    `code_sha256` is that of the code which the model brings along; null where it brings none.
+    """
 
     reference: str
     kind: str
@@ -43,6 +46,7 @@ class ModelIdentity:
     prefix_token: str | None = None
     pooling: str | None = None
     chat_template_sha256: str | None = None
+    code_sha256: str | None = None
     adapter: AdapterIdentity | None = None
 
 

@@ -1,54 +1,51 @@
 """A Hub on this machine: the few addresses that huggingface_hub asks for models and datasets."""
 
-import hashlib
-import json
 import re
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+import socket
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
-from typing import ClassVar
-from urllib.parse import unquote, urlsplit
+from typing import ClassVar, NamedTuple
+from urllib.parse import parse_qs, unquote, urlsplit
 
-_MODEL = re.compile(r"/api/models/(?P<id>[^/]+/[^/]+)(/revision/(?P<revision>[^/]+))?")
-_TREE = re.compile(r"/api/models/(?P<id>[^/]+/[^/]+)/tree/(?P<revision>[^/]+)")
-_FILE = re.compile(r"/(?P<id>(datasets/)?[^/]+/[^/]+)/resolve/(?P<revision>[^/]+)/(?P<path>.+)")
+import hub_commits
+from hub_contents import Answer, Failure, Hub, Repository, git_sha, is_large, sha256, stored
 
-
-@dataclass
-class Repository:
-    """Commits, each a mapping of path to content, and the names that stand for them."""
-
-    commits: dict[str, Mapping[str, bytes]]
-    names: dict[str, str]
-    refusal: tuple[int, str] | None = None
-    """Status and X-Error-Code of every answer, if access is refused."""
-    headers: Mapping[str, str] = field(default_factory=dict)
-    """More headers of a refusal."""
-    token: str = ""
-    """What opens it in spite of the refusal."""
+__all__ = ["Failure", "Hub", "Repository", "serving"]
 
 
-@dataclass
-class Hub:
-    """Repositories by id, that of a dataset after ``datasets/``, and what was asked for."""
+class Route(NamedTuple):
+    """What is asked for by a method and an address."""
 
-    repositories: dict[str, Repository] = field(default_factory=dict)
-    asked: list[str] = field(default_factory=list)
-    address: str = ""
+    name: str
+    method: str
+    pattern: re.Pattern[str]
 
-    @property
-    def env(self) -> dict[str, str]:
-        """Environment that leads a client here."""
-        return {
-            "HF_ENDPOINT": self.address,
-            "HF_HUB_OFFLINE": "",
-            "HF_HUB_DISABLE_XET": "1",
-            "HF_HUB_DISABLE_TELEMETRY": "1",
-            "HF_TOKEN": "",
-            "NO_PROXY": "127.0.0.1",
-        }
+
+def _route(name: str, method: str, pattern: str) -> Route:
+    return Route(name, method, re.compile(pattern))
+
+
+_API = "/api/models/(?P<id>[^/]+/[^/]+)"
+_AT = "(?P<revision>[^/]+)"
+_ID = "(?P<id>(datasets/)?[^/]+/[^/]+)"
+ROUTES = (
+    _route("tree", "GET", f"{_API}/tree/{_AT}(/(?P<path>.+))?"),
+    _route("discussions", "GET", f"{_API}/discussions"),
+    _route("model", "GET", f"{_API}(/revision/{_AT})?"),
+    _route("whoami", "GET", "/api/whoami-v2"),
+    _route("identity", "GET", "/ci/identity"),
+    _route("preupload", "POST", f"{_API}/preupload/{_AT}"),
+    _route("commit", "POST", f"{_API}/commit/{_AT}"),
+    _route("validate", "POST", "/api/validate-yaml"),
+    _route("exchange", "POST", "/oauth/token"),
+    _route("batch", "POST", rf"/{_ID}\.git/info/lfs/objects/batch"),
+    _route("upload", "PUT", "/lfs/(?P<oid>[0-9a-f]{64})"),
+    _route("file", "GET", f"/{_ID}/resolve/{_AT}/(?P<path>.+)"),
+)
+"""Names of `Hub.failures` and of the methods below; the first that fits counts."""
 
 
 @contextmanager
@@ -76,76 +73,189 @@ class _Handler(BaseHTTPRequestHandler):
     def do_HEAD(self) -> None:
         self._answer()
 
+    def do_POST(self) -> None:
+        self._answer()
+
+    def do_PUT(self) -> None:
+        self._answer()
+
     def log_message(self, format: str, *args: object) -> None:
         self.hub.asked.append(f"{self.command} {self.path}")
 
     def _answer(self) -> None:
-        path = unquote(urlsplit(self.path).path)
-        routes = ((_TREE, self._tree), (_MODEL, self._model), (_FILE, self._file))
-        for pattern, answer in routes:
-            if match := pattern.fullmatch(path):
-                return self._answered(match, answer)
-        return self._refuse(404, "EntryNotFound")
+        self.address = urlsplit(self.path)
+        self.query = parse_qs(self.address.query)
+        self.token = self.headers.get("Authorization", "").removeprefix("Bearer ")
+        self.body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        method = "GET" if self.command == "HEAD" else self.command
+        for route in ROUTES:
+            match = route.pattern.fullmatch(self.address.path)
+            if match and route.method == method:
+                given = {k: unquote(v) for k, v in match.groupdict().items() if v is not None}
+                return self._answer_to(route.name, given)
+        return self._send(Answer.refusal(404, "EntryNotFound"))
 
-    def _answered(self, match: re.Match[str], answer: Callable[..., None]) -> None:
-        repository = self.hub.repositories.get(match["id"])
-        if repository is None:
-            return self._refuse(401, "RepoNotFound")
-        given = self.headers.get("Authorization", "")
-        if repository.refusal and not (repository.token and given == f"Bearer {repository.token}"):
-            return self._refuse(*repository.refusal, repository.headers)
-        revision = match["revision"] or "main"
-        sha = repository.names.get(revision, revision)
-        if sha not in repository.commits:
-            return self._refuse(404, "RevisionNotFound")
-        return answer(match, sha, repository.commits[sha])
+    def _answer_to(self, what: str, given: dict[str, str]) -> None:
+        failure = self.hub.failure(what)
+        if failure.drop == "before":
+            return self._drop()
+        failed = failure.status is not None
+        if failure.status is not None:
+            refusal = (failure.status, failure.code, failure.message, failure.headers)
+            answer = Answer.refusal(*refusal)
+        if not failed or failure.done:
+            with self.hub.lock:
+                made = self._made(what, given)
+            answer = answer if failed else made
+        time.sleep(failure.late)
+        return self._drop() if failure.drop == "after" else self._send(answer)
 
-    def _model(self, match: re.Match[str], sha: str, files: Mapping[str, bytes]) -> None:
-        siblings = [{"rfilename": name} for name in files]
-        self._json({"id": match["id"], "modelId": match["id"], "sha": sha, "siblings": siblings})
+    def _made(self, what: str, given: Mapping[str, str]) -> Answer:
+        tokens = self.hub.tokens
+        # A job of CI asks for its identity with a token that is not the Hub's.
+        wrong = tokens and self.token and self.token not in tokens
+        if wrong and what != "identity":
+            message = "Invalid credentials in Authorization header"
+            return Answer.refusal(401, "", message)
+        if "id" not in given:
+            return getattr(self, f"_{what}")(given)
+        repository = self.hub.repositories.get(given["id"])
+        hidden = repository is not None and repository.private and self.token not in tokens
+        if repository is None or hidden:
+            # As the Hub: who sends no token is not told whether there is one.
+            return Answer.refusal(404 if self.token else 401, "RepoNotFound")
+        if repository.refusal and not (repository.token and self.token == repository.token):
+            return Answer.refusal(*repository.refusal, headers=repository.headers)
+        revision = given.get("revision", "main")
+        if repository.names.get(revision, revision) not in repository.commits:
+            return Answer.refusal(404, "RevisionNotFound", f"Invalid rev id: {revision}")
+        return getattr(self, f"_{what}")({"revision": revision, **given}, repository)
 
-    def _tree(self, match: re.Match[str], sha: str, files: Mapping[str, bytes]) -> None:
-        entries = []
+    # Reading
+
+    def _model(self, given: Mapping[str, str], repository: Repository) -> Answer:
+        sha, files = _at(repository, given["revision"])
+        siblings: list[dict[str, object]] = [{"rfilename": name} for name in files]
+        if "blobs" in self.query:
+            siblings = [{"rfilename": n, **_sibling(stored(n, c))} for n, c in files.items()]
+        return Answer.of(
+            {
+                "id": given["id"],
+                "modelId": given["id"],
+                "sha": sha,
+                "private": repository.private,
+                "gated": repository.gated,
+                "siblings": siblings,
+            }
+        )
+
+    def _tree(self, given: Mapping[str, str], repository: Repository) -> Answer:
+        _, files = _at(repository, given["revision"])
+        folder = f"{given['path']}/" if "path" in given else ""
+        entries: dict[str, dict[str, object]] = {}
         for name, content in files.items():
-            entry = {"type": "file", "path": name, "size": len(content), "oid": _git(content)}
-            if _large(name):
-                entry["lfs"] = {"oid": _sha256(content), "size": len(content), "pointerSize": 130}
-            entries.append(entry)
-        self._json(entries)
+            if not name.startswith(folder):
+                continue
+            parts = name.removeprefix(folder).split("/")
+            for depth in range(1, len(parts)):
+                path = folder + "/".join(parts[:depth])
+                entries[path] = {"type": "directory", "path": path, "oid": "", "size": 0}
+            entries[name] = {"type": "file", "path": name, **stored(name, content)}
+        if folder and not entries:
+            return Answer.refusal(404, "EntryNotFound")
+        if self.query.get("recursive", ["false"])[0].lower() != "true":
+            entries = {p: e for p, e in entries.items() if "/" not in p.removeprefix(folder)}
+        return Answer.of(list(entries.values()))
 
-    def _file(self, match: re.Match[str], sha: str, files: Mapping[str, bytes]) -> None:
-        content = files.get(match["path"])
+    def _file(self, given: Mapping[str, str], repository: Repository) -> Answer:
+        sha, files = _at(repository, given["revision"])
+        if repository.gated and self.token not in self.hub.tokens:
+            return Answer.refusal(401, "GatedRepo", "Access to this model is restricted.")
+        name = given["path"]
+        content = files.get(name)
         if content is None:
-            return self._refuse(404, "EntryNotFound", {"X-Repo-Commit": sha})
-        headers = {"X-Repo-Commit": sha, "ETag": f'"{_git(content)}"'}
-        if _large(match["path"]):
-            headers["X-Linked-Etag"] = f'"{_sha256(content)}"'
+            return Answer.refusal(404, "EntryNotFound", headers={"X-Repo-Commit": sha})
+        headers = {"X-Repo-Commit": sha, "ETag": f'"{git_sha(content)}"'}
+        if is_large(name, len(content)):
+            headers["X-Linked-Etag"] = f'"{sha256(content)}"'
             headers["X-Linked-Size"] = str(len(content))
-        return self._send(200, content, headers)
+        return Answer(200, content, headers)
 
-    def _refuse(self, status: int, code: str, headers: Mapping[str, str] | None = None) -> None:
-        more = {"X-Error-Code": code, "X-Error-Message": code, **(headers or {})}
-        self._send(status, json.dumps({"error": code}).encode(), more)
+    def _discussions(self, given: Mapping[str, str], repository: Repository) -> Answer:
+        return hub_commits.discussions(given["id"], repository)
 
-    def _json(self, plain: object) -> None:
-        self._send(200, json.dumps(plain).encode(), {"Content-Type": "application/json"})
+    def _whoami(self, given: Mapping[str, str]) -> Answer:
+        access = self.hub.tokens.get(self.token)
+        if access is None:
+            return Answer.refusal(401, "", "Invalid username or password.")
+        role = "read" if access == "read" else "write"
+        auth = {"type": "access_token", "accessToken": {"displayName": "key", "role": role}}
+        return Answer.of({"type": "user", "name": "somebody", "orgs": [], "auth": auth})
 
-    def _send(self, status: int, content: bytes, headers: Mapping[str, str]) -> None:
-        self.send_response(status)
-        for name, value in {"Content-Length": str(len(content)), **headers}.items():
+    # Writing
+
+    def _preupload(self, given: Mapping[str, str], repository: Repository) -> Answer:
+        refused = hub_commits.may_write(self.hub, self.token, propose=self._proposed, large=False)
+        made = hub_commits.preupload(self.hub, repository, given["revision"], self.body)
+        return refused or made
+
+    def _batch(self, given: Mapping[str, str], repository: Repository) -> Answer:
+        refused = hub_commits.may_write(self.hub, self.token, propose=False, large=True)
+        return refused or hub_commits.batch(self.hub, self.body)
+
+    def _upload(self, given: Mapping[str, str]) -> Answer:
+        return hub_commits.receive(self.hub, given["oid"], self.body)
+
+    def _commit(self, given: Mapping[str, str], repository: Repository) -> Answer:
+        propose = self._proposed
+        refused = hub_commits.may_write(self.hub, self.token, propose=propose, large=False)
+        if refused is not None:
+            return refused
+        name, revision = given["id"], given["revision"]
+        return hub_commits.commit(self.hub, name, repository, revision, self.body, propose=propose)
+
+    def _validate(self, given: Mapping[str, str]) -> Answer:
+        return hub_commits.validate(self.body)
+
+    @property
+    def _proposed(self) -> bool:
+        return self.query.get("create_pr") == ["1"]
+
+    # Jobs of CI
+
+    def _identity(self, given: Mapping[str, str]) -> Answer:
+        """Answer as GitHub does when a job asks who it is; here the job asks with its identity."""
+        return Answer.of({"value": self.token})
+
+    def _exchange(self, given: Mapping[str, str]) -> Answer:
+        return hub_commits.exchange(self.hub, self.body)
+
+    # The connection
+
+    def _send(self, answer: Answer) -> None:
+        self.send_response(answer.status)
+        length = {"Content-Length": str(len(answer.content))}
+        for name, value in {**length, **answer.headers}.items():
             self.send_header(name, value)
-        self.end_headers()
-        if self.command != "HEAD":
-            self.wfile.write(content)
+        with suppress(ConnectionError):
+            self.end_headers()
+            if self.command != "HEAD":
+                self.wfile.write(answer.content)
+
+    def _drop(self) -> None:
+        self.log_request()
+        self.close_connection = True
+        self.connection.shutdown(socket.SHUT_RDWR)
 
 
-def _large(name: str) -> bool:
-    return name.endswith((".safetensors", ".bin", ".parquet"))
+def _at(repository: Repository, revision: str) -> tuple[str, Mapping[str, bytes]]:
+    sha = repository.names.get(revision, revision)
+    return sha, repository.commits[sha]
 
 
-def _sha256(content: bytes) -> str:
-    return hashlib.sha256(content).hexdigest()
-
-
-def _git(content: bytes) -> str:
-    return hashlib.sha1(b"blob %d\0" % len(content) + content).hexdigest()
+def _sibling(file: dict[str, object]) -> dict[str, object]:
+    """Return ids as the list of a model's files has them; elsewhere they are called otherwise."""
+    found: dict[str, object] = {"size": file["size"], "blobId": file["oid"]}
+    if isinstance(lfs := file.get("lfs"), dict):
+        found["lfs"] = {"sha256": lfs["oid"], **{k: lfs[k] for k in ("size", "pointerSize")}}
+    return found

@@ -19,6 +19,7 @@ from transformers import AutoConfig, AutoModelForMaskedLM, PreTrainedModel
 
 import pytest_bias
 import pytest_bias.engine
+from pytest_bias.claims import CURRENT, CURRENT_SCHEMA, digest12
 from pytest_bias.folder import UNFINISHED
 
 DEMO = Path(pytest_bias.__file__).parent / "models" / "demo" / "planted"
@@ -356,13 +357,21 @@ def models(published: Path) -> Iterator[Hub]:
     """Serve models: with a report at the head, without one, and with one without records."""
     files = {p.name: p.read_bytes() for p in DEMO.iterdir() if p.is_file()}
     written = [p for p in published.rglob("*") if p.is_file()]
-    report = {f"bias/{p.relative_to(published).as_posix()}": p.read_bytes() for p in written}
+    whole = read(published / "report.json")["digest"]
+    evidence = f"bias/{digest12(whole)}"
+    report = {f"{evidence}/{p.relative_to(published).as_posix()}": p.read_bytes() for p in written}
+    report["README.md"] = b"# A model"
+    unnamed = dict(report)
+    report[CURRENT] = json.dumps({"schema": CURRENT_SCHEMA, "report": whole}).encode()
     bare = {name: content for name, content in report.items() if "records" not in name}
+    absent = {CURRENT: report[CURRENT]}
     named = {"main": SHA, "before": "2" * 40}
     repositories = {
         "org/model": Repository({SHA: files | report, "2" * 40: files}, named),
         "org/new": Repository({SHA: files}, named),
         "org/bare": Repository({SHA: files | bare}, named),
+        "org/unnamed": Repository({SHA: files | unnamed}, named),
+        "org/absent": Repository({SHA: files | absent}, named),
     }
     with serving(Hub(repositories)) as hub:
         yield hub
@@ -378,9 +387,12 @@ def test_published_on_the_hub(published: Path, tmp_path: Path) -> None:
     with models(published) as hub:
         env = {**hub.env, "HF_HOME": str(tmp_path / "home")}
         assert "Since demo-neutral" in run("online").said
-        wanted = {"report.json", *(p.name for p in published.glob("records/*"))}
+        head = hub.repositories["org/model"].commits[SHA]
+        wanted = {name for name in head if name.startswith("bias/")}
+        assert {"[en].parquet" in name for name in wanted} == {True, False}
         asked = [unquote(a) for a in hub.asked if a.startswith("GET /org/model/") and "/bias/" in a]
-        assert {a.rpartition("/")[2] for a in asked} == wanted
+        # Once each: what is published is no part of the model under test.
+        assert sorted(a.partition(f"{SHA}/")[2].split()[0] for a in asked) == sorted(wanted)
         hub.asked.clear()
         assert "Since demo-neutral" in run("offline", "--offline").said
         assert hub.asked == []
@@ -390,7 +402,7 @@ LOOK = """
 import json, sys
 from pytest_bias.errors import BiasError
 from pytest_bias.models.reference import ModelRef
-from pytest_bias.models.snapshot import published
+from pytest_bias.published import published
 
 if sys.argv[1] == "first":
     from huggingface_hub import snapshot_download
@@ -398,8 +410,14 @@ if sys.argv[1] == "first":
 found = {}
 for text in sys.argv[2:]:
     try:
-        folder, notice = published(ModelRef.parse(text), offline=sys.argv[1] == "offline")
-        found[text] = [folder and sorted(p.name for p in folder.rglob("*.*")), notice]
+        there = published(ModelRef.parse(text), offline=sys.argv[1] == "offline")
+        if there:
+            files = sorted(p.relative_to(there.root).as_posix() for p in there.root.rglob("*.*"))
+            report = there.read()
+            assert there.digest == report.digest and there.folder.parent == there.root / "bias"
+            found[text] = [files, there.revision, there.notice]
+        else:
+            found[text] = there
     except BiasError as error:
         found[text] = str(error)
 assert "torch" not in sys.modules
@@ -418,14 +436,18 @@ def test_whether_something_is_published(published: Path, tmp_path: Path) -> None
         )
         return json.loads(ran.stdout)
 
-    files = ["report.json", *(p.name for p in published.glob("records/*"))]
-    names = ("org/model", "org/new", "org/bare", "org/gone")
+    names = ("org/model", "org/new", "org/bare", "org/gone", "org/unnamed", "org/absent")
     with models(published) as hub:
         found = look("first", *names)
-        assert found["org/model"] == [sorted(files), None]
-        assert found["org/new"] == [None, None]
-        assert found["org/bare"] == [["report.json"], None]
+        at_head = hub.repositories["org/model"].commits[SHA]
+        files = sorted(n for n in at_head if n.startswith("bias/") or n == "README.md")
+        assert found["org/model"] == [files, SHA, None]
+        assert found["org/new"] is None
+        assert found["org/bare"] == [[n for n in files if "/records/" not in n], SHA, None]
         assert "there is no model 'org/gone'" in found["org/gone"]
+        assert "1 published report (bias/" in found["org/unnamed"]
+        assert "no bias/current.json" in found["org/unnamed"]
+        assert "and there is no bias/" in found["org/absent"]
         hub.asked.clear()
         offline = look("offline", *names)
         assert hub.asked == []
@@ -438,6 +460,6 @@ def test_whether_something_is_published(published: Path, tmp_path: Path) -> None
             assert f"{what} is not in the cache, and this run is offline" in offline[name]
             assert f"hf download {name}" in offline[name]
         lost = look("online", "org/model", "org/new", HF_ENDPOINT="http://127.0.0.1:9")
-        assert lost["org/model"][0] == sorted(files)
-        assert "The Hub could not be asked about org/model" in lost["org/model"][1]
+        assert lost["org/model"][0] == files
+        assert "The Hub could not be asked about org/model" in lost["org/model"][2]
         assert "not in the cache" in lost["org/new"]

@@ -12,6 +12,7 @@ import pytest
 
 import pytest_bias
 from pytest_bias import baselines
+from pytest_bias.claims import CURRENT, CURRENT_SCHEMA, evidence
 from pytest_bias.config import Settings, read_settings
 from pytest_bias.errors import BiasError, ModelError, ReportError, UsageError
 from pytest_bias.events import Notice
@@ -231,15 +232,60 @@ def test_published_beside_a_local_model(model: Model, tmp_path: Path) -> None:
     tuned = model()
     with pytest.raises(ReportError) as error:
         found("published", tuned)
-    for words in ("tuned has no published report", "bias/report.json", "--first-run"):
+    for words in ("tuned has no published report", "bias/current.json", "--first-run"):
         assert words in str(error.value)
     said: list[str] = []
     assert found("published", tuned, said, first_run=True) is None
     assert "nothing to compare with yet" in said[0]
-    written(tmp_path / "tuned" / "bias")
+    publish(tmp_path / "tuned")
     assert read("published", tuned).model.reference == "before"
     # A first run that finds one compares.
     assert read("published", tuned, first_run=True).model.reference == "before"
+
+
+def publish(folder: Path, made: Report = HERE, pointer: object = None) -> None:
+    """Lay a report below a model's folder, with a pointer to it or to something else."""
+    written(folder / evidence(made), made)
+    whole = {"schema": CURRENT_SCHEMA, "report": made.digest}
+    text = pointer if isinstance(pointer, str) else json.dumps(pointer or whole)
+    (folder / CURRENT).write_text(text, encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("pointer", "words"),
+    [
+        ("{", "cannot be read"),
+        ("[" * 100_000, "cannot be read"),
+        ("[]", "has the schema None"),
+        ({"report": HERE.digest}, "has the schema None"),
+        ({"schema": "pytest-bias/current/2"}, "reads 'pytest-bias/current/1'"),
+        ({"schema": CURRENT_SCHEMA}, "names no report: None"),
+        ({"schema": CURRENT_SCHEMA, "report": "sha256:../../.."}, "names no report"),
+        ({"schema": CURRENT_SCHEMA, "report": f"sha256:{'0' * 64}"}, "there is no bias/000000000"),
+        # The folder is there, the report in it is another one.
+        (
+            {"schema": CURRENT_SCHEMA, "report": HERE.digest[:-1] + "01"[HERE.digest[-1] == "0"]},
+            f"is {HERE.digest}",
+        ),
+    ],
+)
+def test_a_pointer_that_leads_nowhere(
+    pointer: object, words: str, model: Model, tmp_path: Path
+) -> None:
+    tuned = model()
+    publish(tmp_path / "tuned", pointer=pointer)
+    for more in ({}, {"first_run": True}):
+        with pytest.raises(ReportError) as error:
+            found("published", tuned, **more)
+        assert words in str(error.value)
+
+
+def test_a_pointer_that_is_missing(model: Model, tmp_path: Path) -> None:
+    tuned = model()
+    publish(tmp_path / "tuned")
+    (tmp_path / "tuned" / CURRENT).unlink()
+    with pytest.raises(ReportError, match=r"1 published report .* no bias/current\.json"):
+        found("published", tuned)
 
 
 # Reports that cannot serve

@@ -88,11 +88,15 @@ class Adapter:
     def identity(self, *, allow_pickle: bool) -> AdapterIdentity:
         """Return what exactly it is; fetches its weights, which are small."""
         fetch_weights(self.snapshot, allow_pickle=allow_pickle)
+        return self.identity_with(self.snapshot.weights_sha256(allow_pickle=allow_pickle))
+
+    def identity_with(self, weights_sha256: str) -> AdapterIdentity:
+        """Return what exactly it is, its weights having a digest that is known."""
         kept = {k: v for k, v in self.config.items() if k not in ABOUT_THE_MAKING}
         return AdapterIdentity(
             reference=self.snapshot.ref.name,
             revision=self.snapshot.revision,
-            weights_sha256=self.snapshot.weights_sha256(allow_pickle=allow_pickle),
+            weights_sha256=weights_sha256,
             config_sha256=sha256(canonical_json(kept)),
         )
 

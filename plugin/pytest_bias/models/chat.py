@@ -23,7 +23,11 @@ _STOPPED: Final = (
 
 def template_of(tokenizer: Any) -> str | None:
     """Return the template for plain conversations; null without one."""
-    found = getattr(tokenizer, "chat_template", None)
+    return default_of(getattr(tokenizer, "chat_template", None))
+
+
+def default_of(found: Any) -> str | None:
+    """Return the template for plain conversations of those that a tokenizer has by name."""
     if isinstance(found, dict):
         found = found.get("default")
     return str(found) if found else None

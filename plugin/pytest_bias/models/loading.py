@@ -136,6 +136,7 @@ def describe(ref: ModelRef | str, *, offline: bool = False, trust: Trust = Trust
         prefix_token=beginning,
         pooling=str(pooling),
         chat_template_sha256=sha256(template) if template else None,
+        code_sha256=next(filter(None, (s.code_sha256 for s in (snapshot, own))), None),
         adapter=adapter.identity(allow_pickle=trust.allow_pickle) if adapter else None,
     )
     return Description(

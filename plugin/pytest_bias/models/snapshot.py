@@ -1,11 +1,9 @@
 """A model's files on disk: found or fetched, checked for what they are, and digested."""
 
-import contextlib
-import difflib
 import json
 import subprocess
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from functools import cache, cached_property
 from hashlib import file_digest
 from pathlib import Path
@@ -14,7 +12,8 @@ from typing import Any, Final
 import yaml
 
 from pytest_bias.errors import ModelError
-from pytest_bias.models.reference import DEMOS, ModelRef
+from pytest_bias.models.reference import ModelRef
+from pytest_bias.models.repository import NOT_REACHED, OFFLINE, fetch, listed
 from pytest_bias.options import is_offline
 from pytest_bias.records import canonical_json, sha256
 
@@ -39,7 +38,10 @@ TOKENIZER: Final = (
     "bpe.codes",
 )
 PUBLISHED: Final = "bias"
-"""Folder of a model's repository in which its report is published."""
+"""Folder of a model's repository in which reports are published; it is no part of the model."""
+
+CUSTOM_GENERATION: Final = "custom_generate/generate.py"
+"""Code that the library takes for `generate`, without any configuration that names it."""
 
 VOLATILE: Final = ("_name_or_path", "transformers_version")
 """Keys of config.json that say who saved it, not what the model is."""
@@ -123,8 +125,8 @@ class Snapshot:
         if self.gguf:
             return [self.gguf]
         for name in self.may_read(allow_pickle=allow_pickle):
-            if files := _shards(self.folder, name):
-                return files
+            if names := shards(self.folder, name, _is_file_in(self.folder)):
+                return [self.folder / n for n in names]
         self.refuse_pickle(allow_pickle=False)
         if self.ref.source == "hub" and self.offline:
             raise ModelError(
@@ -150,13 +152,13 @@ class Snapshot:
     def weights_sha256(self, *, allow_pickle: bool) -> str:
         """Digest of the weights: of the file, or of the sorted lines ``sha256  name``."""
         files = self.weights(allow_pickle=allow_pickle)
-        return _joined((f.name, _file_sha256(f)) for f in files)
+        return joined((f.name, file_sha256(f)) for f in files)
 
     @cached_property
     def config_sha256(self) -> str:
         """Digest of the configuration, without the keys that say who saved it."""
         if self.gguf:
-            return _file_sha256(self.gguf)
+            return file_sha256(self.gguf)
         kept = {k: v for k, v in self.config.items() if k not in VOLATILE}
         return sha256(canonical_json(kept))
 
@@ -164,9 +166,36 @@ class Snapshot:
     def tokenizer_sha256(self) -> str | None:
         """Digest of the tokenizer's files."""
         if self.gguf:
-            return _file_sha256(self.gguf)
+            return file_sha256(self.gguf)
         files = [self.folder / name for name in TOKENIZER if (self.folder / name).is_file()]
-        return _joined((f.name, _file_sha256(f)) for f in files) if files else None
+        return joined((f.name, file_sha256(f)) for f in files) if files else None
+
+    @cached_property
+    def code_sha256(self) -> str | None:
+        """Digest of the code that it brings along, by paths; null if none of it is ever run.
+
+        That is every ``*.py`` of its repository where a configuration names classes of its own
+        (``auto_map``) or generation is its own. Code that ``auto_map`` takes from another
+        repository (``org/other--file.Class``) is not covered: see `code_elsewhere`.
+        """
+        if self.gguf or not (self._classes or (self.folder / CUSTOM_GENERATION).is_file()):
+            return None
+        paths = (p.relative_to(self.folder) for p in sorted(self.folder.rglob("*.py")))
+        code = [p for p in paths if p.parts[0] != PUBLISHED and not p.parts[0].startswith(".")]
+        return joined((p.as_posix(), file_sha256(self.folder / p)) for p in code) if code else None
+
+    @property
+    def code_elsewhere(self) -> tuple[str, ...]:
+        """Other repositories from which ``auto_map`` takes code."""
+        return tuple(sorted({n.partition("--")[0] for n in self._classes if "--" in n}))
+
+    @cached_property
+    def _classes(self) -> tuple[str, ...]:
+        """Names of classes of its own: ``file.Class``, or ``org/other--file.Class``."""
+        maps = [self.table(n).get("auto_map") for n in ("config.json", "tokenizer_config.json")]
+        values = [v for m in maps for v in (m.values() if isinstance(m, dict) else [m])]
+        names = (n for v in values for n in (v if isinstance(v, list) else [v]))
+        return tuple(n for n in names if n and isinstance(n, str))
 
 
 def locate(ref: ModelRef, *, offline: bool = False) -> Snapshot:
@@ -177,12 +206,14 @@ def locate(ref: ModelRef, *, offline: bool = False) -> Snapshot:
         revision, notice = _git_head(ref.path)
         return Snapshot(ref, ref.path, revision, notice=notice)
     offline = is_offline(offline)
-    listed, notice = ((), None) if offline else _files_on_hub(ref)
+    names, notice = ((), None) if offline else listed(ref)
     cached = offline or notice is not None
-    why = "this run is offline" if offline else "the Hub is not reachable from here"
+    why = OFFLINE if offline else NOT_REACHED
     # By its name, not by its commit, so that the cache knows it by name when it is asked offline.
-    folder = _fetch(ref, ref.revision, DESCRIPTION, cached=cached, why=why)
-    return Snapshot(ref, folder, folder.name, None, notice, listed, cached)
+    folder = fetch(
+        ref, ref.revision, DESCRIPTION, without=(f"{PUBLISHED}/*",), cached=cached, why=why
+    )
+    return Snapshot(ref, folder, folder.name, None, notice, names, cached)
 
 
 def fetch_weights(snapshot: Snapshot, *, allow_pickle: bool) -> None:
@@ -190,149 +221,33 @@ def fetch_weights(snapshot: Snapshot, *, allow_pickle: bool) -> None:
     if snapshot.ref.source != "hub" or snapshot.offline:
         return
     for name in snapshot.may_read(allow_pickle=allow_pickle):
-        if not any(_shards(snapshot.folder, n) for n in (snapshot.weight_names[0], name)):
+        folder, names = snapshot.folder, (snapshot.weight_names[0], name)
+        if not any(shards(folder, n, _is_file_in(folder)) for n in names):
             stem, _, kind = name.rpartition(".")
             patterns = (name, f"{stem}-*.{kind}")
-            _fetch(snapshot.ref, snapshot.revision, patterns, cached=False, why="")
+            fetch(snapshot.ref, snapshot.revision, patterns, quiet=False)
 
 
-def published(ref: ModelRef, *, offline: bool = False) -> tuple[Path | None, str | None]:
-    """Return the folder of the report that a model's repository holds, and what to tell the user.
+def shards(folder: Path, name: str, is_there: Callable[[str], bool]) -> list[str]:
+    """Return the names of the files that hold weights: one, or those that an index lists.
 
-    The folder is null if there is certainly no report.
-
-    On the Hub that is the head of the default branch, whatever the revision of `ref`. No weights
-    are fetched.
-
-    Raises
-    ------
-    ModelError
-        If it cannot be known: the Hub does not answer or is not asked, and the cache has no report.
+    The index is read from `folder`; the result is empty unless all files are there.
     """
-    name = f"{PUBLISHED}/report.json"
-    if ref.path:
-        folder = ref.path.parent if ref.source == "gguf" else ref.path
-        return (folder / PUBLISHED if (folder / name).is_file() else None), None
-    ref = replace(ref, revision=None)
-    offline = is_offline(offline)
-    listed, notice = ((), None) if offline else _files_on_hub(ref)
-    cached = offline or notice is not None
-    if not cached and name not in listed:
-        return None, None
-    why = "this run is offline" if offline else "the Hub is not reachable from here"
-    folder = _fetch(ref, None, (name, f"{PUBLISHED}/records/*"), cached=cached, why=why)
-    if not (folder / name).is_file():
-        raise ModelError(
-            f"the published report of {ref.name} is not in the cache, and {why}.",
-            f"Where there is a network: hf download {ref.name} --include '{PUBLISHED}/*'",
-        )
-    return folder / PUBLISHED, notice
-
-
-def _shards(folder: Path, name: str) -> list[Path]:
     index = folder / f"{name}.index.json"
-    if (folder / name).is_file():
-        return [folder / name]
+    if is_there(name):
+        return [name]
     if not index.is_file():
         return []
     try:
-        names = set(json.loads(index.read_text(encoding="utf-8"))["weight_map"].values())
-        files = [folder / str(n) for n in sorted(names)]
+        listed = set(json.loads(index.read_text(encoding="utf-8"))["weight_map"].values())
+        names = [str(n) for n in sorted(listed)]
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise ModelError(f"{index.name} is damaged: {error!r:.200}") from None
-    return files if files and all(f.is_file() for f in files) else []
+    return names if names and all(map(is_there, names)) else []
 
 
-def _files_on_hub(ref: ModelRef) -> tuple[tuple[str, ...], str | None]:
-    """Return the names of a model's files, and a notice if the Hub could not be asked."""
-    from huggingface_hub import HfApi
-    from huggingface_hub.errors import (
-        GatedRepoError,
-        HfHubHTTPError,
-        RepositoryNotFoundError,
-        RevisionNotFoundError,
-    )
-
-    try:
-        about = HfApi().model_info(ref.name, revision=ref.revision, timeout=30)
-        return tuple(s.rfilename for s in about.siblings or ()), None
-    except GatedRepoError:
-        raise ModelError(
-            f"{ref.name} is gated.",
-            f"Ask for access at https://huggingface.co/{ref.name}, then: hf auth login",
-        ) from None
-    except RevisionNotFoundError:
-        raise ModelError(
-            f"{ref.name} has no revision {ref.revision!r}.",
-            f"Branches and tags: https://huggingface.co/{ref.name}/tree/main",
-        ) from None
-    except RepositoryNotFoundError:
-        raise ModelError(
-            f"there is no model {ref.name!r} on the Hub, or it is private.{_nearest(ref.name)}",
-            "Check the name; for a private model: hf auth login. For a folder give its path.",
-        ) from None
-    except (HfHubHTTPError, OSError) as error:
-        reason = f"{type(error).__name__}: {error}".splitlines()[0][:200]
-    except Exception as error:
-        # The client's own library for HTTP raises errors of its own.
-        if not type(error).__module__.startswith("http"):
-            raise
-        reason = type(error).__name__
-    return (), f"The Hub could not be asked about {ref.name} ({reason}); looking in the cache."
-
-
-def _nearest(name: str) -> str:
-    near = difflib.get_close_matches(name, DEMOS, n=1)
-    return f" Did you mean {near[0]!r}?" if near else ""
-
-
-def _fetch(
-    ref: ModelRef, revision: str | None, patterns: Sequence[str], *, cached: bool, why: str
-) -> Path:
-    from huggingface_hub import snapshot_download
-    from huggingface_hub.errors import LocalEntryNotFoundError, RevisionNotFoundError
-
-    try:
-        with _without_noise(patterns):
-            folder = snapshot_download(
-                ref.name,
-                revision=revision,
-                allow_patterns=list(patterns),
-                local_files_only=cached,
-            )
-    except (LocalEntryNotFoundError, RevisionNotFoundError):
-        at = f" --revision {ref.revision}" if ref.revision else ""
-        raise ModelError(
-            f"{ref} is not in the cache, and {why or 'the Hub did not answer'}."
-            f"{_nearest(ref.name)}",
-            "Give a folder that holds the model, or fetch it where there is a network: "
-            f"hf download {ref.name}{at}",
-        ) from None
-    except (OSError, ValueError) as error:
-        raise ModelError(f"{ref} could not be fetched: {error}") from None
-    return Path(folder)
-
-
-@contextlib.contextmanager
-def _without_noise(patterns: Sequence[str]) -> Iterator[None]:
-    """Show the client's progress for weights only, and no advice on patterns that match nothing."""
-    from huggingface_hub.utils import (
-        are_progress_bars_disabled,
-        disable_progress_bars,
-        enable_progress_bars,
-        logging,
-    )
-
-    level, hidden = logging.get_verbosity(), are_progress_bars_disabled()
-    logging.set_verbosity_error()
-    if patterns == DESCRIPTION:
-        disable_progress_bars()
-    try:
-        yield
-    finally:
-        logging.set_verbosity(level)
-        if not hidden:
-            enable_progress_bars()
+def _is_file_in(folder: Path) -> Callable[[str], bool]:
+    return lambda name: (folder / name).is_file()
 
 
 def _git_head(folder: Path) -> tuple[str | None, str | None]:
@@ -352,7 +267,7 @@ def _git_head(folder: Path) -> tuple[str | None, str | None]:
         return None, None
 
 
-def _file_sha256(path: Path) -> str:
+def file_sha256(path: Path) -> str:
     """SHA-256 of a file; the cache of the Hub names large files by it, so they are not read."""
     about = path.stat()
     return _digest_once(path, about.st_size, about.st_mtime_ns)
@@ -367,6 +282,7 @@ def _digest_once(path: Path, size: int, changed: int) -> str:
         return file_digest(file, "sha256").hexdigest()
 
 
-def _joined(files: Iterable[tuple[str, str]]) -> str:
+def joined(files: Iterable[tuple[str, str]]) -> str:
+    """Return one digest of named ones: that of a single file, or of sorted ``sha256  name``."""
     lines = sorted(f"{digest}  {name}\n" for name, digest in files)
     return lines[0][:64] if len(lines) == 1 else sha256("".join(lines))

@@ -1,0 +1,157 @@
+"""A model's repository on the Hub: asked what it holds, and fetched into the client's cache."""
+
+import contextlib
+import difflib
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from pytest_bias.errors import HubNotReached, ModelError
+from pytest_bias.models.reference import DEMOS, ModelRef
+
+if TYPE_CHECKING:
+    from huggingface_hub import ModelInfo
+
+OFFLINE: Final = "this run is offline"
+NOT_REACHED: Final = "the Hub is not reachable from here"
+
+
+def ask(ref: ModelRef, *, digests: bool = False) -> "ModelInfo":
+    """Return what the Hub says of a model: its commit and its files, with `digests` if asked for.
+
+    Raises
+    ------
+    HubNotReached
+        If the Hub does not answer.
+    ModelError
+        If it has no such model or revision, or does not show it.
+    """
+    from huggingface_hub import HfApi
+    from huggingface_hub.errors import (
+        GatedRepoError,
+        HfHubHTTPError,
+        RepositoryNotFoundError,
+        RevisionNotFoundError,
+    )
+
+    try:
+        return HfApi().model_info(
+            ref.name, revision=ref.revision, timeout=30, files_metadata=digests
+        )
+    except GatedRepoError:
+        raise _gated(ref) from None
+    except RevisionNotFoundError:
+        raise ModelError(
+            f"{ref.name} has no revision {ref.revision!r}.",
+            f"Branches and tags: https://huggingface.co/{ref.name}/tree/main",
+        ) from None
+    except RepositoryNotFoundError:
+        raise ModelError(
+            f"there is no model {ref.name!r} on the Hub, or it is private.{_nearest(ref.name)}",
+            "Check the name; for a private model: hf auth login. For a folder give its path.",
+        ) from None
+    except (HfHubHTTPError, OSError) as error:
+        reason = f"{type(error).__name__}: {error}".splitlines()[0][:200]
+    except Exception as error:
+        # The client's own library for HTTP raises errors of its own.
+        if not type(error).__module__.startswith("http"):
+            raise
+        reason = type(error).__name__
+    raise HubNotReached(f"the Hub could not be asked about {ref.name} ({reason}).")
+
+
+def listed(ref: ModelRef) -> tuple[tuple[str, ...], str | None]:
+    """Return the names of a model's files, and a notice if the Hub does not answer."""
+    try:
+        return tuple(s.rfilename for s in ask(ref).siblings or ()), None
+    except HubNotReached as error:
+        told = error.message[0].upper() + error.message[1:].rstrip(".")
+        return (), f"{told}; looking in the cache."
+
+
+def fetch(
+    ref: ModelRef,
+    revision: str | None,
+    patterns: Sequence[str],
+    *,
+    without: Sequence[str] = (),
+    cached: bool = False,
+    why: str = "",
+    quiet: bool = True,
+) -> Path:
+    """Return the folder of a revision in the cache, the files of some patterns fetched into it.
+
+    Parameters
+    ----------
+    patterns, without : sequence of str
+        Which files are fetched, and which of these are not, as `fnmatch` reads them: a star stands
+        for slashes too.
+    cached : bool
+        Whether the cache alone is asked, for a reason `why` that goes into messages.
+    quiet : bool
+        Whether the client's progress is hidden.
+    """
+    from huggingface_hub import snapshot_download
+    from huggingface_hub.errors import (
+        GatedRepoError,
+        LocalEntryNotFoundError,
+        RevisionNotFoundError,
+    )
+
+    try:
+        with _without_noise(quiet=quiet):
+            folder = snapshot_download(
+                ref.name,
+                revision=revision,
+                allow_patterns=list(patterns),
+                ignore_patterns=list(without),
+                local_files_only=cached,
+            )
+    except (LocalEntryNotFoundError, RevisionNotFoundError):
+        at = f" --revision {ref.revision}" if ref.revision else ""
+        raise ModelError(
+            f"{ref} is not in the cache, and {why or 'the Hub did not answer'}."
+            f"{_nearest(ref.name)}",
+            "Give a folder that holds the model, or fetch it where there is a network: "
+            f"hf download {ref.name}{at}",
+        ) from None
+    except GatedRepoError:
+        # What the Hub says of a gated model may be open where its files are not.
+        raise _gated(ref) from None
+    except (OSError, ValueError) as error:
+        raise ModelError(f"{ref} could not be fetched: {error}") from None
+    return Path(folder)
+
+
+def _gated(ref: ModelRef) -> ModelError:
+    return ModelError(
+        f"{ref.name} is gated.",
+        f"Ask for access at https://huggingface.co/{ref.name}, then: hf auth login",
+    )
+
+
+def _nearest(name: str) -> str:
+    near = difflib.get_close_matches(name, DEMOS, n=1)
+    return f" Did you mean {near[0]!r}?" if near else ""
+
+
+@contextlib.contextmanager
+def _without_noise(*, quiet: bool) -> Iterator[None]:
+    """Show the client's progress for weights only, and no advice on patterns that match nothing."""
+    from huggingface_hub.utils import (
+        are_progress_bars_disabled,
+        disable_progress_bars,
+        enable_progress_bars,
+        logging,
+    )
+
+    level, hidden = logging.get_verbosity(), are_progress_bars_disabled()
+    logging.set_verbosity_error()
+    if quiet:
+        disable_progress_bars()
+    try:
+        yield
+    finally:
+        logging.set_verbosity(level)
+        if not hidden:
+            enable_progress_bars()
