@@ -4,6 +4,7 @@ Scores are shown with interval, ideal and number of items, and never called pass
 was left out, how to check it and how to run it again. It holds no text of an item.
 """
 
+import re
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
@@ -58,6 +59,8 @@ NUMBER: Final = 40
 FAILED: Final = ("error", "inconclusive", "skipped")
 """Statuses of what should have a score and has none, the gravest first."""
 
+_PATH: Final = re.compile(r"(?<![\w/\\:.-])(?:~|[A-Za-z]:)?[/\\](?:[^\s/\\]+[/\\])+([^\s/\\]*)")
+
 SHOWN: Final = "Scores are shown, never passed."
 STALE: Final = (
     "These scores are of older weights: the model, its configuration, tokenizer or code has "
@@ -100,7 +103,8 @@ def section(
         .render(
             begin=BEGIN,
             end=END,
-            badges=[_badge(b, place) for b in (*of_all, *of_suites[:SUITE_BADGES])],
+            badges=[_badge(b, place) for b in of_all],
+            suite_badges=[_badge(b, place) for b in of_suites[:SUITE_BADGES]],
             more_badges=len(of_suites) - SUITE_BADGES,
             model=markdown(_model(report)),
             date=markdown(date(report) or "without a date", NUMBER),
@@ -191,7 +195,7 @@ def _row(label: str, score: Score, far: Score | None, remarks: str) -> list[str]
         _score(score),
         markdown("; ".join(filter(None, (ideal(score), chance(score)))), NUMBER),
         markdown(count(score.n), NUMBER),
-        f"{markdown(group(far), NAME)}: {_score(far)}" if far else "–",
+        f"{markdown(group(far), NAME)}<br>{_score(far)}" if far else "–",
         markdown(remarks),
     ]
 
@@ -201,7 +205,8 @@ def _score(score: Score) -> str:
     found = f"**{found}**" if score.headline else found
     if score.value is None:
         return found
-    return f"{found} ({markdown(interval(score), NUMBER) if score.interval else 'no interval'})"
+    ends = markdown(interval(score), NUMBER) if score.interval else "no interval"
+    return f"{found}{'<br>' if score.headline else ' '}({ends})"
 
 
 def _about(report: Report, shown: Sequence[SuiteResult]) -> list[list[str]]:
@@ -256,7 +261,9 @@ def _without(report: Report, statuses: Sequence[str]) -> list[list[str]]:
 
 def _words(status: str, reason: str) -> str:
     words = status.replace("_", " ")
-    return f"{words}, {markdown(reason)}" if reason else words
+    # Where its author keeps files is nobody's business.
+    why = _PATH.sub(r"…/\1", clean(reason, 2000))
+    return f"{words}, {markdown(why)}" if why else words
 
 
 def _rerun(rerun: Rerun | None) -> str:

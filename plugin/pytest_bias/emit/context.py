@@ -1,14 +1,18 @@
 """What a model is for, in the words of its owner, and which suites lie outside of it."""
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from pytest_bias.config import CONTEXT
 from pytest_bias.emit.wording import capitalized, metric_words
 from pytest_bias.errors import UnknownName
 from pytest_bias.records import Report, SuiteResult
 from pytest_bias.suites import find, installed
+
+_ALIKE: Final = {"country": "nationality", "ethnicity": "race", "politics": "political"}
+"""Words that scope cards have for one thing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,13 +29,13 @@ class Context:
         if self.languages and suite.language and suite.kind != "quality":
             spoken = {_main(tag) for tag in self.languages}
             if _main(suite.language) not in spoken:
-                found.append(f"outside the context: {suite.language}")
+                found.append(f"outside this model's context: language {suite.language}")
         named = _dimensions(suite.name)
-        wanted = [g for g in self.groups if _key(g) in _known()]
+        wanted = [g for g in self.groups if _covers(_known(), g)]
         # A group that no suite knows by this name may be within any of them.
         is_told = bool(wanted and named and len(wanted) == len(self.groups))
-        if is_told and not named & set(map(_key, wanted)):
-            found.append("outside the context: other groups")
+        if is_told and not any(_covers(named, group) for group in wanted):
+            found.append("outside this model's context: other groups")
         return found
 
     def missed(self, suites: Sequence[SuiteResult]) -> Iterator[str]:
@@ -39,9 +43,9 @@ class Context:
         spoken = {_main(s.language) for s in suites if s.language}
         if left := [tag for tag in self.languages if _main(tag) not in spoken]:
             yield f"No suite here is in {', '.join(left)}."
-        covered = set[str]().union(*(_dimensions(s.name) for s in suites))
-        known = [g for g in self.groups if _key(g) in _known()]
-        if left := [g for g in known if _key(g) not in covered]:
+        covered = set[frozenset[str]]().union(*(_dimensions(s.name) for s in suites))
+        known = [g for g in self.groups if _covers(_known(), g)]
+        if left := [g for g in known if not _covers(covered, g)]:
             yield f"No suite here is about {', '.join(left)}."
 
 
@@ -64,19 +68,25 @@ def _main(tag: str) -> str:
     return tag.lower().replace("_", "-").partition("-")[0]
 
 
-def _key(group: str) -> str:
-    return group.lower().replace("-", " ").replace("_", " ").strip()
+def _words(group: str) -> frozenset[str]:
+    return frozenset(_ALIKE.get(word, word) for word in re.findall(r"\w+", group.lower()))
 
 
-def _dimensions(name: str) -> set[str]:
-    """Return the dimensions of a suite by its scope card; none where it names none in one word."""
+def _covers(dimensions: set[frozenset[str]], group: str) -> bool:
+    """Whether one of them is the group, a part of it, or holds it: religion and religion-jews."""
+    wanted = _words(group)
+    return bool(wanted) and any(wanted <= d or d <= wanted for d in dimensions)
+
+
+def _dimensions(name: str) -> set[frozenset[str]]:
+    """Return the dimensions of a suite by its scope card, as words; none where it names none."""
     try:
         found = find(name).scope.get("dimensions")
     except UnknownName:
         return set()
-    names = {_key(str(d)) for d in found} if isinstance(found, list) else set()
-    return {n for n in names if not n.startswith("none")}
+    words = {_words(str(d).replace("_", " ")) for d in found} if isinstance(found, list) else set()
+    return {w for w in words if w and "none" not in w}
 
 
-def _known() -> set[str]:
-    return set[str]().union(*(_dimensions(s.name) for s in installed()))
+def _known() -> set[frozenset[str]]:
+    return set[frozenset[str]]().union(*(_dimensions(s.name) for s in installed()))
