@@ -150,10 +150,10 @@ def compare(
 @app.command()
 def render(
     report: Annotated[Path, typer.Argument(help="A report.json, or the folder that holds it.")],
-    to: Annotated[str, typer.Option("--to", help="badges, html or summary.")],
+    to: Annotated[str, typer.Option("--to", help="badges, card, html or summary.")],
     out: Annotated[Path, typer.Option("--out", help="Folder to write to.", metavar="DIR")],
 ) -> None:
-    """Write badges, the page or the summary from a saved report."""
+    """Write badges, the model card's section, the page or the summary from a saved report."""
     from pytest_bias.folder import read_report
     from pytest_bias.run import RENDERERS, write_files
 

@@ -29,6 +29,8 @@ REPORT: Final = "report.json"
 DECISION: Final = "decision.json"
 SUMMARY: Final = "summary.md"
 PAGE: Final = "report.html"
+CARD: Final = "card.md"
+MODEL_INDEX: Final = "model-index.yaml"
 UNFINISHED: Final = "unfinished"
 DEFAULT_PARENT: Final = "bias-report"
 
@@ -74,7 +76,7 @@ def claim(folder: Path, key: str, *, fresh: bool, withholds: bool = False) -> No
         remove_unfinished(folder)
         return
     if not path.exists():
-        strange = [n for n in (SUMMARY, PAGE, DECISION) if (folder / n).exists()]
+        strange = [n for n in (SUMMARY, PAGE, CARD, MODEL_INDEX, DECISION) if (folder / n).exists()]
         if strange:
             raise OutputError(
                 f"{folder} holds a {strange[0]} that is not of a run.",

@@ -13,16 +13,19 @@ from rich.console import Console
 from rich.text import Text
 
 from pytest_bias import baselines, preparation
+from pytest_bias.claims import Place
 from pytest_bias.compare import Comparison, compare
 from pytest_bias.config import Settings, languages_of
 from pytest_bias.datasources import DataFolder
-from pytest_bias.emit import badges, data_files, page, summary, terminal
+from pytest_bias.emit import badges, card, data_files, model_index, page, summary, terminal
 from pytest_bias.emit.progress import ProgressPrinter
 from pytest_bias.emit.wording import STATUS_SENTENCES
 from pytest_bias.errors import OutputError, ReportError
 from pytest_bias.events import Fetching, Notice
 from pytest_bias.folder import (
+    CARD,
     DECISION,
+    MODEL_INDEX,
     PAGE,
     REPORT,
     SUMMARY,
@@ -50,8 +53,17 @@ ABOUT_SALT: Final = (
     "keep it private; with it and the full report anybody can check later what was measured."
 )
 
+
+def _card(report: Report) -> dict[str, str]:
+    """Return the section for a model card, and its scores as metadata if there are any."""
+    place = Place.beside(report)
+    index = model_index.render(report, place)
+    return {CARD: card.section(report, place) + "\n", **({MODEL_INDEX: index} if index else {})}
+
+
 RENDERERS: Final[Mapping[str, Callable[[Report], dict[str, str]]]] = {
     "badges": badges.render,
+    "card": _card,
     "html": lambda report: {PAGE: page.render(report)},
     "summary": lambda report: {SUMMARY: summary.render(report)},
 }
@@ -73,7 +85,10 @@ class Finished:
         if self.items:
             terminal.show_items(self.report, self.items, console)
         console.print()
-        names = (("Report", REPORT), ("Page", PAGE), ("Badges", "badges"), ("Summary", SUMMARY))
+        names = (
+            *(("Report", REPORT), ("Page", PAGE), ("Badges", "badges")),
+            *(("Card", CARD), ("Summary", SUMMARY)),
+        )
         width = max(len(name) for name, _ in names)
         for name, path in names:
             console.print(Text(f"{name:<{width}}  {self.out / path}"), soft_wrap=True)
@@ -196,6 +211,7 @@ def save(
     """Write everything that a run leaves, and remove what the run before left in its place."""
     files = {
         **badges.render(report),
+        **_card(report),
         SUMMARY: summary.render(report, decision, comparison),
         PAGE: page.render(report, decision, comparison, texts),
         DECISION: decision.to_json() + "\n",
@@ -208,7 +224,7 @@ def save(
 
 def _with_scores(report: Report) -> list[str]:
     """Name the files of a run that are not there, or not the same, without its scores."""
-    return [*badges.render(report), *(s.records_path for s in report.suites)]
+    return [*badges.render(report), MODEL_INDEX, *(s.records_path for s in report.suites)]
 
 
 def write_files(files: Mapping[str, str], out: Path) -> None:

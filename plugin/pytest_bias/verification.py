@@ -30,7 +30,7 @@ from pytest_bias.emit import badges, card
 from pytest_bias.errors import BiasError, ReportError
 from pytest_bias.evidence import verify
 from pytest_bias.folder import REPORT, read_plain_report, read_report
-from pytest_bias.heads import Head, differences
+from pytest_bias.models.heads import Head, differences
 from pytest_bias.provenance import Traits
 from pytest_bias.readme import section_of
 from pytest_bias.records import Report
