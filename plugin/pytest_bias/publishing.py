@@ -49,8 +49,11 @@ class Change:
 
     def diff(self) -> list[str]:
         """Return the lines that change, of a text."""
-        sides = [(c or b"").decode("utf-8", "replace").splitlines() for c in (self.before, self.after)]
-        lines = difflib.unified_diff(*sides, self.path, self.path, lineterm="")
+        before, after = (
+            (content or b"").decode("utf-8", "replace").splitlines()
+            for content in (self.before, self.after)
+        )
+        lines = difflib.unified_diff(before, after, self.path, self.path, lineterm="")
         return list(lines)[:DIFF_LINES]
 
 
@@ -260,6 +263,7 @@ def require_report(source: Path) -> Path:
     folder = source if source.is_dir() else source.parent
     if not (folder / REPORT).is_file():
         raise UsageError(
-            f"{source} holds no {REPORT}.", "Give the folder that a run wrote: pytest-bias run MODEL"
+            f"{source} holds no {REPORT}.",
+            "Give the folder that a run wrote: pytest-bias run MODEL",
         )
     return folder

@@ -46,6 +46,7 @@ from pytest_bias.withholding import SALT, salt_for, withheld, without_numbers
 
 if TYPE_CHECKING:
     from pytest_bias.engine import Session
+    from pytest_bias.planning import Plan
 
 EXIT_INTERRUPTED: Final = 130
 
@@ -124,6 +125,14 @@ def finish(
 
 def run_command(settings: Settings, console: Console) -> int:
     """Measure a model, write and print what came of it; returns the exit code."""
+    done = run_job(settings, console)
+    return EXIT_INTERRUPTED if done.report.run.get("interrupted") else done.decision.exit_code
+
+
+def run_job(
+    settings: Settings, console: Console, check: Callable[[Plan], None] = lambda plan: None
+) -> Finished:
+    """Measure a model, write and print what came of it; `check` may refuse before weights load."""
     started = time.perf_counter()
     printer = ProgressPrinter(console, withholds=settings.withhold_scores)
     with printer.status("Importing torch and transformers …"):
@@ -133,6 +142,7 @@ def run_command(settings: Settings, console: Console) -> int:
         settings = replace(settings, device=devices[0], devices=None)
     with printer:
         job = prepare(settings, printer)
+        check(job.session.plan)
         # What came before counts: imports, digests, data; but not the baseline.
         before = time.perf_counter() - started
         job = with_baseline(job, devices)
@@ -140,7 +150,7 @@ def run_command(settings: Settings, console: Console) -> int:
         report = measured(job.session, devices)
     done = finish_job(job, report)
     done.show(console)
-    return EXIT_INTERRUPTED if report.run.get("interrupted") else done.decision.exit_code
+    return done
 
 
 def measured(session: Session, devices: Sequence[str]) -> Report:

@@ -267,12 +267,16 @@ def _signed(
         return None, [Check(name, "fails", f"its signature does not hold: {signed.detail}")]
     if signed.signer is None:
         by = f" by {rerun.owner}, as it says" if rerun.owner else ""
-        outcome = "unknown" if signed.outcome == "unknown" else "unverified"
-        return rerun, [Check(name, outcome, f"{counts}; re-run{by}; {signed.detail}")]
+        said = f"{counts}; re-run{by}; {signed.detail}"
+        return rerun, [Check(name, signed.outcome, said)]
     if not signed.signer.owner or not by_our_workflow(signed.signer):
         said = f"{counts}; signed by {signed.signer.identity}. {VALIDATING}."
         return replace(rerun, owner=""), [Check(name, "unverified", said)]
-    same = [o for o in others if o and not owners_differ(signed.signer.owner, o)]
+    known = [o for o in others if o]
+    if not known:
+        said = f"{counts}; re-run by {signed.signer.owner}, signed; whose model it is is not known"
+        return rerun, [Check(name, "unverified", said)]
+    same = [o for o in known if not owners_differ(signed.signer.owner, o)]
     if same:
         said = f"re-run by {signed.signer.owner}, who owns the report or the model: no validation"
         return None, [Check(name, "fails", said)]

@@ -89,7 +89,7 @@ def section(
         report tells of it.
     """
     standing = standing or Standing()
-    earned = list(badges(report))
+    earned = list(badges(report, standing))
     of_suites = [b for b in earned if _is_of_suite(report, b)]
     of_all = [b for b in earned if b not in of_suites]
     about = context_of(report, context)
