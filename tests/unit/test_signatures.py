@@ -3,18 +3,17 @@
 import base64
 import hashlib
 import json
-import socket
-import subprocess
-import sys
+import shutil
 from collections.abc import Callable
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from own_sigstore import COMMIT, GITHUB, PREDICATE, Sigstore, github_extensions
+from own_fulcio import COMMIT, github_extensions
+from own_sigstore import GITHUB, PREDICATE, Sigstore
+from own_timestamps import Authority
 from pytest_bias.signatures import Signature, Signer, by_our_workflow, owners_differ, signature
 from pytest_bias.signatures.bundles import MOST_BYTES
 
@@ -36,28 +35,6 @@ def check(own: Sigstore) -> Callable[..., Signature]:
         return signature(content, bundle, trusted_root=own.trusted_root)
 
     return call
-
-
-def signer(**changes: str) -> Signer:
-    """Return a signer as our workflow would be."""
-    return replace(
-        Signer(
-            issuer=GITHUB,
-            identity=f"{HOME}/bias-tests.yml@refs/tags/v1",
-            owner="org-b",
-            owner_id="7",
-            repository="org-b/runs",
-            commit=COMMIT,
-            ref="refs/heads/main",
-            workflow=f"{HOME}/bias-tests.yml",
-            workflow_ref="refs/tags/v1",
-            trigger="workflow_dispatch",
-            runner="github-hosted",
-            run="https://github.com/org-b/runs/actions/runs/1/attempts/1",
-            signed_at="2026-11-27T12:00:05Z",
-        ),
-        **changes,
-    )
 
 
 def edited(bundle: bytes, change: Callable[[dict[str, Any]], object]) -> bytes:
@@ -92,7 +69,21 @@ def test_the_signer_is_named_as_the_certificate_says(
         "Signed by org-b, in a run of org-b/runs by "
         f"{HOME}/bias-tests.yml@refs/tags/v1, 2026-11-27T12:00:05Z."
         + (f" {PREDICATE}" if form == "dsse" else ""),
-        signer(),
+        Signer(
+            issuer=GITHUB,
+            identity=f"{HOME}/bias-tests.yml@refs/tags/v1",
+            owner="org-b",
+            owner_id="7",
+            repository="org-b/runs",
+            commit=COMMIT,
+            ref="refs/heads/main",
+            workflow=f"{HOME}/bias-tests.yml",
+            workflow_ref="refs/tags/v1",
+            trigger="workflow_dispatch",
+            runner="github-hosted",
+            run="https://github.com/org-b/runs/actions/runs/1/attempts/1",
+            signed_at="2026-11-27T12:00:05Z",
+        ),
         PREDICATE if form == "dsse" else "",
     )
     assert by_our_workflow(found.signer)
@@ -156,6 +147,65 @@ def test_a_bundle_may_be_indented(own: Sigstore, check: Callable[..., Signature]
 def test_self_hosted_runners_are_named(own: Sigstore, check: Callable[..., Signature]) -> None:
     found = check(own.sign(CONTENT, runner="self-hosted"))
     assert "on a self-hosted runner" in found.detail
+
+
+# A log of version 2, which leaves the time to timestamp authorities
+
+
+@pytest.fixture(scope="module")
+def clock(tmp_path_factory: pytest.TempPathFactory) -> Authority:
+    if shutil.which("openssl") is None:
+        pytest.skip("the command openssl is not here")
+    return Authority(tmp_path_factory.mktemp("clock") / "own")
+
+
+@pytest.fixture(scope="module")
+def clocked(tmp_path_factory: pytest.TempPathFactory, clock: Authority) -> Sigstore:
+    """Return a Sigstore beside which a timestamp authority is trusted."""
+    return Sigstore(tmp_path_factory.mktemp("clocked"), [clock.certificate, clock.root])
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_timestamp_tells_when(clocked: Sigstore, clock: Authority, form: str) -> None:
+    before = datetime.now(UTC).replace(microsecond=0)
+    bundle = clocked.sign(CONTENT, form=form, stamps=[clock.stamp])
+    found = signature(CONTENT, bundle, trusted_root=clocked.trusted_root)
+    assert found.outcome == "holds"
+    assert found.signer is not None
+    assert before <= datetime.fromisoformat(found.signer.signed_at) <= datetime.now(UTC)
+    assert signature(b"another", bundle, trusted_root=clocked.trusted_root).outcome == "fails"
+
+
+def test_a_time_that_nobody_vouches_for_is_not_told(
+    clocked: Sigstore, clock: Authority, tmp_path: Path
+) -> None:
+    """Of two timestamps one is by a stranger, and the entry says a time without a promise."""
+    at = datetime.now(UTC).replace(microsecond=0) - timedelta(minutes=2)
+    stranger = Authority(tmp_path / "stranger")
+    for stamps in ([clock.stamp, stranger.stamp], [stranger.stamp, clock.stamp]):
+        bundle = edited(
+            clocked.sign(CONTENT, stamps=stamps, at=at),
+            lambda p: entry(p).update(integratedTime="1000000000"),
+        )
+        found = signature(CONTENT, bundle, trusted_root=clocked.trusted_root)
+        assert found.outcome == "holds"
+        assert found.signer is not None
+        assert datetime.fromisoformat(found.signer.signed_at) == at, "the certificate's own"
+    bundle = clocked.sign(CONTENT, stamps=[stranger.stamp], at=at)
+    assert signature(CONTENT, bundle, trusted_root=clocked.trusted_root).outcome == "fails"
+
+
+def test_a_timestamp_of_another_signature(clocked: Sigstore, clock: Authority) -> None:
+    bundle = clocked.sign(CONTENT, stamps=[lambda _: clock.stamp(b"another")])
+    assert signature(CONTENT, bundle, trusted_root=clocked.trusted_root).outcome == "fails"
+
+
+def test_a_certificate_that_did_not_hold_at_the_timestamp(
+    clocked: Sigstore, clock: Authority
+) -> None:
+    at = datetime.now(UTC).replace(microsecond=0) - timedelta(minutes=11)
+    bundle = clocked.sign(CONTENT, stamps=[clock.stamp], at=at)
+    assert signature(CONTENT, bundle, trusted_root=clocked.trusted_root).outcome == "fails"
 
 
 # What does not hold
@@ -287,6 +337,12 @@ def test_statement_that_says_nothing_of_the_file(
     assert check(own.sign(CONTENT, statement=whole)).outcome == "fails"
 
 
+def test_an_envelope_of_something_else(own: Sigstore, check: Callable[..., Signature]) -> None:
+    found = check(own.sign(CONTENT, payload_type="text/plain"))
+    assert found.outcome == "fails"
+    assert "something else" in found.detail
+
+
 def test_a_certificate_of_another_authority(
     tmp_path: Path, own: Sigstore, check: Callable[..., Signature]
 ) -> None:
@@ -295,21 +351,25 @@ def test_a_certificate_of_another_authority(
     assert found.outcome == "fails"
     assert "authority that is not trusted" in found.detail
     assert "--trusted-root" in found.detail
-    other.key = own.key
+    other.fulcio.key = own.fulcio.key
     assert check(other.sign(CONTENT)).outcome == "fails", "its logs are not ours"
 
 
-@pytest.mark.parametrize("log", ["certificates", "signatures"])
+@pytest.mark.parametrize("log", ["of certificates", "of signatures"])
 def test_a_log_that_is_not_trusted(
     tmp_path: Path, own: Sigstore, check: Callable[..., Signature], log: str
 ) -> None:
     other = Sigstore(tmp_path)
-    other.key = own.key
+    other.fulcio.key = own.fulcio.key
     assert check(other.sign(CONTENT)).outcome == "fails"
-    for name in {"certificates", "signatures"} - {log}:
-        setattr(other, name, getattr(own, name))
-    assert check(other.sign(CONTENT)).outcome == "fails"
-    setattr(other, log, getattr(own, log))
+    if log == "of certificates":
+        other.log = own.log
+        assert check(other.sign(CONTENT)).outcome == "fails"
+        other.fulcio.log = own.fulcio.log
+    else:
+        other.fulcio.log = own.fulcio.log
+        assert check(other.sign(CONTENT)).outcome == "fails"
+        other.log = own.log
     assert check(other.sign(CONTENT)).outcome == "holds"
 
 
@@ -364,184 +424,6 @@ def test_words_of_a_stranger_reach_no_terminal(
     found = check(own.sign(CONTENT, predicate_type=hostile))
     assert found.outcome == "holds"
     assert found.detail.isprintable()
-
-
-# Who counts
-
-
-@pytest.mark.parametrize(
-    "changes",
-    [
-        {"issuer": "https://token.actions.githubusercontent.com/"},
-        {"issuer": "https://token.actions.githubusercontent.com.example.org"},
-        {"workflow": "https://github.com/org-b/runs/.github/workflows/bias-tests.yml"},
-        {"workflow": "https://github.com/pytest-bias/pytest-bias-x/.github/workflows/a.yml"},
-        {"workflow": f"{HOME}/../../../org-b/runs/.github/workflows/bias-tests.yml"},
-        {"workflow": f"{HOME}/"},
-        {"workflow": f"{HOME}/bias-tests.sh"},
-        {"workflow": f"https://example.org/{HOME}/bias-tests.yml"},
-        {"workflow": ""},
-        {"workflow_ref": COMMIT},
-        {"workflow_ref": "refs/pull/7/merge"},
-        {"workflow_ref": "refs/heads/own"},
-        {"workflow_ref": "refs/tags/other"},
-        {"workflow_ref": ""},
-    ],
-    ids=lambda changes: str(*changes.items()),
-)
-def test_other_workflows_do_not_count(changes: dict[str, str]) -> None:
-    assert by_our_workflow(signer())
-    assert by_our_workflow(signer(workflow_ref="refs/heads/main"))
-    assert by_our_workflow(signer(workflow_ref="refs/tags/v1.2.0"))
-    assert not by_our_workflow(signer(**changes))
-
-
-def test_another_issuer_does_not_count(own: Sigstore, check: Callable[..., Signature]) -> None:
-    found = check(own.sign(CONTENT, issuer="https://gitlab.com"))
-    assert found.outcome == "holds"
-    assert found.signer is not None
-    assert not by_our_workflow(found.signer)
-
-
-def test_owners() -> None:
-    assert owners_differ("org-b", "org-a", "org-c")
-    assert not owners_differ("Org-A", "org-a")
-    assert not owners_differ("org-a", "org-b", "ORG-A")
-    # Cyrillic о, fullwidth g, Kelvin sign, zero-width space, a space, nothing
-    for odd in ("\u043erg-b", "or\uff47-b", "org-\u212a", "org-b\u200b", " org-b", "org b", ""):
-        assert not owners_differ(odd, "org-a")
-        assert not owners_differ("org-a", odd)
-    assert owners_differ(signer(owner="new-name", owner_id="7"), signer(owner="b", owner_id="8"))
-    assert not owners_differ(signer(owner="new-name"), signer(owner="old-name"))
-    assert owners_differ(signer(owner_id=""), signer(owner="org-a", owner_id=""))
-
-
-def test_a_look_alike_owner(own: Sigstore, check: Callable[..., Signature]) -> None:
-    found = check(own.sign(CONTENT, owner="\u043erg-a", repository="\u043erg-a/runs"))
-    assert found.outcome == "holds"
-    assert found.signer is not None
-    assert not owners_differ(found.signer, "org-a")
-
-
-def test_a_repository_is_not_taken_for_an_owner(
-    own: Sigstore, check: Callable[..., Signature]
-) -> None:
-    found = check(own.sign(CONTENT, owner="org-b/runs"))
-    assert found.signer is not None
-    assert not owners_differ(found.signer, "org-a")
-
-
-# What cannot be checked
-
-
-def test_without_the_package(monkeypatch: pytest.MonkeyPatch, own: Sigstore) -> None:
-    bundle = own.sign(CONTENT)
-    for name in [n for n in sys.modules if n.split(".")[0] == "sigstore"]:
-        monkeypatch.delitem(sys.modules, name)
-    monkeypatch.setitem(sys.modules, "sigstore", None)
-    found = signature(CONTENT, bundle, trusted_root=own.trusted_root)
-    assert found.outcome == "unknown"
-    assert "pip install 'pytest-bias[signatures]'" in found.detail
-    assert signature(CONTENT, None).outcome == "unverified"
-
-
-def test_our_module_is_imported_without_the_package() -> None:
-    code = "import sys, pytest_bias.signatures; print({m.split('.')[0] for m in sys.modules})"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert "'pytest_bias'" in done.stdout
-    assert not any(f"'{name}'" in done.stdout for name in ("sigstore", "cryptography", "pydantic"))
-
-
-@pytest.mark.parametrize(
-    "content", [None, "", "{}", "[]", "null", "7", "\x00", '{"trustedRoot": 1}']
-)
-def test_a_file_that_is_no_trust_root(own: Sigstore, tmp_path: Path, content: str | None) -> None:
-    path = tmp_path / "root.json"
-    if content is not None:
-        path.write_text(content, encoding="utf-8")
-    found = signature(CONTENT, own.sign(CONTENT), trusted_root=path)
-    assert found.outcome == "unknown"
-    assert str(path) in found.detail
-
-
-@pytest.mark.parametrize("part", ["tlogs", "certificateAuthorities", "ctlogs"])
-def test_a_trust_root_that_lacks_something(own: Sigstore, tmp_path: Path, part: str) -> None:
-    path = tmp_path / "root.json"
-    path.write_text(json.dumps(own.trust() | {part: []}), encoding="utf-8")
-    found = signature(CONTENT, own.sign(CONTENT), trusted_root=path)
-    assert found.outcome == "unknown"
-
-
-def test_the_configuration_of_a_client_has_a_trust_root(own: Sigstore, tmp_path: Path) -> None:
-    path = tmp_path / "trust.json"
-    config = {
-        "mediaType": "application/vnd.dev.sigstore.clienttrustconfig.v0.1+json",
-        "trustedRoot": own.trust(),
-        "signingConfig": {
-            "mediaType": "application/vnd.dev.sigstore.signingconfig.v0.2+json",
-        },
-    }
-    path.write_text(json.dumps(config), encoding="utf-8")
-    assert signature(CONTENT, own.sign(CONTENT), trusted_root=path).outcome == "holds"
-
-
-# The public Sigstore, without the network
-
-
-@pytest.fixture
-def no_network(monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(*_: object) -> None:
-        raise AssertionError("the network is used")
-
-    monkeypatch.setattr(socket, "getaddrinfo", refuse)
-    monkeypatch.setattr(socket.socket, "connect", refuse)
-
-
-@pytest.mark.parametrize("variable", [True, False], ids=["environment", "argument"])
-@pytest.mark.usefixtures("no_network")
-def test_offline_the_trust_root_of_the_package_is_used(
-    own: Sigstore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, variable: bool
-) -> None:
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    monkeypatch.setenv("HF_HUB_OFFLINE", "1" if variable else "0")
-    found = signature(CONTENT, own.sign(CONTENT), offline=not variable)
-    assert found.outcome == "fails", "there is a trust root, and ours is not in it"
-    assert "authority that is not trusted" in found.detail
-    assert list(tmp_path.rglob("trusted_root.json"))
-
-
-@pytest.mark.usefixtures("no_network")
-@pytest.mark.parametrize("broken", ["not a folder", "damaged"])
-def test_offline_without_a_trust_root(
-    own: Sigstore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, broken: str
-) -> None:
-    place = tmp_path / "cache"
-    monkeypatch.setenv("XDG_CACHE_HOME", str(place))
-    if broken == "damaged":
-        signature(CONTENT, own.sign(CONTENT), offline=True)
-        (path,) = place.rglob("trusted_root.json")
-        path.write_text('{"mediaType', encoding="utf-8")
-    else:
-        place.write_text("a file", encoding="utf-8")
-    found = signature(CONTENT, own.sign(CONTENT), offline=True)
-    assert found.outcome == "unknown"
-    assert "--trusted-root FILE" in found.detail
-
-
-def test_a_trust_root_that_cannot_be_fetched(
-    own: Sigstore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("HF_HUB_OFFLINE", "0")
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
-    with socket.socket() as closed:
-        closed.bind(("127.0.0.1", 0))
-        for name in ("HTTPS_PROXY", "https_proxy"):
-            monkeypatch.setenv(name, f"http://127.0.0.1:{closed.getsockname()[1]}")
-        found = signature(CONTENT, own.sign(CONTENT))
-    assert found.outcome == "unknown"
-    assert "could not be fetched" in found.detail
-    assert "--offline" in found.detail
 
 
 def test_extensions_of_fulcio_are_complete() -> None:
