@@ -192,6 +192,9 @@ TEXTS: Final[dict[str, str]] = {
         "metrics: [{type: m, value: 1}]}]}]\nlicense: mit\n"
     ),
     "results as json": front(f"model-index: {JSON}\nlicense: mit\n"),
+    "a literal ends the results": front(
+        f"{FOREIGN}      name: |\n        two\n\n        lines\nlicense: mit\n"
+    ),
     "several entries": front(f"{FOREIGN}- name: org/name\n  results: []\nlicense: mit\n"),
     "a result by alias": front(
         "shared: &r\n  task: {type: t}\n  dataset: {type: d, name: D}\n  metrics:\n  - type: m\n"
