@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from commands import Command, Ran
+from commands import Command, Ran, read
 from huggingface_hub import ModelCard
 
 from pytest_bias.readme import merged
@@ -54,23 +54,25 @@ def test_a_readme_with_the_card_of_a_run_is_a_model_card(demo: Ran) -> None:
     section, results = card(demo.at).rstrip("\n"), index(demo.at)
     once = merged(b"---\nlicense: mit\n---\n# Demo\n", section, results)
     assert merged(once, section, results) == once
-    read = ModelCard(once.decode())
-    assert read.data.license == "mit"
-    assert len(read.data.eval_results) >= 3
+    found = ModelCard(once.decode())
+    assert found.data.license == "mit"
+    assert len(found.data.eval_results) >= 3
 
 
 def test_the_context_of_the_settings_is_in_report_and_card(bias: Command, tmp_path: Path) -> None:
-    plain = bias("run", "demo", "--suite", "seat[en]", "--out", "plain").done(0)
+    words = ("run", "demo", "--suite", "seat[en]", "--language", "en", "--out")
+    bias(*words, "plain").done(0)
     (tmp_path / "pytest-bias.yaml").write_text(CONTEXT, encoding="utf-8")
-    ran = bias("run", "demo", "--suite", "seat[en]", "--language", "en", "--out", "out").done(0)
+    bias(*words, "out").done(0)
+    plain, ran = (read(tmp_path / name / "report.json") for name in ("plain", "out"))
     said = {"languages": ["en", "it"], "intended_use": "a help desk", "groups": ["religion"]}
-    assert ran.report["run"]["context"] == said
-    assert "context" not in plain.report["run"]
-    assert ran.report["digest"] == plain.report["digest"]
-    text = card(ran.at)
+    assert ran["run"]["context"] == said
+    assert "context" not in plain["run"]
+    assert ran["digest"] == plain["digest"]
+    text = card(tmp_path / "out")
     assert "- Intended use: a help desk" in text
     assert "- **No suite here is in it.**" in text
-    assert "What this model is for" not in card(plain.at)
+    assert "What this model is for" not in card(tmp_path / "plain")
 
 
 def test_withheld_scores_take_the_metadata_with_them(bias: Command, tmp_path: Path) -> None:
@@ -83,4 +85,5 @@ def test_withheld_scores_take_the_metadata_with_them(bias: Command, tmp_path: Pa
     assert not (tmp_path / "out" / "model-index.yaml").exists()
     text = card(tmp_path / "out")
     assert value not in text
-    assert "Measured, scores not published: SEAT en." in text
+    (said,) = (line for line in text.splitlines() if "scores not published:" in line)
+    assert "SEAT en" in said
