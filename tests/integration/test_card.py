@@ -71,7 +71,7 @@ def test_the_context_of_the_settings_is_in_report_and_card(bias: Command, tmp_pa
     assert ran["digest"] == plain["digest"]
     text = card(tmp_path / "out")
     assert "- Intended use: a help desk" in text
-    assert "- **No suite here is in it.**" in text
+    assert "- **Languages without a suite here: it.**" in text
     assert "What this model is for" not in card(tmp_path / "plain")
 
 

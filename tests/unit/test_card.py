@@ -257,7 +257,7 @@ def test_the_context_of_the_model_is_shown() -> None:
     told = html.partition("What this model is for")[2]
     for line in ("Languages: en, it", "Region: EU", "Intended use: a help *desk*"):
         assert f"<li>{line}</li>" in told
-    assert "<strong>No suite here is in it.</strong>" in told
+    assert "<strong>Languages without a suite here: it.</strong>" in told
     assert "What this model is for" not in shown()
 
 
@@ -310,7 +310,7 @@ def test_a_suite_about_other_groups_is_marked_where_that_can_be_told(
 
 def test_a_group_that_no_suite_here_is_about_is_named() -> None:
     html = in_context(groups=["gender", "caste", "left-handed people"])
-    assert "<strong>No suite here is about caste.</strong>" in html
+    assert "<strong>Groups without a suite here: caste.</strong>" in html
 
 
 # Names that are not to be trusted

@@ -261,8 +261,8 @@ def _without(report: Report, statuses: Sequence[str]) -> list[list[str]]:
 
 def _words(status: str, reason: str) -> str:
     words = status.replace("_", " ")
-    # Where its author keeps files is nobody's business.
-    why = _PATH.sub(r"…/\1", clean(reason, 2000))
+    # What helps, below it, is for who ran it; so are the places where that person keeps files.
+    why = _PATH.sub(r"…/\1", clean(reason.partition("\n")[0], 2000))
     return f"{words}, {markdown(why)}" if why else words
 
 
