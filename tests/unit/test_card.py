@@ -61,7 +61,8 @@ FAILED = result(
     "redditbias",
     status="error",
     title="RedditBias",
-    reason="prompts.jsonl is not in /home/ann/bias data/p/prompts.jsonl or C:\\Users\\ann\\x.txt or /home/ann",
+    reason="prompts.jsonl is not in /home/ann/bias data/p/prompts.jsonl or C:\\Users\\ann\\x.txt "
+    "or /home/ann",
 )
 UNFIT = result("bbq", status="not_applicable", title="BBQ", reason="needs questions answered")
 MADE = report(
