@@ -196,7 +196,8 @@ class _FrontMatter:
 
     def _in_lines(self, key: Any, value: Any) -> "_FrontMatter":
         """Return the same with ``model-index`` in lines instead of brackets, if that is all."""
-        start, end = value.start_mark.index, _after_line(self.text, self._end(value))
+        start, last = value.start_mark.index, self._end(value)
+        end = _after_line(self.text, last)
         bare = list(self.text[start:end])
         for token in yaml.scan(self.text):
             at, to = token.start_mark.index, token.end_mark.index
@@ -213,7 +214,7 @@ class _FrontMatter:
         lines = yaml.serialize(value, Dumper=_Dumper, allow_unicode=True, width=float("inf"))
         column = key.start_mark.column
         block = self.line_end.join(" " * column + line for line in lines.rstrip("\n").split("\n"))
-        text = self.text[:start].rstrip() + self.line_end + block + self.text[self._end(value) :]
+        text = self.text[:start].rstrip() + self.line_end + block + self.text[last:]
         changed = _FrontMatter(text, self.line_end, self.first_line)
         self._checked(text, self._loaded(self.text))
         return changed
@@ -308,7 +309,7 @@ class _FrontMatter:
         problem = getattr(error, "problem", None) or getattr(error, "reason", None) or str(error)
         return UsageError(
             f"the front matter of README.md is not well-formed YAML, {where}: {problem}.",
-            "The Hub does not read it either; correct it first.",
+            "The Hub's client does not read it either; correct it first.",
         )
 
     def _refusal(self, why: str) -> UsageError:

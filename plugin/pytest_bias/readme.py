@@ -67,10 +67,10 @@ def merged(readme: bytes, section: str, results: Sequence[Any]) -> bytes:
     bom, text = (_BOM, text[1:]) if text.startswith(_BOM) else ("", text)
     found = _BREAK.search(text)
     line_end = found[0] if found else "\n"
+    text = _with_section(text, line_end.join(section.strip("\n").split("\n")), line_end)
     if results:
         text = _with_front_matter(text, results, line_end)
-    section = line_end.join(section.strip("\n").split("\n"))
-    return (bom + _with_section(text, section, line_end)).encode()
+    return (bom + text).encode()
 
 
 def section_of(readme: bytes) -> str | None:
@@ -118,7 +118,7 @@ def _with_front_matter(text: str, results: Sequence[Any], line_end: str) -> str:
             "End the metadata with a line of three dashes, or begin the text with another line.",
         )
     front_matter = f"---{line_end}{ours}{line_end}---{line_end}"
-    return front_matter + (line_end if text else "") + text
+    return front_matter + line_end + text
 
 
 def _line(text: str, index: int) -> int:

@@ -248,7 +248,12 @@ def test_groups_of_no_and_of_one_item_are_compared_and_drawn(bias: Command, tmp_
     assert (alone["n"], alone["interval"], alone["interval_reason"]) == (1, None, "one value")
     ran = bias("compare", "now", "before").done(0)
     assert "age" not in ran.out
-    for to, file in (("html", "report.html"), ("summary", "summary.md"), ("badges", "badges")):
+    for to, file in (
+        ("html", "report.html"),
+        ("summary", "summary.md"),
+        ("badges", "badges"),
+        ("card", "card.md"),
+    ):
         bias("render", "now", "--to", to, "--out", "out").done(0)
         assert (tmp_path / "out" / file).exists()
     page = (tmp_path / "out" / "report.html").read_text(encoding="utf-8")

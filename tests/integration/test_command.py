@@ -49,6 +49,8 @@ def test_files_of_a_run(demo: Ran) -> None:
         "report.html",
         "decision.json",
         "summary.md",
+        "card.md",
+        "model-index.yaml",
         *(f"records/{entry}.parquet" for entry in {*measured, "structure[all]"}),
         *(f"badges/{name}.{kind}" for name in badges for kind in ("svg", "json")),
     }
@@ -165,6 +167,7 @@ def test_limit(
     assert statuses(ran.report)["template_association"] == "scored"
     there = {p.name for p in (tmp_path / "out").iterdir()}
     files = {"report.json", "report.html", "decision.json", "summary.md"}
+    files |= {"card.md", "model-index.yaml"}
     assert there == {"badges", "records", *files}
     assert "Limits of this project" in (tmp_path / "out" / "summary.md").read_text()
     assert "Limits of this project" in ran.out

@@ -101,7 +101,7 @@ def files(folder: Path) -> set[str]:
 
 
 FILES = {
-    *("report.json", "report.html", "decision.json", "summary.md", SALT),
+    *("report.json", "report.html", "decision.json", "summary.md", "card.md", SALT),
     *("badges/social-bias-evaluated.svg", "badges/social-bias-evaluated.json"),
 }
 
@@ -144,6 +144,7 @@ def test_the_search_finds_what_a_run_with_scores_shows(full: Ran) -> None:
     """Otherwise that it finds nothing would say nothing."""
     found = {path.relative_to(full.at).as_posix(): text for path, text in texts(full.at)}
     names = ("report.json", "report.html", "decision.json", "summary.md", "badges/seat-en.svg")
+    names += ("card.md", "model-index.yaml")
     for text in (*(found[name] for name in names), TIMES.sub("", full.out)):
         assert hidden(full.at).search(text)
 

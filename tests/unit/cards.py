@@ -132,6 +132,14 @@ model-index:
       value: 12.5
 """
 
+JSON: Final = """\
+[
+  {"name": "my", "results": [
+    {"task": {"type": "t"}, "dataset": {"type": "d", "name": "yes"},
+     "metrics": [{"type": "m", "value": 1}]}]}
+]"""
+"""Results as some tools write them, in JSON, which is YAML too."""
+
 
 def front(metadata: str, body: str = BODY) -> str:
     """Return a card with front matter."""
@@ -158,13 +166,13 @@ TEXTS: Final[dict[str, str]] = {
     "very long table": front("license: mit\n", LONG_TABLE),
     "emoji": front("license: mit\ntitle: 🤗 model 👩\u200d💻\n", "\n# 🤗 模型 — نموذج\n"),
     "quotes": front(
-        "title: 'it''s'\nabout: \"a\\tb: c\"\nversion: 1.10\ndate: 2024-01-01\nno: no\n"
+        "title: 'it''s'\nabout: \"a\\tb: c\"\nversion: 1.10\ndate: 2024-01-01\nanswer: no\n"
     ),
     "literal at the end": front("license: mit\nabout: |\n  first\n\n  second\n"),
     "kept line breaks at the end": front("license: mit\nabout: |+\n  first\n\n\n"),
     "folded": front("about: >-\n  first\n  second\nlicense: mit\n"),
     "widget": front('widget:\n- text: "The [MASK] is --- here."\n  example_title: A\n'),
-    "tabs": front("license:\tmit\t# c\nlanguage: [en,\tde]\n", "\n\tcode\n"),
+    "tabs": front("license: mit\nabout: |\n  a\tb\n#\ta\n", "\n\tcode\n"),
     "blank lines first": "\n\n---\nlicense: mit\n---\n# My model\n",
     "trailing blanks behind the dashes": "---\nlicense: mit\n---  \n# My model\n",
     "document start": "---\n---\nlicense: mit\n---\n# My model\n",
@@ -183,11 +191,9 @@ TEXTS: Final[dict[str, str]] = {
         "model-index: [{name: my, results: [{task: {type: t}, dataset: {type: d, name: D}, "
         "metrics: [{type: m, value: 1}]}]}]\nlicense: mit\n"
     ),
-    "results as json": front(
-        '{KEY}: [\n  {"name": "my", "results": [\n    {"task": {"type": "t"}, "dataset": {"type": "d", '
-        '"name": "yes"}, "metrics": [{"type": "m", "value": 1}]}]}\n]\nlicense: mit\n'.replace(
-            "{KEY}", "model-index"
-        )
+    "results as json": front(f"model-index: {JSON}\nlicense: mit\n"),
+    "a literal ends the results": front(
+        f"{FOREIGN}      name: |\n        two\n\n        lines\nlicense: mit\n"
     ),
     "several entries": front(f"{FOREIGN}- name: org/name\n  results: []\nlicense: mit\n"),
     "a result by alias": front(

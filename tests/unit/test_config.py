@@ -160,7 +160,7 @@ def test_languages_come_from_the_context_unless_they_are_set(tmp_path):
     path.write_text("context: {languages: [nl, fr], region: EU}\n", encoding="utf-8")
     found = settings(tmp_path)
     assert found.languages == ("nl", "fr")
-    assert found.context["region"] == "EU"
+    assert found.context == {"languages": ["nl", "fr"], "region": "EU"}
     assert settings(tmp_path, languages=["en"]).languages == ("en",)
     path.write_text("context: {languages: [nl]}\nlanguages: de\n", encoding="utf-8")
     assert settings(tmp_path).languages == ("de",)
@@ -197,6 +197,12 @@ def test_an_empty_value_is_not_set(tmp_path):
         ("out: 5", "out is 5; it must be a path"),
         ("model: [a]", "model is ['a']; it must be a text"),
         ("context: {languages: 5}", "context.languages is 5"),
+        ("context: {groups: [5]}", "context.groups is [5]; it must be a list of texts"),
+        (
+            "context: {region: 2026-01-01}",
+            "context.region is datetime.date(2026, 1, 1); it must be",
+        ),
+        ("context: {langs: [en]}", "context 'langs' is not known. Did you mean 'languages'?"),
         ("profile: huge", "profile 'huge' is not known. Known: quick, standard, full"),
         ("dtype: float8", "dtype 'float8' is not known"),
         ("- a\n- b", "must hold a table of settings, not list"),

@@ -261,9 +261,14 @@ def _without(report: Report, statuses: Sequence[str]) -> list[list[str]]:
 
 def _words(status: str, reason: str) -> str:
     words = status.replace("_", " ")
-    # Where its author keeps files is nobody's business.
-    why = _PATH.sub(r"…/\1", clean(reason, 2000))
+    # What helps, below it, is for who ran it; so are the places where that person keeps files.
+    why = _PATH.sub(_file, clean(reason.partition("\n")[0], 2000))
     return f"{words}, {markdown(why)}" if why else words
+
+
+def _file(path: re.Match[str]) -> str:
+    """Return the name of a file without its folders; that of a folder may be a person's."""
+    return f"…/{path[1]}" if "." in path[1] else "…"
 
 
 def _rerun(rerun: Rerun | None) -> str:

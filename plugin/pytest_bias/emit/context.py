@@ -42,11 +42,11 @@ class Context:
         """Say what of the context no suite here is about, as far as that can be told."""
         spoken = {_main(s.language) for s in suites if s.language}
         if left := [tag for tag in self.languages if _main(tag) not in spoken]:
-            yield f"No suite here is in {', '.join(left)}."
+            yield f"Languages without a suite here: {', '.join(left)}."
         covered = set[frozenset[str]]().union(*(_dimensions(s.name) for s in suites))
         known = [g for g in self.groups if _covers(_known(), g)]
         if left := [g for g in known if not _covers(covered, g)]:
-            yield f"No suite here is about {', '.join(left)}."
+            yield f"Groups without a suite here: {', '.join(left)}."
 
 
 def context_of(report: Report, given: Mapping[str, Any] | None = None) -> Context:

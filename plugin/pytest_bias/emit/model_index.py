@@ -7,6 +7,7 @@ be ranked by size.
 """
 
 import math
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
@@ -98,7 +99,7 @@ def _dataset(suite: SuiteResult) -> dict[str, Any]:
 def _source(name: str, data: DataInfo | None) -> str:
     """Return who has the data, as ``owner/name`` where the report says it so."""
     first = clean(data.source).partition(" ")[0] if data else ""
-    return first if "/" in first else f"pytest-bias/{name}"
+    return first if re.fullmatch(r"[\w.-]+/[\w.-]+", first) else f"pytest-bias/{name}"
 
 
 def _metric(suite: SuiteResult, score: Score) -> dict[str, Any]:
