@@ -67,6 +67,12 @@ class Finished:
     out: Path
     items: Mapping[str, Mapping[str, Item]]
 
+    @property
+    def exit_code(self) -> int:
+        """Return what the command ends with."""
+        interrupted = self.report.run.get("interrupted")
+        return EXIT_INTERRUPTED if interrupted else self.decision.exit_code
+
     def show(self, console: Console) -> None:
         """Print what was measured, decided and written."""
         terminal.show(self.report, self.decision, console, self.comparison)
@@ -109,6 +115,13 @@ def finish(
 
 def run_command(settings: Settings, console: Console) -> int:
     """Measure a model, write and print what came of it; returns the exit code."""
+    done = measure(settings, console)
+    done.show(console)
+    return done.exit_code
+
+
+def measure(settings: Settings, console: Console) -> Finished:
+    """Measure a model and write what came of it; prints progress only."""
     started = time.perf_counter()
     printer = ProgressPrinter(console, withholds=settings.withhold_scores)
     with printer.status("Importing torch and transformers …"):
@@ -123,9 +136,7 @@ def run_command(settings: Settings, console: Console) -> int:
         job = with_baseline(job, devices)
         job.session.started = time.perf_counter() - before
         report = measured(job.session, devices)
-    done = finish_job(job, report)
-    done.show(console)
-    return EXIT_INTERRUPTED if report.run.get("interrupted") else done.decision.exit_code
+    return finish_job(job, report)
 
 
 def measured(session: Session, devices: Sequence[str]) -> Report:
