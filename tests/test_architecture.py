@@ -34,7 +34,7 @@ LAYERS = (
     {"claims"},
     {"published"},
     {"limits", "child", "baselines", "trajectory", "reproduction", "hub", "lock"},
-    {"emit", "children"},
+    {"emit", "children", "lock_file"},
     {"withholding", "reproducing", "provenance"},
     {"evidence", "jobs"},
     {"run"},

@@ -7,37 +7,22 @@ branch or tag (``org/name@v1``) follows that name, any other the default branch.
 import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, Literal, TypeAlias
-
-import yaml
+from typing import Final, Literal, TypeAlias
 
 from pytest_bias.checked import checked
 from pytest_bias.claims import BIAS, digest12
-from pytest_bias.errors import BiasError, OutputError, ReportError, UnknownName, UsageError
+from pytest_bias.errors import BiasError, ReportError, UsageError
 from pytest_bias.folder import REPORT, read_plain_report
-from pytest_bias.identity import AdapterIdentity
 from pytest_bias.models import ModelRef
 from pytest_bias.models.heads import Head, differences, head, is_beside
 from pytest_bias.published import published
 from pytest_bias.records import Report
 
-SCHEMA: Final = "pytest-bias/lock/1"
-FILE: Final = "pytest-bias.lock"
-
-ABOUT: Final = """\
-# Models of others as they were when they were locked. Written by: pytest-bias lock MODEL
-# What changed since: pytest-bias lock --check
-"""
-
 Verdict: TypeAlias = Literal["unchanged", "moved", "changed", "unknown"]
 
-_REPAIR: Final = "It is written by pytest-bias lock MODEL: take it from version control again."
 _COMMIT: Final = re.compile("[0-9a-f]{7,40}")
-_NOT_LOCKED: Final = ("private", "gated", "code_elsewhere")
-"""Of a head, what is asked anew every time."""
-_OF_AN_ADAPTER: Final = ("adapter", "adapter_files", "base")
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,25 +58,39 @@ class LockedReport:
 
     @classmethod
     def of(cls, report: Report, source: Literal["published", "measured"]) -> "LockedReport":
-        """Keep what a lock keeps of a report."""
+        """Keep what a lock keeps of a report.
+
+        Raises
+        ------
+        ReportError
+            If it does not say how it was measured.
+        """
         settings = report.settings
         headlines = {s.entry: s.headline for s in report.suites if s.kind != "structure"}
-        return cls(
-            digest=report.digest,
-            source=source,
-            created=str(report.run.get("created", "")),
-            suites=tuple(settings.get("requested", ())),
-            languages=tuple(report.coverage.get("languages", ())),
-            profile=str(settings["profile"]),
-            seed=int(settings["seed"]),
-            chat=str(settings["chat"]),
-            scores={
-                entry: LockedScore(h.metric, h.value, h.unit, h.ideal, h.n, h.interval)
-                for entry, h in headlines.items()
-                if h is not None
-            },
-            withheld=report.withheld is not None,
-        )
+        scores = {
+            entry: LockedScore(h.metric, h.value, h.unit, h.ideal, h.n, h.interval)
+            for entry, h in headlines.items()
+            if h is not None
+        }
+        try:
+            return checked(
+                cls(
+                    digest=report.digest,
+                    source=source,
+                    created=str(report.run.get("created", "")),
+                    suites=tuple(settings["requested"]),
+                    languages=tuple(report.coverage["languages"]),
+                    profile=settings["profile"],
+                    seed=settings["seed"],
+                    chat=settings["chat"],
+                    scores=scores,
+                    withheld=report.withheld is not None,
+                )
+            )
+        except (KeyError, TypeError) as error:
+            raise ReportError(
+                f"the report {report.digest[7:19]} does not say how it was measured: {error!r:.200}"
+            ) from None
 
 
 @dataclass(frozen=True, slots=True)
@@ -271,13 +270,14 @@ def _published(ref: ModelRef, found: Head) -> tuple[LockedReport | None, tuple[s
         try:
             there = published(ModelRef(own.name, "hub", revision))
             report = there.read() if there else None
+            kept = LockedReport.of(report, "published") if report else None
         except ReportError as error:
             notes.append(f"{error.message[0].upper()}{error.message[1:]}")
             continue
         if report is None:
             continue
         if not (other := differences(report.model, found)):
-            return LockedReport.of(report, "published"), ()
+            return kept, ()
         notes.append(
             f"The published report {report.digest[7:19]} is of another version: other "
             f"{', '.join(other)}."
@@ -307,106 +307,3 @@ def _files(found: Head) -> Mapping[str, str]:
 def beside(paths: Sequence[str]) -> tuple[str, ...]:
     """Return the paths that only speak of a model."""
     return tuple(p for p in paths if is_beside(p.rpartition(": ")[2]))
-
-
-# The file
-
-
-def read_lock(path: Path) -> dict[str, Locked]:
-    """Read a lock file.
-
-    Raises
-    ------
-    UsageError
-        If there is none, or it is malformed; says where.
-    """
-    try:
-        plain: Any = yaml.safe_load(path.read_text(encoding="utf-8-sig"))
-    except FileNotFoundError:
-        raise UsageError(
-            f"there is no {path}.", "pytest-bias lock org/name writes it; --lock-file names it."
-        ) from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"{path} cannot be read: {error}") from None
-    except (yaml.YAMLError, ValueError, RecursionError) as error:
-        raise UsageError(f"{path} is not well-formed: {error}"[:400], _REPAIR) from None
-    schema = plain.get("schema") if isinstance(plain, dict) else None
-    if schema != SCHEMA:
-        raise UsageError(
-            f"{path} has the schema {schema!r:.80}: this version of pytest-bias reads {SCHEMA!r}.",
-            _REPAIR,
-        )
-    models = plain.get("models")
-    if not isinstance(models, dict):
-        raise UsageError(f"{path}: models must be a table of names.", _REPAIR)
-    return {str(name): _locked(str(name), entry, path) for name, entry in models.items()}
-
-
-def write_lock(path: Path, models: Mapping[str, Locked]) -> None:
-    """Write a lock file, whole or not at all."""
-    plain = {"schema": SCHEMA, "models": {name: _plain(m) for name, m in models.items()}}
-    text = ABOUT + yaml.safe_dump(plain, sort_keys=True, allow_unicode=True, width=100)
-    partial = path.with_name(f".{path.name}.partial")
-    try:
-        partial.write_text(text, encoding="utf-8", newline="\n")
-        partial.replace(path)
-    except OSError as error:
-        raise OutputError(
-            f"{path} cannot be written: {error.strerror or error}.", "--lock-file names another."
-        ) from None
-
-
-def named(models: Mapping[str, Locked], name: str | None, path: Path) -> list[Locked]:
-    """Return the locked models of a name, or all.
-
-    Raises
-    ------
-    UnknownName
-        If no model of this name is locked.
-    """
-    if name is None:
-        return [models[n] for n in sorted(models)]
-    if name in models:
-        return [models[name]]
-    raise UnknownName.among(f"{path}: model", name, models, f"pytest-bias lock {name} locks it.")
-
-
-def _plain(locked: Locked) -> dict[str, Any]:
-    plain = {
-        k: v
-        for k, v in asdict(locked.head).items()
-        if k not in _NOT_LOCKED and not (v is None and k in _OF_AN_ADAPTER)
-    }
-    report = asdict(locked.report) if locked.report else None
-    if report:
-        report["suites"], report["languages"] = list(report["suites"]), list(report["languages"])
-        for score in report["scores"].values():
-            score["interval"] = list(score["interval"]) if score["interval"] else None
-    return {**plain, "locked": locked.locked, "report": report}
-
-
-def _locked(name: str, plain: Any, path: Path) -> Locked:
-    try:
-        values = {k: v for k, v in plain.items() if k not in ("locked", "report")}
-        if values.get("adapter") is not None:
-            values["adapter"] = checked(AdapterIdentity(**values["adapter"]))
-        found = checked(Head(**values))
-        report = plain["report"]
-        return checked(
-            Locked(name, plain["locked"], found, None if report is None else _report(report))
-        )
-    except (KeyError, TypeError, AttributeError, ValueError) as error:
-        raise UsageError(f"{path}: {name} is malformed: {error!r:.200}", _REPAIR) from None
-
-
-def _report(plain: Mapping[str, Any]) -> LockedReport:
-    scores = {}
-    for entry, values in plain["scores"].items():
-        ends = values["interval"]
-        interval = None if ends is None else tuple(ends)
-        scores[entry] = checked(LockedScore(**{**values, "interval": interval}))
-    lists = {n: plain[n] for n in ("suites", "languages")}
-    if not all(isinstance(v, list) for v in lists.values()):
-        raise TypeError("suites and languages are lists")
-    tuples = {n: tuple(v) for n, v in lists.items()}
-    return checked(LockedReport(**{**plain, **tuples, "scores": scores}))

@@ -20,11 +20,9 @@ from pytest_bias.lock import (
     check,
     earlier,
     lock,
-    named,
     pinned,
-    read_lock,
-    write_lock,
 )
+from pytest_bias.lock_file import named, read_lock, write_lock
 from pytest_bias.models import ModelRef
 from pytest_bias.models.heads import differences
 from pytest_bias.options import OPTIONS, is_offline

@@ -2,17 +2,23 @@
 
 import json
 import shutil
+import subprocess
+import sys
 from collections.abc import Iterator, Mapping
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
-from commands import Ran, finish, read, start
+from commands import Ran, environment, finish, read, start
 from hub_server import Hub, Repository, serving
+from rich.console import Console
 
 import pytest_bias
 from pytest_bias.claims import CURRENT, CURRENT_SCHEMA, digest12
+from pytest_bias.config import Settings
+from pytest_bias.run import measure
 
 DEMOS = Path(pytest_bias.__file__).parent / "models" / "demo"
 SHA = {n: str(n) * 40 for n in range(1, 8)}
@@ -77,11 +83,9 @@ def consumer(tmp_path: Path) -> Iterator[Consumer]:
 def reports(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Path]:
     """Return the folders of reports of the two versions, as their publisher measured them."""
     folder = tmp_path_factory.mktemp("reports")
-    with serving(Hub()) as hub:
-        publisher = Consumer(hub, folder)
-        for name, files in {"planted": PLANTED, "neutral": NEUTRAL}.items():
-            publisher.push(files)
-            publisher("run", "org/model", *SUITE, "--out", name).done(0)
+    for name, demo in {"planted": "demo", "neutral": "demo-neutral"}.items():
+        settings = Settings(model=demo, suites=SUITE[1:], out=folder / name)
+        measure(settings, Console(file=StringIO()))
     return {name: folder / name for name in ("planted", "neutral")}
 
 
@@ -174,18 +178,35 @@ CHANGES: Mapping[str, tuple[Files, str]] = {
 }
 
 
-@pytest.mark.parametrize("what", CHANGES)
-def test_what_makes_it_another_model(what: str, consumer: Consumer) -> None:
+def test_what_makes_it_another_model(consumer: Consumer) -> None:
     consumer("lock", "org/model").done(0)
-    files, name = CHANGES[what]
-    consumer.push(PLANTED | files)
-    said = consumer("lock", "--check").done(1).out
-    assert f"org/model  changed  {SHA[1][:12]} → {SHA[2][:12]}" in said
-    assert f"another model: {what} changed" in said
-    assert f"{'changed' if name in PLANTED else 'added'}: {name}\n" in said
+    for what, (files, name) in CHANGES.items():
+        head = consumer.push(PLANTED | files)
+        said = consumer("lock", "--check").done(1).out
+        assert f"org/model  changed  {SHA[1][:12]} → {head[:12]}" in said
+        assert f"another model: {what} changed\n" in said
+        assert f"{'changed' if name in PLANTED else 'added'}: {name}\n" in said
     # Locked anew it is the same again.
     assert f"{what} changed" in consumer("lock", "org/model").done(0).out
     consumer("lock", "--check").done(0)
+
+
+def test_no_weights_and_no_torch(consumer: Consumer) -> None:
+    code = "import sys; from pytest_bias.cli import main; main()"
+    last = "import atexit, sys; atexit.register(lambda: print('|', *sys.modules, file=sys.stderr))"
+    for words in (("org/model",), ("--check",)):
+        done = subprocess.run(
+            [sys.executable, "-c", f"{last}\n{code}", "lock", *words],
+            cwd=consumer.folder,
+            env=environment(consumer.env),
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        found = {m.split(".")[0] for m in done.stderr.rpartition("|")[2].split()}
+        assert "huggingface_hub" in found
+        assert found & {"torch", "transformers", "matplotlib"} == set()
+    assert consumer.weights_fetched() == []
 
 
 def test_what_cannot_be_known(consumer: Consumer) -> None:
@@ -291,7 +312,8 @@ def test_scores_that_changed_since_those_that_were_published(
     consumer.push(NEUTRAL | old | new)
     consumer.hub.asked.clear()
     ran = consumer("lock", "--check", "--run").done(1)
-    assert f"Since org/model@{SHA[1][:7]}" in ran.out
+    # As the publisher called it.
+    assert "Since demo " in ran.out
     assert "Measuring the baseline" not in ran.out
     assert len(consumer.weights_fetched()) == 1
     (folder,) = consumer.folder.glob("bias-report/*")
