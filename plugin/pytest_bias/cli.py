@@ -4,12 +4,12 @@ import inspect
 import os
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, Final
 
 import typer
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
 from pytest_bias.config import read_settings, require_data_dir, require_model
@@ -156,10 +156,10 @@ def compare(
 @app.command()
 def render(
     report: Annotated[Path, typer.Argument(help="A report.json, or the folder that holds it.")],
-    to: Annotated[str, typer.Option("--to", help="badges, html or summary.")],
+    to: Annotated[str, typer.Option("--to", help="badges, card, html or summary.")],
     out: Annotated[Path, typer.Option("--out", help="Folder to write to.", metavar="DIR")],
 ) -> None:
-    """Write badges, the page or the summary from a saved report."""
+    """Write badges, the model card's section, the page or the summary from a saved report."""
     from pytest_bias.folder import read_report
     from pytest_bias.run import RENDERERS, write_files
 
@@ -182,27 +182,103 @@ def merge(
     raise typer.Exit(merge_command(reports, read_settings(options), Console()))
 
 
+_TrustedRoot = Annotated[
+    Path | None,
+    typer.Option(
+        "--trusted-root",
+        help="Trust root of a Sigstore of your own.",
+        metavar="FILE",
+    ),
+]
+_Evidence = Annotated[
+    str,
+    typer.Argument(
+        metavar="REPORT|MODEL",
+        help="A report, a model's folder, an address, or a model of the Hub: org/name.",
+    ),
+]
+
+
 @app.command()
+@_with_options("data_dir", "config", "offline")
 def verify(
-    report: Annotated[Path, typer.Argument(help="A report.json, or the folder that holds it.")],
+    evidence: _Evidence,
     full: Annotated[
         Path | None,
         typer.Option("--full", help="The full report, if scores are withheld.", metavar="REPORT"),
     ] = None,
+    trusted_root: _TrustedRoot = None,
+    **options: Any,
 ) -> None:
-    """Recompute scores from records and badges from scores; exit 1 if something does not hold."""
-    from pytest_bias.evidence import verify as checks_of
+    """Check what a report or a model's badges claim: exit 1 if something does not hold.
 
-    checks = checks_of(report, full)
-    table = Table(box=None, pad_edge=False, header_style="dim")
-    for column in ("Check", "Outcome", "Detail"):
-        table.add_column(column)
-    for check in checks:
-        style = {"holds": "", "fails": "bold red", "unknown": "yellow"}[check.outcome]
-        table.add_row(Text(check.what), Text(check.outcome, style=style), Text(check.detail))
-    Console().print(table)
-    outcomes = {c.outcome for c in checks}
-    raise typer.Exit(1 if "fails" in outcomes else 3 if "unknown" in outcomes else 0)
+    Digests, scores from records, badges and card from scores, data, denominator, staleness,
+    signatures, and what others found who ran it again. Exit 3 if something could not be checked.
+    """
+    from pytest_bias.evidence_commands import verify_command
+    from pytest_bias.verification import Trust
+
+    settings = read_settings(options)
+    trust = Trust(trusted_root, settings.offline)
+    raise typer.Exit(verify_command(evidence, settings, trust, Console(), full))
+
+
+@app.command()
+@_with_options(
+    *("device", "devices", "device_map", "data_dir", "out", "config", "fresh", "offline"),
+    *("trust_remote_code", "allow_pickle"),
+)
+def reproduce(
+    evidence: _Evidence,
+    model: Annotated[
+        str | None,
+        typer.Option("--model", help="What to measure, if it is elsewhere.", metavar="MODEL"),
+    ] = None,
+    by: Annotated[
+        str | None, typer.Option("--by", help="Who runs it, to be named.", metavar="NAME")
+    ] = None,
+    **options: Any,
+) -> None:
+    """Run again what a report claims, and write reproduction.json: exit 1 if it does not come out.
+
+    The same suites on the same revision and data. A second team that signs the result in a workflow
+    of pytest-bias earns the model Results Validated.
+    """
+    from pytest_bias.evidence_commands import reproduce_command
+    from pytest_bias.verification import Trust
+
+    # A model that the settings file names is the user's own, not the one that was measured.
+    settings = replace(read_settings(options), model=model)
+    trust = Trust(None, settings.offline)
+    raise typer.Exit(reproduce_command(evidence, settings, trust, Console(), by=by))
+
+
+@app.command()
+@_with_options("data_dir", "config", "offline")
+def publish(
+    report: Annotated[Path, typer.Argument(help="Folder that `run` or `reproduce` wrote.")],
+    repo: Annotated[
+        str, typer.Option("--repo", help="The model's repository or folder.", metavar="NAME|DIR")
+    ],
+    create_pr: Annotated[
+        bool, typer.Option("--create-pr", help="Propose it, as a pull request on the Hub.")
+    ] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Show what would change, and write nothing.")
+    ] = False,
+    trusted_root: _TrustedRoot = None,
+    **options: Any,
+) -> None:
+    """Publish evidence, badges and the card's section to a model's repository, in one commit."""
+    from pytest_bias.evidence_commands import publish_command
+    from pytest_bias.verification import Trust
+
+    settings = read_settings(options)
+    trust = Trust(trusted_root, settings.offline)
+    code = publish_command(
+        report, repo, settings, trust, Console(), create_pr=create_pr, dry_run=dry_run
+    )
+    raise typer.Exit(code)
 
 
 @app.command()

@@ -22,6 +22,14 @@ NO_LANGUAGE: Final = ("multilingual", "code", "mul", "und")
 ENERGY: Final = {"pue": 1, "grid_g_per_kwh": 0}
 """What may be said of where a run takes place, and the least that it can be."""
 
+CONTEXT: Final = {
+    "languages": "texts",
+    "region": "text",
+    "intended_use": "text",
+    "groups": "texts",
+}
+"""What may be said of what a model is for, and in which form."""
+
 
 @dataclass(frozen=True, slots=True)
 class Settings:
@@ -208,9 +216,24 @@ def _checked(content: Mapping[str, Any], where: str) -> dict[str, Any]:
                 f"{where}: energy.{key} is {value!r}, no number from {ENERGY[key]} up."
             )
     check_labels(found.get("labels", {}), where)
+    if context := found.get("context"):
+        found["context"] = _context(context, where)
     languages = found.get("context", {}).get("languages")
     if languages and "languages" not in found:
         found["languages"] = _of_type(languages, "texts", f"{where}: context.languages")
+    return found
+
+
+def _context(given: Mapping[str, Any], where: str) -> dict[str, Any]:
+    """Read what the model is for, which its card says in the words of its owner."""
+    found = {}
+    for key, value in given.items():
+        if key not in CONTEXT:
+            raise UnknownName.among(f"{where}: context", str(key), CONTEXT)
+        if value is None:
+            continue
+        read = _of_type(value, CONTEXT[key], f"{where}: context.{key}")
+        found[key] = list(read) if CONTEXT[key] == "texts" else read
     return found
 
 

@@ -31,6 +31,9 @@ BACKOFF_S: Final = 1.0
 LONGEST_WAIT_S: Final = 60.0
 """A server that asks to be left alone for longer is not waited for."""
 
+LARGEST: Final = 500 * 10**6
+"""Bytes of a file that nothing pins: more is not taken from a server."""
+
 CHUNK: Final = 1 << 14
 """Bytes at a time; of a connection that breaks off no more than that is lost."""
 
@@ -81,6 +84,30 @@ class Wanted:
             content = self.target.read_bytes()
             return content if sha256(content) == self.sha256 else None
         return None
+
+
+def save(address: str, target: Path) -> None:
+    """Fetch a file that nothing pins, once, into a folder that is made.
+
+    Raises
+    ------
+    DataMissing
+        If the server does not give it, or it is larger than any report or file of records.
+    """
+    import requests
+
+    target.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        with requests.get(address, stream=True, timeout=TIMEOUT_S) as answer:
+            answer.raise_for_status()
+            size = 0
+            with target.open("wb") as file:
+                for chunk in answer.iter_content(1 << 20):
+                    size += file.write(chunk)
+                    if size > LARGEST:
+                        raise DataMissing(f"{address} is larger than {LARGEST // 10**6} MB.")
+    except (requests.RequestException, OSError) as error:
+        raise DataMissing(f"{address} cannot be fetched: {error}"[:300]) from None
 
 
 @dataclass(frozen=True, slots=True)

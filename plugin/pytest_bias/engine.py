@@ -363,6 +363,7 @@ class Session:
                 },
                 "notices": list(dict.fromkeys([*self.plan.notices, *self.notices])),
                 "interrupted": interrupted,
+                **({"context": dict(context)} if (context := self.settings.context) else {}),
                 "shard": {"part": self.settings.shard, "sampled": self.schedule.sampled}
                 if self.settings.shard
                 else None,

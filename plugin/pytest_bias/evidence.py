@@ -8,7 +8,8 @@ withheld cannot be checked without the full report and the salt.
 import json
 import math
 from collections.abc import Iterator
-from dataclasses import astuple, fields, replace
+from dataclasses import astuple, dataclass, field, fields, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final
 
@@ -146,7 +147,7 @@ def _scores(suite: SuiteResult, report: Report) -> Check:
         ran, here = suite.version, definition.version
         return Check(name, "unknown", f"version {ran} of the suite was run, {here} is installed")
     try:
-        again = scored(suite, definition, int(report.settings["seed"]))
+        again = _scored(_Records.of(suite), int(report.settings["seed"]))
         # What the p-value of a headline is adjusted for are the other headlines of the report.
         others = [again if s.entry == suite.entry else s for s in report.suites]
         again = next(s for s in with_decision_family(others) if s.entry == suite.entry)
@@ -178,6 +179,25 @@ def _scores(suite: SuiteResult, report: Report) -> Check:
                 f"{score.metric}{group}{what} is given as {claimed}, the records give {found}",
             )
     return Check(name, "holds", f"{len(again.scores)} scores recomputed")
+
+
+@dataclass(frozen=True, slots=True)
+class _Records:
+    """A suite's result, known by the digest of its records and all that scores depend on."""
+
+    key: tuple[str, ...]
+    suite: SuiteResult = field(compare=False)
+
+    @classmethod
+    def of(cls, suite: SuiteResult) -> "_Records":
+        about = replace(suite, scores=(), records_sha256=None)
+        return cls((records_digest(suite.records), repr(about)), suite)
+
+
+@lru_cache(maxsize=64)
+def _scored(records: _Records, seed: int) -> SuiteResult:
+    """Score records; once, where a report is checked several times while it is published."""
+    return scored(records.suite, find(records.suite.name), seed)
 
 
 def _differing(claimed: Score, found: Score) -> str | None:

@@ -29,6 +29,8 @@ REPORT: Final = "report.json"
 DECISION: Final = "decision.json"
 SUMMARY: Final = "summary.md"
 PAGE: Final = "report.html"
+CARD: Final = "card.md"
+MODEL_INDEX: Final = "model-index.yaml"
 UNFINISHED: Final = "unfinished"
 DEFAULT_PARENT: Final = "bias-report"
 
@@ -74,7 +76,7 @@ def claim(folder: Path, key: str, *, fresh: bool, withholds: bool = False) -> No
         remove_unfinished(folder)
         return
     if not path.exists():
-        strange = [n for n in (SUMMARY, PAGE, DECISION) if (folder / n).exists()]
+        strange = [n for n in (SUMMARY, PAGE, CARD, MODEL_INDEX, DECISION) if (folder / n).exists()]
         if strange:
             raise OutputError(
                 f"{folder} holds a {strange[0]} that is not of a run.",
@@ -137,20 +139,27 @@ def write_report(
     texts : mapping, optional
         Entry to items by id, whose texts are kept in the records.
     """
-    import pyarrow.parquet as pq
-
     try:
-        for suite in report.suites:
-            if suite.records:
-                path = folder / suite.records_path
-                path.parent.mkdir(parents=True, exist_ok=True)
-                items = (texts or {}).get(suite.entry, {})
-                pq.write_table(_table(suite.records, items), path)
+        write_records(report, folder, texts)
         for name, content in files.items():
             _write(folder / name, content)
         _write(folder / REPORT, report.to_json() + "\n")
     except OSError as error:
         raise OutputError(f"{folder} cannot be written: {error.strerror or error}.") from None
+
+
+def write_records(
+    report: Report, folder: Path, texts: Mapping[str, Mapping[str, Item]] | None = None
+) -> None:
+    """Write the records of every suite, with the texts of the items that are given."""
+    import pyarrow.parquet as pq
+
+    for suite in report.suites:
+        if suite.records:
+            path = folder / suite.records_path
+            path.parent.mkdir(parents=True, exist_ok=True)
+            items = (texts or {}).get(suite.entry, {})
+            pq.write_table(_table(suite.records, items), path)
 
 
 def read_report(path: Path, *, check: bool = True) -> Report:

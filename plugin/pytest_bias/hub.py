@@ -158,7 +158,7 @@ def commit(
     message, description : str
         Title and text of the commit, and of the pull request.
     create_pr : bool
-        Whether it is proposed only. Large files need a token that may write even so.
+        Whether it is proposed only, for which a token need not be allowed to write.
 
     Raises
     ------
@@ -201,7 +201,7 @@ def commit(
                 raise
             return sent.found_after(error)
         notices = sent.missing(made.oid)
-    texts = (" ".join(str(w.message).split()) for w in said)
+    texts = (" ".join(str(w.message).split()) for w in said if w.category is UserWarning)
     notices += [text for text in texts if not text.startswith(_NOT_A_DATASET)]
     return Committed(str(made.commit_url), made.oid, made.pr_url, notices=tuple(notices))
 

@@ -17,6 +17,8 @@ NEVER_SENT: Final = ("ConnectError", "ConnectTimeout", "PoolTimeout", "ProxyErro
 _TOKENS: Final = "https://huggingface.co/settings/tokens"
 _OIDC: Final = "HF_OIDC_RESOURCE"
 _METADATA: Final = "Invalid metadata in README.md."
+_XET: Final = re.compile(r"HTTP status (?:client|server) error \((\d{3}) ")
+"""How the client's library for large files, hf_xet, words the answer of a server."""
 _TOKEN: Final = re.compile("[!-~]+")
 
 _ANSWERS: Final[Mapping[int, tuple[str, str]]] = {
@@ -169,6 +171,15 @@ def _explained(error: BaseException) -> tuple[str | None, str]:
         if type(one).__module__.startswith("http"):
             said = _plain(f"{type(one).__name__}: {one}")
             return f"no connection ({said})", "Look at the network, then run the command again."
+    if isinstance(error, OSError) and error.errno is not None:
+        said = _plain(str(error))
+        return (
+            f"the cache of the Hub's client cannot be used ({said})",
+            "Set HF_HOME to a folder that can be written to.",
+        )
+    if answered := _XET.search(str(error)):
+        why, hint = _ANSWERS.get(int(answered[1]), ("it refuses", LATER))
+        return f"{why} ({_plain(str(error))})", hint
     if isinstance(error, OSError | ValueError | RuntimeError | errors.OIDCError):
         return _plain(f"{type(error).__name__}: {error}"), LATER
     return None, ""

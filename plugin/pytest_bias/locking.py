@@ -26,7 +26,7 @@ from pytest_bias.lock_file import named, read_lock, write_lock
 from pytest_bias.models import ModelRef
 from pytest_bias.models.heads import differences
 from pytest_bias.options import OPTIONS, is_offline
-from pytest_bias.run import EXIT_INTERRUPTED, measure
+from pytest_bias.run import EXIT_INTERRUPTED, run_job
 
 OPTIONS_OF_A_RUN: Final = (
     *("suites", "languages", "profile", "seed", "chat"),
@@ -55,8 +55,7 @@ def lock_command(
     before, code = models.get(found.name), 0
     if runs and (found.report is None or found.report.withheld):
         asked = _plain(settings, pinned(found.name, found.head))
-        done = measure(asked, console)
-        done.show(console)
+        done = run_job(asked, console)
         console.print()
         code = done.exit_code
         if code == EXIT_INTERRUPTED:
@@ -134,11 +133,10 @@ def _measured(found: Checked, settings: Settings, console: Console, given: Seque
         baseline = str(base) if base else pinned(before.name, before.head)
         asked = _plain(_as_locked(settings, before, given), pinned(before.name, now))
         console.print()
-        done = measure(replace(asked, baseline=baseline), console)
+        done = run_job(replace(asked, baseline=baseline), console)
     except BiasError as error:
         _show(error, console)
         return error.exit_code
-    done.show(console)
     console.print()
     return done.exit_code
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from pytest_bias.claims import BIAS, CURRENT, CURRENT_SCHEMA, digest12
+from pytest_bias.claims import BIAS, CARD, CURRENT, CURRENT_SCHEMA, digest12
 from pytest_bias.errors import ModelError, ReportError
 from pytest_bias.folder import REPORT, read_report
 from pytest_bias.models import ModelRef
@@ -15,7 +15,6 @@ from pytest_bias.models.snapshot import locate
 from pytest_bias.options import is_offline
 from pytest_bias.records import Report
 
-CARD: Final = "README.md"
 _DIGEST: Final = re.compile("sha256:[0-9a-f]{64}")
 
 

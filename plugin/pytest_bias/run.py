@@ -13,16 +13,19 @@ from rich.console import Console
 from rich.text import Text
 
 from pytest_bias import baselines, preparation
+from pytest_bias.claims import Place
 from pytest_bias.compare import Comparison, compare
 from pytest_bias.config import Settings, languages_of
 from pytest_bias.datasources import DataFolder
-from pytest_bias.emit import badges, data_files, page, summary, terminal
+from pytest_bias.emit import badges, card, data_files, model_index, page, summary, terminal
 from pytest_bias.emit.progress import ProgressPrinter
 from pytest_bias.emit.wording import STATUS_SENTENCES
 from pytest_bias.errors import OutputError, ReportError
 from pytest_bias.events import Fetching, Notice
 from pytest_bias.folder import (
+    CARD,
     DECISION,
+    MODEL_INDEX,
     PAGE,
     REPORT,
     SUMMARY,
@@ -43,6 +46,7 @@ from pytest_bias.withholding import SALT, salt_for, withheld, without_numbers
 
 if TYPE_CHECKING:
     from pytest_bias.engine import Session
+    from pytest_bias.planning import Plan
 
 EXIT_INTERRUPTED: Final = 130
 
@@ -50,8 +54,17 @@ ABOUT_SALT: Final = (
     "keep it private; with it and the full report anybody can check later what was measured."
 )
 
+
+def _card(report: Report) -> dict[str, str]:
+    """Return the section for a model card, and its scores as metadata if there are any."""
+    place = Place.beside(report)
+    index = model_index.render(report, place)
+    return {CARD: card.section(report, place) + "\n", **({MODEL_INDEX: index} if index else {})}
+
+
 RENDERERS: Final[Mapping[str, Callable[[Report], dict[str, str]]]] = {
     "badges": badges.render,
+    "card": _card,
     "html": lambda report: {PAGE: page.render(report)},
     "summary": lambda report: {SUMMARY: summary.render(report)},
 }
@@ -79,7 +92,10 @@ class Finished:
         if self.items:
             terminal.show_items(self.report, self.items, console)
         console.print()
-        names = (("Report", REPORT), ("Page", PAGE), ("Badges", "badges"), ("Summary", SUMMARY))
+        names = (
+            *(("Report", REPORT), ("Page", PAGE), ("Badges", "badges")),
+            *(("Card", CARD), ("Summary", SUMMARY)),
+        )
         width = max(len(name) for name, _ in names)
         for name, path in names:
             console.print(Text(f"{name:<{width}}  {self.out / path}"), soft_wrap=True)
@@ -115,13 +131,13 @@ def finish(
 
 def run_command(settings: Settings, console: Console) -> int:
     """Measure a model, write and print what came of it; returns the exit code."""
-    done = measure(settings, console)
-    done.show(console)
-    return done.exit_code
+    return run_job(settings, console).exit_code
 
 
-def measure(settings: Settings, console: Console) -> Finished:
-    """Measure a model and write what came of it; prints progress only."""
+def run_job(
+    settings: Settings, console: Console, check: Callable[[Plan], None] = lambda plan: None
+) -> Finished:
+    """Measure a model, write and print what came of it; `check` may refuse before weights load."""
     started = time.perf_counter()
     printer = ProgressPrinter(console, withholds=settings.withhold_scores)
     with printer.status("Importing torch and transformers …"):
@@ -131,12 +147,15 @@ def measure(settings: Settings, console: Console) -> Finished:
         settings = replace(settings, device=devices[0], devices=None)
     with printer:
         job = prepare(settings, printer)
+        check(job.session.plan)
         # What came before counts: imports, digests, data; but not the baseline.
         before = time.perf_counter() - started
         job = with_baseline(job, devices)
         job.session.started = time.perf_counter() - before
         report = measured(job.session, devices)
-    return finish_job(job, report)
+    done = finish_job(job, report)
+    done.show(console)
+    return done
 
 
 def measured(session: Session, devices: Sequence[str]) -> Report:
@@ -207,6 +226,7 @@ def save(
     """Write everything that a run leaves, and remove what the run before left in its place."""
     files = {
         **badges.render(report),
+        **_card(report),
         SUMMARY: summary.render(report, decision, comparison),
         PAGE: page.render(report, decision, comparison, texts),
         DECISION: decision.to_json() + "\n",
@@ -219,7 +239,7 @@ def save(
 
 def _with_scores(report: Report) -> list[str]:
     """Name the files of a run that are not there, or not the same, without its scores."""
-    return [*badges.render(report), *(s.records_path for s in report.suites)]
+    return [*badges.render(report), MODEL_INDEX, *(s.records_path for s in report.suites)]
 
 
 def write_files(files: Mapping[str, str], out: Path) -> None:

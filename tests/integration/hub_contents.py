@@ -13,7 +13,10 @@ LARGEST = 1_000_000
 """Bytes of a file of any other name that is not stored as a large one."""
 
 Access: TypeAlias = Literal["read", "propose", "write"]
-"""What a token is good for; who may only propose opens pull requests, without large files."""
+"""What a token is good for; who may only propose opens pull requests.
+
+Large files the Hub takes of them by Xet, which is not here, and not by LFS (huggingface_hub#3816).
+"""
 
 FORBIDDEN = "Forbidden: you must use a write token to upload to a repository."
 
@@ -38,7 +41,8 @@ class Answer:
         """Return an error as the Hub words it: in two headers and in the body."""
         plain = cls.of({"error": message or code}, status)
         named = {"X-Error-Code": code} if code else {}
-        said = {"X-Error-Message": message or code}
+        # A header cannot have every text; the body can.
+        said = {"X-Error-Message": message or code} if message.isprintable() else {}
         return cls(status, plain.content, {**plain.headers, **named, **said, **(headers or {})})
 
 
@@ -53,7 +57,7 @@ class Failure:
     drop : str, optional
         Close the connection: ``before`` the work is done, or ``after`` it.
     late : float
-        Seconds to wait before the answer, after the work.
+        Seconds to wait before the answer, or before the connection is closed.
     """
 
     status: int | None = None

@@ -37,6 +37,7 @@ ROUTES = (
     _route("model", "GET", f"{_API}(/revision/{_AT})?"),
     _route("whoami", "GET", "/api/whoami-v2"),
     _route("identity", "GET", "/ci/identity"),
+    _route("xet", "GET", f"{_API}/xet-write-token/(main|None)"),
     _route("preupload", "POST", f"{_API}/preupload/{_AT}"),
     _route("commit", "POST", f"{_API}/commit/{_AT}"),
     _route("validate", "POST", "/api/validate-yaml"),
@@ -54,7 +55,7 @@ def serving(hub: Hub) -> Iterator[Hub]:
     handler = type("Handler", (_Handler,), {"hub": hub})
     with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
         hub.address = f"http://127.0.0.1:{server.server_port}"
-        thread = Thread(target=server.serve_forever, daemon=True)
+        thread = Thread(target=server.serve_forever, args=(0.02,), daemon=True)
         thread.start()
         try:
             yield hub
@@ -66,6 +67,8 @@ def serving(hub: Hub) -> Iterator[Hub]:
 class _Handler(BaseHTTPRequestHandler):
     hub: ClassVar[Hub]
     protocol_version = "HTTP/1.1"
+    # Head and body go out apart, and the client need not confirm the one before the other.
+    disable_nagle_algorithm = True
 
     def do_GET(self) -> None:
         self._answer()
@@ -98,6 +101,7 @@ class _Handler(BaseHTTPRequestHandler):
     def _answer_to(self, what: str, given: dict[str, str]) -> None:
         failure = self.hub.failure(what)
         if failure.drop == "before":
+            time.sleep(failure.late)
             return self._drop()
         failed = failure.status is not None
         if failure.status is not None:
@@ -202,6 +206,9 @@ class _Handler(BaseHTTPRequestHandler):
     def _batch(self, given: Mapping[str, str], repository: Repository) -> Answer:
         refused = hub_commits.may_write(self.hub, self.token, propose=False, large=True)
         return refused or hub_commits.batch(self.hub, self.body)
+
+    def _xet(self, given: Mapping[str, str], repository: Repository) -> Answer:
+        return Answer.refusal(404, "", "There is no Xet storage here.")
 
     def _upload(self, given: Mapping[str, str]) -> Answer:
         return hub_commits.receive(self.hub, given["oid"], self.body)

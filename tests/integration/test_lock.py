@@ -18,7 +18,7 @@ from rich.console import Console
 import pytest_bias
 from pytest_bias.claims import CURRENT, CURRENT_SCHEMA, digest12
 from pytest_bias.config import Settings
-from pytest_bias.run import measure
+from pytest_bias.run import run_job
 
 DEMOS = Path(pytest_bias.__file__).parent / "models" / "demo"
 SHA = {n: str(n) * 40 for n in range(1, 8)}
@@ -85,7 +85,7 @@ def reports(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Path]:
     folder = tmp_path_factory.mktemp("reports")
     for name, demo in {"planted": "demo", "neutral": "demo-neutral"}.items():
         settings = Settings(model=demo, suites=SUITE[1:], out=folder / name)
-        measure(settings, Console(file=StringIO()))
+        run_job(settings, Console(file=StringIO()))
     return {name: folder / name for name in ("planted", "neutral")}
 
 

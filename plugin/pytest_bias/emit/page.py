@@ -97,7 +97,7 @@ def render(
             digests=list(_digests(report)),
             cost=clean(cost(report), 300),
             notices=_listed([clean(n, 300) for n in report.notices]),
-            missing=_names(_not_run(report)),
+            missing=_names(not_run(report)),
         )
     )
 
@@ -228,7 +228,7 @@ def _words(content: Any) -> str:
     return clean(str(content))
 
 
-def _not_run(report: Report) -> list[str]:
+def not_run(report: Report) -> list[str]:
     """Return the social suites that apply to the model and have no score here."""
     scored = {s.name for s in report.suites if s.status in ("scored", "withheld")}
     applies = report.coverage.get("social_suites")

@@ -69,22 +69,22 @@ def render(
         if suites and kind != "structure":
             rows = [row for s in suites for row in _rows(s)]
             notes = [[note] for s in suites for note in _about(report, s)]
-            tables.append((words, _few(rows, ROWS), _few(notes, SAID)))
+            tables.append((words, few(rows, ROWS), few(notes, SAID)))
     about = f"{model.kind} model, {parameters(model.parameters)}, {model.dtype}"
     return _template().render(
         name=markdown(model_name(report)),
         about=markdown(about),
         sentence=STATUS_SENTENCES[decision.status] if decision else "",
         change=markdown(main_sentence(comparison) or "", 400) if comparison else "",
-        changes=_few(_changes(comparison), ROWS),
+        changes=few(_changes(comparison), ROWS),
         about_changes=_about_changes(comparison),
-        refused=_few(_refused(comparison), LISTED),
+        refused=few(_refused(comparison), LISTED),
         since=markdown(model_name(comparison.baseline)) if comparison else "",
         tables=tables,
-        others=_few(_others(report), LISTED),
+        others=few(_others(report), LISTED),
         not_published=[markdown(line, 600) for line in not_published(report)],
-        notes=_few([[markdown(note)] for note in _notes(report, comparison)], LISTED),
-        limits=_few(_limits(decision), ROWS),
+        notes=few([[markdown(note)] for note in _notes(report, comparison)], LISTED),
+        limits=few(_limits(decision), ROWS),
         scope=scope_limits(report),
         cost=markdown(cost(report), 300),
         version=markdown(report.tool["version"], NUMBER),
@@ -99,7 +99,7 @@ def _template() -> jinja2.Template:
     return jinja2.Environment(autoescape=False, keep_trailing_newline=True).from_string(text)
 
 
-def _few(rows: Sequence[Sequence[str]], most: int) -> list[Sequence[str]]:
+def few(rows: Sequence[Sequence[str]], most: int) -> list[Sequence[str]]:
     """Return the first rows, and one that says how many there are besides."""
     left = len(rows) - most
     if left <= 0:

@@ -66,6 +66,12 @@ def clean(text: str, limit: int = 200) -> str:
     return line if len(line) <= limit else f"{line[: limit - 1]}…"
 
 
+def visible(line: str) -> str:
+    """Return one line of untrusted text as it is, without control and direction characters."""
+    hidden = ("Cc", "Cf", "Cs", "Co", "Cn")
+    return "".join(c for c in line if unicodedata.category(c) not in hidden)
+
+
 def markdown(text: str, limit: int = 200) -> str:
     """Return untrusted text as plain words in Markdown, also inside a table."""
     text = clean(text, limit).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")

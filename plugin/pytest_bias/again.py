@@ -1,0 +1,125 @@
+"""A report run again on this machine: the settings under which it was made, and the same model."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from rich.console import Console
+
+from pytest_bias.claims import digest12
+from pytest_bias.config import Settings
+from pytest_bias.errors import ReportError, UsageError
+from pytest_bias.folder import default_folder, read_report
+from pytest_bias.places import Named
+from pytest_bias.records import Report
+from pytest_bias.reproducing import model_digests
+from pytest_bias.suites import find
+
+if TYPE_CHECKING:
+    from pytest_bias.planning import Plan
+
+_OF_THIS_MACHINE: Final = (
+    *("device", "devices", "device_map", "data_dir", "config", "fresh", "offline"),
+    *("trust_remote_code", "allow_pickle"),
+)
+"""Settings of the second run that are its own."""
+
+
+def settings_of(report: Report, found: Named, given: Settings, text: str) -> Settings:
+    """Return the settings under which a report was made, on the machine of the second run."""
+    model = given.model or _model(report, found)
+    if model is None:
+        raise UsageError(
+            f"{text} is the report of a folder named {report.model.reference!r}: which model is it "
+            "here?",
+            f"pytest-bias reproduce {text} --model DIR or org/name",
+        )
+    if any(s.sampled is not None for s in report.suites) and report.settings["profile"] != "quick":
+        raise ReportError(
+            f"{text} was measured under --budget, which took as many items as there was time for: "
+            "no second run takes the same.",
+            "--profile quick takes the same sample everywhere.",
+        )
+    plain = Settings()
+    out = default_folder(f"{report.model.reference}-again", digest12(report.digest))
+    return replace(
+        plain,
+        model=model,
+        suites=tuple(report.settings["requested"]),
+        languages=tuple(report.coverage["languages"]),
+        profile=report.settings["profile"],
+        seed=report.settings["seed"],
+        chat=report.settings["chat"],
+        dtype=report.model.dtype,
+        scorers=_scorers(report),
+        labels=_labels(report),
+        accept_licences=given.accept_licences,
+        energy=given.energy,
+        **{name: getattr(given, name) for name in _OF_THIS_MACHINE},
+        out=given.out or out,
+    )
+
+
+def _model(report: Report, found: Named) -> str | None:
+    """Return what to measure: the repository that the report lies in, else what it names."""
+    reference, revision = report.model.reference, report.model.revision
+    if found.ref:
+        own = found.publication and found.publication.head and found.publication.head.revision
+        if found.ref.source == "hub" and reference == found.ref.name and revision:
+            return f"{reference}@{revision}"
+        return (
+            f"{found.ref.name}@{own}" if own and found.ref.source == "hub" else found.ref.argument
+        )
+    if reference in ("demo", "demo-neutral"):
+        return reference
+    if "/" in reference:
+        return f"{reference}@{revision}" if revision and "+" not in reference else reference
+    return None
+
+
+def _scorers(report: Report) -> dict[str, str]:
+    found = [s.scorer for s in report.suites if s.scorer]
+    return {s.role: f"{s.reference}@{s.revision}" if s.revision else s.reference for s in found}
+
+
+def _labels(report: Report) -> dict[str, Mapping[str, str]]:
+    """Return the labels that were chosen, by role."""
+    found: dict[str, Mapping[str, str]] = {}
+    for suite in report.suites:
+        role = suite.scorer.role if suite.scorer else _role(suite.name, suite.measure)
+        if suite.labels and role:
+            found[role] = dict(suite.labels)
+    return found
+
+
+def _role(name: str, measure: str | None) -> str:
+    return find(name).measure_named(measure).reads if measure else ""
+
+
+def run_again(report: Report, settings: Settings, console: Console) -> tuple[Report | None, Path]:
+    """Run a report again; null if it was interrupted.
+
+    Raises
+    ------
+    ReportError
+        If the model is another one than was measured; known before its weights are loaded.
+    """
+    from pytest_bias.run import run_job
+
+    def check(plan: "Plan") -> None:
+        identity = replace(plan.model.identity, weights_sha256=plan.model.weights_digest())
+        same = ("weights", "configuration", "tokenizer", "chat template", "remote code", "adapter")
+        first = replace(report, model=replace(report.model, dtype=""))
+        mine = replace(report, model=replace(identity, dtype=""))
+        other = [d.what for d in model_digests(first, mine) if not d.is_same and d.what in same]
+        if other:
+            raise ReportError(
+                f"{plan.model.snapshot.ref} is not the model that was measured: another "
+                f"{', '.join(other)}.",
+                "Give the revision that was measured: --model org/name@revision",
+            )
+
+    done = run_job(settings, console, check)
+    made = read_report(done.out)
+    return (None if made.run.get("interrupted") else made), done.out

@@ -1,0 +1,190 @@
+"""The commands about evidence: verify it, run it again, publish it. From words to an exit code."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+from rich.console import Console
+from rich.text import Text
+
+from pytest_bias import hub
+from pytest_bias.again import run_again, settings_of
+from pytest_bias.checks import Check, exit_code
+from pytest_bias.claims import CARD, REPRODUCTION, digest12
+from pytest_bias.config import Settings
+from pytest_bias.emit import checks as emit_checks
+from pytest_bias.emit import reproduction as emit_reproduction
+from pytest_bias.emit.wording import clean, size, visible
+from pytest_bias.errors import ReportError, UsageError
+from pytest_bias.folder import REPORT, read_plain_report, read_report
+from pytest_bias.models import ModelRef
+from pytest_bias.places import Named, named, publication
+from pytest_bias.published import published
+from pytest_bias.publishing import Prepared, prepare, require_report, write
+from pytest_bias.reproducing import reproduction
+from pytest_bias.reproduction import Reproduction, claimed_party
+from pytest_bias.verification import Publication, Trust, verify_publication, verify_report
+
+EXITS: Final[Mapping[str, int]] = {"agrees": 0, "differs": 1, "not comparable": 3}
+
+
+def verify_command(
+    text: str, settings: Settings, trust: Trust, console: Console, full: Path | None = None
+) -> int:
+    """Check a report, or what a model publishes; returns the exit code."""
+    with named(text, offline=trust.offline) as found:
+        checks = [*_linked(found), *_checks(found, settings, trust, full)]
+    is_public = found.publication is not None
+    emit_checks.show(checks, console)
+    console.print()
+    told = emit_checks.sentence(checks, published=is_public)
+    console.print(Text(told, style="bold"), soft_wrap=True)
+    return exit_code(checks, published=is_public)
+
+
+def _checks(found: Named, settings: Settings, trust: Trust, full: Path | None) -> list[Check]:
+    if found.publication and not full:
+        return list(verify_publication(found.publication, settings, trust).checks)
+    return verify_report(found.folder, settings, trust, full)
+
+
+def _linked(found: Named) -> list[Check]:
+    """Check the digest that a link has."""
+    if not found.digest:
+        return []
+    folder = found.folder
+    report = read_plain_report(folder / REPORT if folder.is_dir() else folder, check=False)
+    if report.sealed == found.digest:
+        return [Check("link", "holds", f"it leads to {found.digest[:19]}")]
+    there = str(report.sealed)[:19]
+    return [Check("link", "fails", f"it names {found.digest[:19]}, there lies {there}")]
+
+
+def publish_command(
+    source: Path,
+    repository: str,
+    settings: Settings,
+    trust: Trust,
+    console: Console,
+    *,
+    create_pr: bool,
+    dry_run: bool,
+) -> int:
+    """Publish a report, or a reproduction, to a model's folder or its repository on the Hub."""
+    folder = require_report(source)
+    ref = ModelRef.parse(repository)
+    if ref.source not in ("folder", "hub") or ref.adapter:
+        raise UsageError(f"--repo {repository}: reports are published to a folder or to org/name.")
+    if ref.revision:
+        raise UsageError(
+            f"--repo {repository}: a report is published at the head, not at a commit."
+        )
+    target = _target(ref, trust.offline)
+    prepared = prepare(folder, target, settings, trust)
+    _tell(prepared, console)
+    if dry_run:
+        _show_diff(prepared, console)
+        return 0
+    if not prepared.changes:
+        console.print(Text(f"{ref.name} holds all of it already: nothing to do.", style="bold"))
+        return 0
+    if ref.source == "folder":
+        assert ref.path is not None
+        write(prepared, ref.path)
+        told = f"{len(prepared.changes)} files in {ref.path}"
+        console.print(Text(told, style="bold"), soft_wrap=True)
+        return 0
+    return _commit(ref, prepared, console, create_pr=create_pr, offline=trust.offline)
+
+
+def _target(ref: ModelRef, offline: bool) -> Publication:
+    return publication(ref, published(ref, offline=offline), offline=offline)
+
+
+def _commit(
+    ref: ModelRef, prepared: Prepared, console: Console, *, create_pr: bool, offline: bool
+) -> int:
+    there = hub.look(ref.name, offline=offline)
+    if there.private or there.gated:
+        what = "private" if there.private else "gated"
+        told = f"{ref.name} is {what}: badges and evidence are seen by those alone who may read it."
+        console.print(Text(told, style="yellow"), soft_wrap=True)
+    report = prepared.report
+    made = hub.commit(
+        there,
+        prepared.files,
+        removed=prepared.removed,
+        message=f"Bias report {digest12(report.digest)}",
+        description=f"Published by pytest-bias {report.tool['version']}. Digest: {report.digest}",
+        create_pr=create_pr,
+        offline=offline,
+    )
+    for notice in made.notices:
+        console.print(Text(clean(notice, 500), style="yellow"), soft_wrap=True)
+    console.print(Text(f"Published: {made.pull_request or made.url}", style="bold"), soft_wrap=True)
+    return 0
+
+
+def _tell(prepared: Prepared, console: Console) -> None:
+    for notice in prepared.notices:
+        console.print(Text(notice, style="yellow"), soft_wrap=True)
+    for check in prepared.checks:
+        if check.outcome != "holds" and check.what != "signature":
+            told = f"{check.about} {check.what}: {check.outcome}, {check.detail}".strip()
+            console.print(Text(clean(told, 500), style="yellow"), soft_wrap=True)
+
+
+_STYLES: Final = {"+": "green", "-": "red", "@": "dim"}
+
+
+def _show_diff(prepared: Prepared, console: Console) -> None:
+    for change in prepared.changes:
+        content = change.after if change.after is not None else change.before
+        what = "new" if change.before is None else "gone" if change.after is None else "changed"
+        told = f"{what:<8}{change.path}  {size(len(content or b''))}"
+        console.print(Text(told), soft_wrap=True)
+    for change in prepared.changes:
+        if change.path == CARD:
+            for line in change.diff():
+                console.print(Text(visible(line), style=_STYLES.get(line[:1], "")), soft_wrap=True)
+    n = len(prepared.changes)
+    console.print(Text(f"Dry run: {n} files would change, nothing was written.", style="bold"))
+
+
+def reproduce_command(
+    text: str, settings: Settings, trust: Trust, console: Console, *, by: str | None
+) -> int:
+    """Run a published report again and hold the two against one another; returns the exit code."""
+    with named(text, offline=trust.offline) as found:
+        report = read_report(found.folder)
+        if report.withheld:
+            raise ReportError(
+                f"the scores of {text} are withheld: there is nothing to compare with.",
+                "Who has the full report can give that.",
+            )
+        again, out = run_again(report, settings_of(report, found, settings, text), console)
+    if again is None:
+        return 130
+    result = reproduction(report, again, _where(found, text), claimed_party(by))
+    path = out / REPRODUCTION
+    path.write_text(result.to_json(), encoding="utf-8", newline="\n")
+    console.print()
+    emit_reproduction.show(result, console)
+    console.print()
+    console.print(Text(f"Written  {path}"), soft_wrap=True)
+    _how_on(result, found, out, console)
+    return EXITS[result.verdict]
+
+
+def _how_on(result: Reproduction, found: Named, out: Path, console: Console) -> None:
+    if result.verdict == "agrees" and found.publication and found.publication.owner:
+        name = found.publication.name
+        told = f"Publish  pytest-bias publish {out} --repo {name} --create-pr"
+        console.print(Text(told), soft_wrap=True)
+
+
+def _where(found: Named, text: str) -> str:
+    if found.publication and found.publication.owner:
+        revision = found.publication.head and found.publication.head.revision
+        return f"{found.publication.name}@{revision}" if revision else found.publication.name
+    return text if "://" in text else Path(text).name

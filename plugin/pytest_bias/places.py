@@ -1,0 +1,159 @@
+"""What a user may name where a report or a published model is wanted: path, address, or model."""
+
+import re
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+from urllib.parse import unquote, urljoin, urlsplit
+
+from pytest_bias import downloads
+from pytest_bias.claims import BIAS, CURRENT, HUB
+from pytest_bias.errors import ReportError, UsageError
+from pytest_bias.folder import REPORT, read_plain_report
+from pytest_bias.models import ModelRef
+from pytest_bias.models.heads import head
+from pytest_bias.models.repository import fetch
+from pytest_bias.models.snapshot import locate
+from pytest_bias.options import is_offline
+from pytest_bias.provenance import Traits
+from pytest_bias.published import Published, published
+from pytest_bias.verification import Publication
+
+FORMS: Final = (
+    "a folder with a report.json, a model's folder with bias/, an address of a report.json, or a "
+    "model of the Hub (org/name)"
+)
+_ON_HUB: Final = re.compile(
+    r"/(?P<name>[\w.-]+/[\w.-]+)(/(tree|blob|resolve|raw)/(?P<revision>[^/]+)(/(?P<path>.*))?)?/?"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """What a text names: the folder of one report, or what a model's repository publishes.
+
+    `digest` is that of a link, which the report has to have.
+    """
+
+    report: Path | None = None
+    publication: Publication | None = None
+    ref: ModelRef | None = None
+    digest: str = ""
+
+    @property
+    def folder(self) -> Path:
+        """Folder of the report."""
+        if self.report:
+            return self.report
+        assert self.publication is not None
+        return self.publication.folder
+
+
+@contextmanager
+def named(text: str, *, offline: bool) -> Iterator[Named]:
+    """Find what a text names; what was downloaded is gone when the block ends.
+
+    Raises
+    ------
+    BiasError
+        If there is nothing of that name, or it publishes no report.
+    """
+    path = Path(text).expanduser()
+    if "://" in text:
+        with _at_address(text, offline=offline) as found:
+            yield found
+    elif (path / REPORT).is_file() or path.is_file():
+        yield Named(report=path)
+    elif path.is_dir() and not (path / CURRENT).is_file():
+        holds = "config.json" if (path / "config.json").is_file() else "neither"
+        what = "a model, and nothing published of it" if holds != "neither" else "no report"
+        raise ReportError(f"{text} holds {what}.", f"What can be checked is {FORMS}.")
+    else:
+        yield of_model(ModelRef.parse(text), offline=offline)
+
+
+def of_model(ref: ModelRef, *, offline: bool) -> Named:
+    """Return what the repository of a model publishes.
+
+    Raises
+    ------
+    ReportError
+        If that is nothing.
+    """
+    found = published(ref, offline=offline)
+    if found is None:
+        raise ReportError(
+            f"{ref} publishes no report: there is no {CURRENT} in its repository.",
+            f"pytest-bias publish DIR --repo {ref.name} publishes one.",
+        )
+    return Named(publication=publication(ref, found, offline=offline), ref=ref)
+
+
+def publication(ref: ModelRef, found: Published | None, *, offline: bool) -> Publication:
+    """Return a model's repository as it is; of one without a report the folder is ``bias``."""
+    now = head(ref, offline=offline)
+    snapshot = locate(ref, offline=offline)
+    root = found.root if found else ref.path or snapshot.folder
+    return Publication(
+        name=ref.name,
+        root=root,
+        folder=found.folder if found else root / BIAS,
+        digest=found.digest if found else "",
+        head=now,
+        traits=Traits.of(snapshot),
+        endpoint=endpoint() if ref.source == "hub" else "",
+    )
+
+
+def endpoint() -> str:
+    """Return the address of the Hub: ``$HF_ENDPOINT``, else the public one."""
+    from huggingface_hub import constants
+
+    return str(constants.ENDPOINT).rstrip("/")
+
+
+@contextmanager
+def _at_address(text: str, *, offline: bool) -> Iterator[Named]:
+    """Find what an address names: a model's page, a report in its repository, or a report."""
+    parts = urlsplit(text)
+    digest = parts.fragment if parts.fragment.startswith("sha256:") else ""
+    if f"{parts.scheme}://{parts.netloc}" in (HUB, endpoint()):
+        match = _ON_HUB.fullmatch(unquote(parts.path))
+        if match is None:
+            raise UsageError(f"{text} is no model on the Hub.", f"What can be checked is {FORMS}.")
+        ref = ModelRef.parse(match["name"])
+        if match["revision"] not in (None, "main"):
+            ref = ModelRef.parse(f"{match['name']}@{match['revision']}")
+        yield _in_repository(ref, match["path"] or "", digest, offline=offline)
+        return
+    if is_offline(offline):
+        raise ReportError(f"{text} is an address, and this run is offline.")
+    with tempfile.TemporaryDirectory(prefix="pytest-bias-") as folder:
+        yield Named(report=_downloaded(text.partition("#")[0], Path(folder)), digest=digest)
+
+
+def _in_repository(ref: ModelRef, path: str, digest: str, *, offline: bool) -> Named:
+    folder = re.fullmatch(rf"({BIAS}/[0-9a-f]{{12}})(/.*)?", path)
+    if folder is None:
+        found = of_model(ref, offline=offline)
+        return Named(found.report, found.publication, found.ref, digest)
+    current = published(ref, offline=offline)
+    if current and current.folder.name == Path(folder[1]).name:
+        return Named(None, publication(ref, current, offline=offline), ref, digest)
+    root = fetch(ref, ref.revision, (f"{folder[1]}/*",), cached=is_offline(offline), why="offline")
+    if not (root / folder[1] / REPORT).is_file():
+        raise ReportError(f"{ref} has no {folder[1]}/{REPORT}.")
+    return Named(report=root / folder[1], ref=ref, digest=digest)
+
+
+def _downloaded(address: str, folder: Path) -> Path:
+    """Download a report and the records that it names."""
+    downloads.save(address, folder / REPORT)
+    report = read_plain_report(folder / REPORT, check=False)
+    for suite in report.suites:
+        if suite.records_sha256:
+            downloads.save(urljoin(address, suite.records_path), folder / suite.records_path)
+    return folder

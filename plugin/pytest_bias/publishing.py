@@ -1,0 +1,269 @@
+"""A report made public: the repository as it will be, checked before anything is written.
+
+The future state is made in a folder of its own: evidence, pointer, badges, README.md. It is checked
+as any reader would check it; what differs from the present state is then written, to a folder or in
+one commit.
+"""
+
+import difflib
+import shutil
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Final
+
+from pytest_bias.checks import Check
+from pytest_bias.claims import (
+    BADGES,
+    BIAS,
+    CARD,
+    CURRENT,
+    REPRODUCTION,
+    REPRODUCTIONS,
+    SIGNATURE,
+    digest12,
+    evidence,
+)
+from pytest_bias.config import Settings
+from pytest_bias.emit import badges, card, model_index
+from pytest_bias.errors import OutputError, ReportError, UsageError
+from pytest_bias.evidence import verify
+from pytest_bias.folder import REPORT, read_plain_report, read_report, write_records
+from pytest_bias.readme import merged
+from pytest_bias.records import Report
+from pytest_bias.reproduction import Reproduction
+from pytest_bias.verification import Publication, Trust, pointer_of, verify_publication
+
+TEXT: Final = (".md", ".json", ".svg", ".yaml")
+DIFF_LINES: Final = 400
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One file that publishing changes; null for one that is not there before, or after."""
+
+    path: str
+    before: bytes | None
+    after: bytes | None
+
+    def diff(self) -> list[str]:
+        """Return the lines that change, of a text."""
+        before, after = (
+            (content or b"").decode("utf-8", "replace").splitlines()
+            for content in (self.before, self.after)
+        )
+        lines = difflib.unified_diff(before, after, self.path, self.path, lineterm="")
+        return list(lines)[:DIFF_LINES]
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """What will be published: the changes, the checks of the state after, and what to tell."""
+
+    report: Report
+    changes: tuple[Change, ...]
+    checks: tuple[Check, ...]
+    notices: tuple[str, ...] = field(default=())
+
+    @property
+    def files(self) -> dict[str, bytes]:
+        """Files to write."""
+        return {c.path: c.after for c in self.changes if c.after is not None}
+
+    @property
+    def removed(self) -> tuple[str, ...]:
+        """Files to remove: badges of suites that are no longer measured."""
+        return tuple(c.path for c in self.changes if c.after is None)
+
+
+def prepare(source: Path, target: Publication, settings: Settings, trust: Trust) -> Prepared:
+    """Work out what publishing a folder changes in a repository.
+
+    Parameters
+    ----------
+    source : Path
+        Folder that a run or ``reproduce`` wrote.
+    target : Publication
+        The repository as it is; its `folder` and `digest` may be empty.
+    settings : Settings
+        Where data are looked for.
+    trust : Trust
+        How signatures are checked.
+
+    Raises
+    ------
+    ReportError
+        If the folder's own report does not hold, is not finished, or is not of this model.
+    UsageError
+        If README.md cannot be changed without changing what is not ours.
+    """
+    with tempfile.TemporaryDirectory(prefix="pytest-bias-") as name:
+        future = Path(name)
+        _copied(target.root, future)
+        if (source / REPRODUCTION).is_file():
+            _add_reproduction(source, future, target)
+            report, folder = _current(target, future)
+        else:
+            report = _checked(source, settings)
+            folder = future / evidence(report)
+            _add_evidence(source, report, folder)
+            (future / CURRENT).write_text(pointer_of(report), encoding="utf-8")
+        place = target.place(report)
+        state = replace(target, root=future, folder=folder, digest=report.digest)
+        standing = verify_publication(state, settings, trust).standing
+        if standing.stale and not (target.root / evidence(report) / REPORT).is_file():
+            raise _of_another_model(state, settings, trust)
+        _draw(future, badges.render(report, standing))
+        section = card.section(report, place, standing)
+        entries = model_index.entries(report, place)
+        path = future / CARD
+        before = path.read_bytes() if path.is_file() else b""
+        path.write_bytes(merged(before, section, entries))
+        found = verify_publication(state, settings, trust)
+        changes = tuple(_changes(target.root, future))
+        return Prepared(report, changes, found.checks, tuple(_notices(source)))
+
+
+def _copied(root: Path, future: Path) -> None:
+    """Copy what a repository holds about bias, and its card; not the model."""
+    if (root / BIAS).is_dir():
+        shutil.copytree(root / BIAS, future / BIAS)
+    (future / BIAS).mkdir(exist_ok=True)
+    if (root / CARD).is_file():
+        shutil.copy(root / CARD, future / CARD)
+
+
+def _checked(source: Path, settings: Settings) -> Report:
+    """Return a report that holds and is finished."""
+    report = read_report(source)
+    if report.run.get("interrupted"):
+        raise ReportError(
+            f"{source} is of a run that was interrupted.", "The same command goes on with it."
+        )
+    if (report.run.get("shard") or {}).get("part"):
+        raise ReportError(f"{source} is one shard of a run.", "pytest-bias merge joins the shards.")
+    bad = [c for c in verify(source, settings=settings, has_badges=False) if c.outcome == "fails"]
+    if bad:
+        raise ReportError(
+            f"{source} is not published, since it does not hold: {bad[0].about} {bad[0].what}: "
+            f"{bad[0].detail}",
+            f"pytest-bias verify {source}",
+        )
+    return report
+
+
+def _add_evidence(source: Path, report: Report, folder: Path) -> None:
+    """Put a report where it stays; what lies there already is never overwritten."""
+    if (folder / REPORT).is_file():
+        there = read_plain_report(folder / REPORT)
+        if there.digest != report.digest:
+            raise ReportError(f"{folder.name} holds another report: {there.digest}.")
+    else:
+        folder.mkdir(parents=True)
+        shutil.copy(source / REPORT, folder / REPORT)
+        # Anew, since those of a run may hold texts.
+        write_records(report, folder)
+    _add_signature(source / REPORT, folder / REPORT)
+
+
+def _add_signature(file: Path, copy: Path) -> None:
+    bundle, there = (p.with_name(f"{p.name}{SIGNATURE}") for p in (file, copy))
+    # It is of these very bytes, which may differ in time and cost from those that are there.
+    if bundle.is_file() and not there.exists() and file.read_bytes() == copy.read_bytes():
+        shutil.copy(bundle, there)
+
+
+def _add_reproduction(source: Path, future: Path, target: Publication) -> None:
+    stated = Reproduction.from_json((source / REPRODUCTION).read_text(encoding="utf-8"))
+    folder = future / BIAS / digest12(stated.of)
+    if not (folder / REPORT).is_file():
+        raise ReportError(
+            f"{target.name} does not hold the report {stated.of[:19]} that {source} is a "
+            "reproduction of.",
+            f"pytest-bias reproduce {target.name} runs the one that it holds.",
+        )
+    own = read_report(source)
+    if own.digest != stated.report:
+        raise ReportError(f"the {REPRODUCTION} in {source} is not of the report beside it.")
+    copy = folder / REPRODUCTIONS / digest12(stated.digest)
+    if (copy / REPRODUCTION).is_file():
+        return
+    copy.mkdir(parents=True)
+    for name in (REPRODUCTION, REPORT):
+        shutil.copy(source / name, copy / name)
+        _add_signature(source / name, copy / name)
+    write_records(own, copy)
+
+
+def _current(target: Publication, future: Path) -> tuple[Report, Path]:
+    folder = future / target.folder.relative_to(target.root)
+    return read_plain_report(folder / REPORT), folder
+
+
+def _of_another_model(state: Publication, settings: Settings, trust: Trust) -> ReportError:
+    checks = verify_publication(state, settings, trust).checks
+    why = next(c.detail for c in checks if c.what == "model")
+    return ReportError(
+        f"the report is not of the model that {state.name} holds: {why}.",
+        f"pytest-bias run {state.name} measures that one.",
+    )
+
+
+def _draw(future: Path, drawn: Mapping[str, str]) -> None:
+    """Put badges in the place of those that were there."""
+    shutil.rmtree(future / BADGES, ignore_errors=True)
+    (future / BADGES).mkdir(parents=True)
+    for name, text in drawn.items():
+        path = future / BADGES / Path(name).name
+        path.write_text(text, encoding="utf-8", newline="\n")
+
+
+def _changes(root: Path, future: Path) -> Iterator[Change]:
+    sides = [dict(_files(folder)) for folder in (root, future)]
+    for path in sorted(sides[0].keys() | sides[1].keys()):
+        before, after = (side.get(path) for side in sides)
+        if before != after:
+            yield Change(path, before, after)
+
+
+def _files(folder: Path) -> Iterator[tuple[str, bytes]]:
+    found = [p for p in (folder / BIAS).rglob("*") if p.is_file()]
+    for path in [*found, *([folder / CARD] if (folder / CARD).is_file() else [])]:
+        yield path.relative_to(folder).as_posix(), path.read_bytes()
+
+
+def _notices(source: Path) -> Iterator[str]:
+    """Yield what the files tell that their owner may not want to tell."""
+    text = (source / REPORT).read_text(encoding="utf-8")
+    home = str(Path.home())
+    if len(home) > 1 and home in text:
+        yield f"{source / REPORT} mentions {home}, the path of your home folder."
+
+
+def write(prepared: Prepared, root: Path) -> None:
+    """Write to a folder what is prepared; README.md, which shows the rest, comes last."""
+    ordered: Sequence[Change] = sorted(prepared.changes, key=lambda c: c.path == CARD)
+    try:
+        for change in ordered:
+            path = root / change.path
+            if change.after is None:
+                path.unlink()
+                continue
+            path.parent.mkdir(parents=True, exist_ok=True)
+            partial = path.with_name(f".{path.name}.partial")
+            partial.write_bytes(change.after)
+            partial.replace(path)
+    except OSError as error:
+        raise OutputError(f"{root} cannot be written: {error.strerror or error}.") from None
+
+
+def require_report(source: Path) -> Path:
+    """Return the folder of a report that is given by its folder or its report.json."""
+    folder = source if source.is_dir() else source.parent
+    if not (folder / REPORT).is_file():
+        raise UsageError(
+            f"{source} holds no {REPORT}.",
+            "Give the folder that a run wrote: pytest-bias run MODEL",
+        )
+    return folder

@@ -1,0 +1,314 @@
+"""Do the badges of a model say what its evidence gives? Everything that is published, checked.
+
+`evidence` checks one report from its own files. Here a model's repository is checked: that the
+report is of the model that it holds, that badges and card follow from the report, who signed it,
+and what others found who ran it again.
+"""
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Final
+
+from pytest_bias import signatures
+from pytest_bias.checks import Check
+from pytest_bias.claims import (
+    BADGES,
+    CARD,
+    CURRENT_SCHEMA,
+    REPRODUCTION,
+    REPRODUCTIONS,
+    SIGNATURE,
+    Place,
+    Rerun,
+    Standing,
+    digest12,
+)
+from pytest_bias.config import Settings
+from pytest_bias.emit import badges, card
+from pytest_bias.errors import BiasError, ReportError
+from pytest_bias.evidence import verify
+from pytest_bias.folder import REPORT, read_plain_report, read_report
+from pytest_bias.models.heads import Head, differences
+from pytest_bias.provenance import Traits
+from pytest_bias.readme import section_of
+from pytest_bias.records import Report
+from pytest_bias.reproducing import reproduction
+from pytest_bias.reproduction import Reproduction
+from pytest_bias.signatures import Signature, by_our_workflow, owners_differ
+
+VALIDATING: Final = (
+    "Results Validated takes a signature by a workflow of pytest-bias, of another owner than the "
+    "author's and the model's"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Publication:
+    """A model's repository, as far as it is about bias.
+
+    Parameters
+    ----------
+    name : str
+        ``org/name`` on the Hub, else the name of the folder.
+    root : Path
+        Folder with README.md and ``bias/``.
+    folder : Path
+        Folder of the report that counts.
+    digest : str
+        Digest of that report, as the pointer says.
+    head : Head or None
+        What the model is now; null where it cannot be known.
+    traits : Traits or None
+        What its files say of which suites apply.
+    endpoint : str
+        Address of the Hub; empty for a folder.
+    """
+
+    name: str
+    root: Path
+    folder: Path
+    digest: str
+    head: Head | None = None
+    traits: Traits | None = None
+    endpoint: str = ""
+
+    @property
+    def owner(self) -> str:
+        """Who owns the repository on the Hub; empty for a folder."""
+        return self.name.partition("/")[0] if self.endpoint else ""
+
+    def place(self, report: Report) -> Place:
+        """Return where the links of its card lead."""
+        if self.endpoint:
+            return Place.on_hub(self.name, report, self.endpoint)
+        return Place.in_repository(report)
+
+
+@dataclass(frozen=True, slots=True)
+class Verified:
+    """What became of the checks, and what badges may say now."""
+
+    checks: tuple[Check, ...]
+    standing: Standing
+    signer: str = ""
+    reruns: tuple[Rerun, ...] = field(default=())
+
+
+@dataclass(frozen=True, slots=True)
+class Trust:
+    """How signatures are checked."""
+
+    trusted_root: Path | None = None
+    offline: bool = False
+
+    def of(self, file: Path) -> Signature:
+        """Check the signature that lies beside a file."""
+        bundle = file.with_name(f"{file.name}{SIGNATURE}")
+        content = bundle.read_bytes() if bundle.is_file() else None
+        return signatures.signature(
+            file.read_bytes(), content, trusted_root=self.trusted_root, offline=self.offline
+        )
+
+
+def signature_check(file: Path, trust: Trust, what: str = "signature") -> Check:
+    """Check who signed a file."""
+    found = trust.of(file)
+    detail = found.detail
+    if found.outcome == "unverified":
+        detail = "nobody signed it: whoever published it could have made it up as a whole"
+    return Check(what, found.outcome, detail)
+
+
+def verify_publication(found: Publication, settings: Settings, trust: Trust) -> Verified:
+    """Check what a model's repository publishes.
+
+    Raises
+    ------
+    ReportError
+        If there is no report that can be read.
+    """
+    file = found.folder / REPORT
+    report = read_plain_report(file, check=False)
+    checks = [_pointer(found, report), *_model(found, report)]
+    checks += verify(found.folder, settings=settings, traits=found.traits, has_badges=False)
+    signed = trust.of(file)
+    checks.append(signature_check(file, trust))
+    author = signed.signer.owner if signed.signer else ""
+    reruns = []
+    for again, rows in _reproductions(found, report, author, trust):
+        checks += rows
+        if again:
+            reruns.append(again)
+    standing = Standing(
+        stale=any(c.what == "model" and c.outcome == "fails" for c in checks), rerun=_best(reruns)
+    )
+    checks += [_badges(found, report, standing), _card(found, report, standing)]
+    return Verified(tuple(checks), standing, author, tuple(reruns))
+
+
+def _best(reruns: Sequence[Rerun]) -> Rerun | None:
+    """Return the re-run that badges name: a signed one, of these the one that agrees most."""
+    return max(reruns, key=lambda r: (r.signed, r.agree + r.consistent, r.agree), default=None)
+
+
+def _pointer(found: Publication, report: Report) -> Check:
+    name = "report that counts"
+    folder = digest12(str(report.sealed))
+    if report.sealed != found.digest or folder != found.folder.name:
+        said = f"{found.digest[:19]} is named, bias/{found.folder.name} holds {report.digest[:19]}"
+        return Check(name, "fails", said)
+    return Check(name, "holds", f"bias/{folder}")
+
+
+def _model(found: Publication, report: Report) -> Iterator[Check]:
+    """Check that a report is of the model in whose repository it lies, and of no older one."""
+    stated = report.model.reference
+    if found.owner and "/" in stated and stated != found.name:
+        yield Check("model", "fails", f"the report is of {stated!a}, not of {found.name}")
+        return
+    if found.head is None:
+        yield Check("model", "unknown", "the files of the model are not at hand")
+        return
+    if other := differences(report.model, found.head):
+        what = ", ".join(other)
+        yield Check("model", "fails", f"stale: {what} changed since it was measured")
+        return
+    at = f" at {found.head.revision[:7]}" if found.head.revision else ""
+    yield Check("model", "holds", f"weights, configuration, tokenizer and code are those{at}")
+
+
+def _badges(found: Publication, report: Report, standing: Standing) -> Check:
+    expected = {Path(n).name: t for n, t in badges.render(report, standing).items()}
+    there = {p.name: p for p in (found.root / BADGES).glob("*") if p.is_file()}
+    wrong = sorted(
+        name
+        for name in there.keys() | expected.keys()
+        if name not in there
+        or name not in expected
+        or there[name].read_text(encoding="utf-8", errors="replace") != expected[name]
+    )
+    if not there:
+        return Check("badges", "unknown" if expected else "holds", "there are none")
+    if wrong:
+        return Check("badges", "fails", f"not what the report gives: {', '.join(wrong[:4])}")
+    return Check("badges", "holds", f"{len(expected)} files follow from the report")
+
+
+def _card(found: Publication, report: Report, standing: Standing) -> Check:
+    name = "model card"
+    path = found.root / CARD
+    shown = section_of(path.read_bytes()) if path.is_file() else None
+    if shown is None:
+        return Check(name, "unknown", f"{CARD} has no section of pytest-bias")
+    # A folder that was published and then pushed has links to its own files.
+    places = (found.place(report), Place.in_repository(report))
+    if shown in [card.section(report, place, standing) for place in places]:
+        return Check(name, "holds", "the section is what the report gives")
+    return Check(name, "fails", "the section is not what the report gives")
+
+
+def _reproductions(
+    found: Publication, report: Report, author: str, trust: Trust
+) -> Iterator[tuple[Rerun | None, list[Check]]]:
+    folder = found.folder / REPRODUCTIONS
+    for path in sorted(folder.glob(f"*/{REPRODUCTION}")):
+        yield checked_reproduction(path, report, found, author, trust)
+
+
+def checked_reproduction(
+    path: Path, report: Report, found: Publication, author: str, trust: Trust
+) -> tuple[Rerun | None, list[Check]]:
+    """Check one reproduction of a report; null where it does not hold.
+
+    The second run is checked like the first; what it comes to is computed again from the records
+    of both, so that reproduction.json itself is believed in nothing.
+    """
+    name = f"reproduction {path.parent.name}"
+    try:
+        stated = Reproduction.from_json(path.read_text(encoding="utf-8"))
+        own = read_report(path.parent)
+        if stated.of != report.digest:
+            said = f"it is of the report {stated.of[:19]}, not of this one"
+            return None, [Check(name, "fails", said)]
+        whole = read_report(found.folder)
+        again = reproduction(whole, own, stated.published_at, stated.by)
+    except (BiasError, OSError, UnicodeDecodeError, ValueError) as error:
+        detail = error.message if isinstance(error, BiasError) else str(error)
+        return None, [Check(name, "fails", detail[:300])]
+    bad = [c for c in verify(path.parent, has_badges=False) if c.outcome == "fails"]
+    if bad:
+        first = bad[0]
+        said = f"its own report does not hold: {first.about} {first.what}: {first.detail}"
+        return None, [Check(name, "fails", " ".join(said.split()))]
+    if replace(again, created=stated.created) != stated:
+        return None, [Check(name, "fails", "it does not say what the two reports give")]
+    signed = trust.of(path)
+    rerun = Rerun(
+        owner=signed.signer.owner if signed.signer else stated.by.owner,
+        agree=again.n("agrees"),
+        of=len(again.counted),
+        consistent=again.n("consistent"),
+    )
+    return _signed(name, rerun, again, signed, (author, found.owner))
+
+
+def _signed(
+    name: str, rerun: Rerun, again: Reproduction, signed: Signature, others: tuple[str, str]
+) -> tuple[Rerun | None, list[Check]]:
+    """Return a re-run as what its signature makes of it."""
+    counts = f"{rerun.agree} of {rerun.of} suites agree"
+    if rerun.consistent:
+        counts += f", {rerun.consistent} more are consistent"
+    if again.verdict == "not comparable":
+        return None, [Check(name, "fails", "the two runs are not of the same model and data")]
+    if signed.outcome == "fails":
+        return None, [Check(name, "fails", f"its signature does not hold: {signed.detail}")]
+    if signed.signer is None:
+        by = f" by {rerun.owner}, as it says" if rerun.owner else ""
+        said = f"{counts}; re-run{by}; {signed.detail}"
+        return rerun, [Check(name, signed.outcome, said)]
+    if not signed.signer.owner or not by_our_workflow(signed.signer):
+        said = f"{counts}; signed by {signed.signer.identity}. {VALIDATING}."
+        return replace(rerun, owner=""), [Check(name, "unverified", said)]
+    known = [o for o in others if o]
+    if not known:
+        said = f"{counts}; re-run by {signed.signer.owner}, signed; whose model it is is not known"
+        return rerun, [Check(name, "unverified", said)]
+    same = [o for o in known if not owners_differ(signed.signer.owner, o)]
+    if same:
+        said = f"re-run by {signed.signer.owner}, who owns the report or the model: no validation"
+        return None, [Check(name, "fails", said)]
+    return replace(rerun, signed=True), [
+        Check(name, "holds", f"{counts}; re-run by {signed.signer.owner}, signed")
+    ]
+
+
+def pointer_of(report: Report) -> str:
+    """Return the content of the pointer that names a report."""
+    return json.dumps({"schema": CURRENT_SCHEMA, "report": report.digest}, indent=1) + "\n"
+
+
+def verify_report(
+    path: Path, settings: Settings, trust: Trust, full: Path | None = None
+) -> list[Check]:
+    """Check a report that lies by itself: its files, and who signed it."""
+    file = path / REPORT if path.is_dir() else path
+    checks = verify(path, full, settings, has_badges=not (file.parent / REPRODUCTIONS).is_dir())
+    if (file.with_name(f"{file.name}{SIGNATURE}")).is_file():
+        checks.append(signature_check(file, trust))
+    if (file.parent / REPRODUCTION).is_file():
+        checks.append(_own_reproduction(file.parent / REPRODUCTION, file.parent))
+    return checks
+
+
+def _own_reproduction(path: Path, folder: Path) -> Check:
+    try:
+        stated = Reproduction.from_json(path.read_text(encoding="utf-8"))
+    except (ReportError, OSError, UnicodeDecodeError) as error:
+        return Check(REPRODUCTION, "fails", str(error)[:300])
+    own = read_plain_report(folder / REPORT, check=False)
+    if stated.report != own.digest:
+        return Check(REPRODUCTION, "fails", "it is of another run than the report beside it")
+    return Check(REPRODUCTION, "holds", f"{stated.verdict} with the report {stated.of[:19]}")

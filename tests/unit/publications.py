@@ -1,0 +1,179 @@
+"""A published model to tamper with: a real run of the demo, in a repository of org-a."""
+
+import json
+import shutil
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from own_sigstore import Sigstore
+from pytest_bias import engine
+from pytest_bias.checks import Check
+from pytest_bias.claims import BIAS, CURRENT, REPRODUCTION, SIGNATURE, digest12
+from pytest_bias.config import Settings
+from pytest_bias.emit import badges, card
+from pytest_bias.folder import REPORT, read_plain_report, read_report, write_report
+from pytest_bias.models import ModelRef
+from pytest_bias.models.heads import head
+from pytest_bias.models.snapshot import locate
+from pytest_bias.planning import describe_for, plan
+from pytest_bias.provenance import Traits
+from pytest_bias.publishing import Prepared, prepare, write
+from pytest_bias.records import Record, Report, canonical_json, items_digest, records_digest, sha256
+from pytest_bias.reproducing import reproduction
+from pytest_bias.reproduction import Party
+from pytest_bias.scoring import scored, with_decision_family
+from pytest_bias.suites import find
+from pytest_bias.verification import Publication, Trust, Verified, verify_publication
+
+NAME = "org-a/model"
+SUITE = "template_association"
+ENTRY = f"{SUITE}[en]"
+DEMOS = Path(engine.__file__).parent / "models" / "demo"
+Edit = Callable[[dict[str, Any]], object]
+
+
+def measured(model: Path) -> Report:
+    """Return a real report of a folder with a demo model, as if it were on the Hub."""
+    settings = Settings(suites=(SUITE,), languages=("en",), offline=True)
+    made = engine.run(engine.Session(plan(describe_for(settings, str(model)), settings)))
+    return replace(made, model=replace(made.model, reference=NAME))
+
+
+@dataclass(frozen=True)
+class Repository:
+    """A model's repository on this machine, which stands for one on the Hub."""
+
+    root: Path
+    sigstore: Sigstore
+    name: str = NAME
+
+    def publication(self, root: Path | None = None) -> Publication:
+        """Return what it publishes now."""
+        root = root or self.root
+        ref = ModelRef.parse(str(root))
+        pointer = root / CURRENT
+        digest = json.loads(pointer.read_text("utf-8"))["report"] if pointer.is_file() else ""
+        return Publication(
+            self.name,
+            root,
+            root / BIAS / digest12(digest) if digest else root / BIAS,
+            digest,
+            head(ref),
+            Traits.of(locate(ref)),
+            "https://huggingface.co",
+        )
+
+    @property
+    def trust(self) -> Trust:
+        """Trust our own Sigstore."""
+        return Trust(self.sigstore.trusted_root, offline=True)
+
+    @property
+    def folder(self) -> Path:
+        """Folder of the report that counts."""
+        return self.publication().folder
+
+    @property
+    def report(self) -> Report:
+        """The report that counts."""
+        return read_plain_report(self.folder / REPORT, check=False)
+
+    def publish(self, source: Path) -> Prepared:
+        """Publish a folder, as the command does."""
+        made = prepare(source, self.publication(), Settings(), self.trust)
+        write(made, self.root)
+        return made
+
+    def verify(self) -> Verified:
+        """Check everything, as the command does."""
+        return verify_publication(self.publication(), Settings(), self.trust)
+
+    def outcomes(self) -> dict[str, str]:
+        """Return check to outcome."""
+        return {named(c): c.outcome for c in self.verify().checks}
+
+    def failing(self) -> dict[str, str]:
+        """Return what fails, and why."""
+        return {named(c): c.detail for c in self.verify().checks if c.outcome == "fails"}
+
+    def edit(self, change: Edit, *, seal: bool = True) -> None:
+        """Edit the report that counts; `seal` computes all digests anew and draws all anew."""
+        path = self.folder / REPORT
+        content = json.loads(path.read_text(encoding="utf-8"))
+        change(content)
+        if seal:
+            covered = {k: v for k, v in content.items() if k not in ("digest", "run")}
+            content["digest"] = f"sha256:{sha256(canonical_json(covered))}"
+        path.write_text(json.dumps(content), encoding="utf-8")
+        if seal:
+            self.move(content["digest"])
+
+    def move(self, digest: str) -> None:
+        """Give a report's folder, the pointer, badges and card the names of a new digest."""
+        before = self.folder
+        after = before.with_name(digest12(digest))
+        if before != after:
+            before.rename(after)
+        pointer = json.loads((self.root / CURRENT).read_text(encoding="utf-8"))
+        (self.root / CURRENT).write_text(json.dumps({**pointer, "report": digest}), "utf-8")
+        self.draw()
+
+    def draw(self) -> None:
+        """Draw badges and card anew, as a forger would."""
+        report, found = self.report, self.publication()
+        shutil.rmtree(self.root / BIAS / "badges")
+        (self.root / BIAS / "badges").mkdir()
+        for name, text in badges.render(report).items():
+            (self.root / BIAS / name).write_text(text, encoding="utf-8")
+        readme = self.root / "README.md"
+        text = readme.read_text(encoding="utf-8")
+        begin = text.index("<!-- pytest-bias:begin")
+        section = card.section(report, found.place(report))
+        readme.write_text(text[:begin] + section + "\n", encoding="utf-8")
+
+    def sign(self, path: Path, owner: str, **more: Any) -> None:
+        """Sign a file, by our workflow unless told otherwise."""
+        bundle = self.sigstore.sign(
+            path.read_bytes(), owner=owner, repository=f"{owner}/runs", **more
+        )
+        path.with_name(f"{path.name}{SIGNATURE}").write_bytes(bundle)
+
+
+def named(check: Check) -> str:
+    """Return the name of a check with what it is about."""
+    return f"{check.about} {check.what}".strip()
+
+
+def source_of(report: Report, folder: Path) -> Path:
+    """Write a report as a run does."""
+    write_report(report, badges.render(report), folder)
+    return folder
+
+
+def with_records(report: Report, change: Callable[[Record], Record | None]) -> Report:
+    """Return a report made from other records, whole in itself: scores and digests are anew."""
+    suites = []
+    for suite in report.suites:
+        if suite.name == SUITE:
+            records = tuple(r for r in map(change, suite.records) if r is not None)
+            assert suite.data is not None
+            data = replace(suite.data, n_items=len(records), items_sha256=items_digest(records))
+            suite = replace(
+                suite, records=records, records_sha256=records_digest(records), data=data
+            )
+            suite = scored(suite, find(SUITE), 0)
+        suites.append(suite)
+    return replace(report, suites=with_decision_family(suites), sealed=None)
+
+
+def rerun(repository: Repository, folder: Path, owner: str = "org-b", **more: Any) -> Path:
+    """Return the folder of a second run of what a repository publishes: the same numbers again."""
+    first = read_report(repository.folder)
+    again = replace(more.pop("again", first), sealed=None)
+    source_of(again, folder)
+    of: Mapping[str, Any] = {"published_at": NAME, "by": Party(owner, "stated")}
+    made = replace(reproduction(first, again, **of), **more)
+    (folder / REPRODUCTION).write_text(made.to_json(), encoding="utf-8")
+    return folder
