@@ -14,7 +14,6 @@ from pytest_bias.lock import Locked, LockedReport, LockedScore
 from pytest_bias.models.heads import Head
 
 SCHEMA: Final = "pytest-bias/lock/1"
-FILE: Final = "pytest-bias.lock"
 
 ABOUT: Final = """\
 # Models of others as they were when they were locked. Written by: pytest-bias lock MODEL

@@ -249,6 +249,37 @@ def test_names_that_are_followed(consumer: Consumer) -> None:
     assert "org/model@v1 unchanged" in said
 
 
+def test_an_adapter_with_its_base(consumer: Consumer) -> None:
+    config = {"peft_type": "LORA", "base_model_name_or_path": "org/model", "r": 2}
+    adapter = {
+        "adapter_config.json": json.dumps(config).encode(),
+        "adapter_model.safetensors": b"numbers",
+    }
+    consumer.push(adapter, "org/adapter")
+    said = consumer("lock", "org/adapter").done(0).out
+    assert f"org/adapter locked at {SHA[1][:12]} + {SHA[1][:12]}" in said
+    entry = consumer.models["org/adapter"]
+    assert (entry["base"], entry["adapter"]["reference"]) == ("org/model", "org/adapter")
+    assert set(entry["files"]) == set(PLANTED)
+    assert set(entry["adapter_files"]) == set(adapter)
+    consumer.push(
+        adapter | {"adapter_config.json": json.dumps(config | {"revision": None}).encode()},
+        "org/adapter",
+    )
+    assert "org/adapter  moved" in consumer("lock", "--check").done(0).out
+    consumer.push(adapter | {"adapter_model.safetensors": b"others"}, "org/adapter")
+    consumer.push(NEUTRAL)
+    said = consumer("lock", "--check").done(1).out
+    assert "another model: weights and weights of the adapter changed" in said
+    assert "changed: model.safetensors and org/adapter: adapter_model.safetensors" in said
+    # Who may read it is said when it is locked.
+    consumer.hub.repositories["org/adapter"].gated = "manual"
+    consumer.hub.tokens["reader"] = "read"
+    said = consumer("lock", "org/model+org/adapter", HF_TOKEN="reader").done(0).out
+    assert "It is gated: whoever checks the lock needs a token." in said
+    assert set(consumer.models) == {"org/adapter", "org/model+org/adapter"}
+
+
 def test_a_report_of_another_version_is_none_of_this_one(
     consumer: Consumer, reports: Mapping[str, Path]
 ) -> None:

@@ -10,6 +10,7 @@ import pytest
 import yaml
 from rich.console import Console, RenderableType
 
+from pytest_bias.cli import OF_LOCK
 from pytest_bias.config import Settings
 from pytest_bias.emit import locks
 from pytest_bias.errors import (
@@ -31,7 +32,7 @@ from pytest_bias.lock import (
     pinned,
 )
 from pytest_bias.lock_file import ABOUT, named, read_lock, write_lock
-from pytest_bias.locking import GRAVITY, _as_locked, check_options
+from pytest_bias.locking import GRAVITY, OPTIONS_OF_A_RUN, _as_locked, check_options
 from pytest_bias.models import ModelRef
 from pytest_bias.models.heads import Head
 from pytest_bias.records import Withheld
@@ -300,6 +301,7 @@ def test_the_gravest_exit_code_counts() -> None:
 
 
 def test_options_of_a_run() -> None:
+    assert {*OF_LOCK} - {*OPTIONS_OF_A_RUN} == {"config"}
     check_options(["config"], runs=False)
     check_options(["device", "seed"], runs=True)
     with pytest.raises(UsageError, match="--device says how to measure"):
