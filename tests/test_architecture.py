@@ -35,7 +35,7 @@ LAYERS = (
     {"published", "front_matter"},
     {"readme", "limits", "child", "baselines", "trajectory", "reproduction", "hub", "lock"},
     {"signatures"},
-    {"emit", "children"},
+    {"emit", "children", "lock_file"},
     {"withholding", "reproducing", "provenance"},
     {"evidence", "jobs"},
     {"verification"},

@@ -13,11 +13,17 @@ from rich.console import Console
 from rich.text import Text
 
 from pytest_bias.config import read_settings, require_data_dir, require_model
-from pytest_bias.errors import BiasError, UnknownName
+from pytest_bias.errors import BiasError, UnknownName, UsageError
 from pytest_bias.options import OPTIONS, Option
 
 EXIT_INTERRUPTED: Final = 130
 EXIT_UNEXPECTED: Final = 3
+
+OF_LOCK: Final = (
+    *("suites", "languages", "profile", "seed", "chat", "device", "devices", "device_map", "dtype"),
+    *("data_dir", "scorers", "config", "fresh", "trust_remote_code", "allow_pickle"),
+)
+"""Options of a run that ``lock`` takes."""
 
 app = typer.Typer(
     help="Social-bias and robustness tests for language models.",
@@ -272,6 +278,47 @@ def publish(
     code = publish_command(
         report, repo, settings, trust, Console(), create_pr=create_pr, dry_run=dry_run
     )
+    raise typer.Exit(code)
+
+
+@app.command()
+@_with_options(*OF_LOCK)
+def lock(
+    model: Annotated[
+        str | None,
+        typer.Argument(help="org/name, or org/name@branch, which is followed instead of the head."),
+    ] = None,
+    check: Annotated[
+        bool, typer.Option("--check", help="Say what changed since, of MODEL or of all.")
+    ] = False,
+    run: Annotated[
+        bool, typer.Option("--run", help="Measure: the scores to lock, or what changed in them.")
+    ] = False,
+    lock_file: Annotated[
+        Path, typer.Option("--lock-file", help="The lock file.", metavar="FILE")
+    ] = Path("pytest-bias.lock"),
+    **options: Any,
+) -> None:
+    """Pin a model of the Hub with its scores, and say when it is no longer the same.
+
+    With --check: exit code 0 if all are the models that were locked, 1 if one is another, 3 if it
+    cannot be known; README.md and what is published below bias/ do not count. With --run as well,
+    what changed is measured, and a run that fails makes the exit code graver.
+    """
+    from pytest_bias.locking import check_command, check_options, lock_command
+
+    given = [n for n, value in options.items() if value is not None and value is not False]
+    check_options(given, runs=run)
+    settings, console = read_settings(options), Console()
+    if check:
+        code = check_command(model, settings, console, file=lock_file, runs=run, given=given)
+    elif model:
+        code = lock_command(model, settings, console, file=lock_file, runs=run)
+    else:
+        raise UsageError(
+            "no model was named.",
+            "pytest-bias lock org/name locks one; pytest-bias lock --check asks about all.",
+        )
     raise typer.Exit(code)
 
 

@@ -80,6 +80,12 @@ class Finished:
     out: Path
     items: Mapping[str, Mapping[str, Item]]
 
+    @property
+    def exit_code(self) -> int:
+        """Return what the command ends with."""
+        interrupted = self.report.run.get("interrupted")
+        return EXIT_INTERRUPTED if interrupted else self.decision.exit_code
+
     def show(self, console: Console) -> None:
         """Print what was measured, decided and written."""
         terminal.show(self.report, self.decision, console, self.comparison)
@@ -125,8 +131,7 @@ def finish(
 
 def run_command(settings: Settings, console: Console) -> int:
     """Measure a model, write and print what came of it; returns the exit code."""
-    done = run_job(settings, console)
-    return EXIT_INTERRUPTED if done.report.run.get("interrupted") else done.decision.exit_code
+    return run_job(settings, console).exit_code
 
 
 def run_job(

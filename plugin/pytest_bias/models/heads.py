@@ -42,6 +42,8 @@ class Head:
         As in `ModelIdentity`.
     adapter : AdapterIdentity, optional
         What is merged into it.
+    base : str, optional
+        Name of the model that an adapter is merged into.
     files : mapping of str to str
         Path to digest of every file of the repository. On the Hub as its listing has them:
         ``sha256:`` and the SHA-256 of a large file (LFS), ``git:`` and git's own digest of any
@@ -63,6 +65,7 @@ class Head:
     files: Mapping[str, str]
     adapter: AdapterIdentity | None = None
     adapter_files: Mapping[str, str] | None = None
+    base: str | None = None
     private: bool = False
     gated: bool = False
     code_elsewhere: tuple[str, ...] = ()
@@ -97,8 +100,9 @@ def head(ref: ModelRef, *, offline: bool = False) -> Head:
         files=model.files,
         adapter=adapter.identity_with(added.weights_sha256) if adapter and added else None,
         adapter_files=added.files if added else None,
-        private=model.private,
-        gated=model.gated,
+        base=snapshot.ref.name if added else None,
+        private=model.private or bool(added and added.private),
+        gated=model.gated or bool(added and added.gated),
         code_elsewhere=tuple(sorted({n for s in tokenizing for n in s.code_elsewhere})),
     )
 
