@@ -64,7 +64,7 @@ HEAVY = {
     "sigstore": {"signatures"},
     "cryptography": {"signatures"},
     "matplotlib": {"emit"},
-    "rich": {"cli", "run", "locking", "emit", "pytest_session"},
+    "rich": {"again", "cli", "evidence_commands", "run", "locking", "emit", "pytest_session"},
     "typer": {"cli"},
     "pytest": {"pytest_plugin", "pytest_session"},
 }

@@ -1,6 +1,7 @@
 """The commands about evidence: verify it, run it again, publish it. From words to an exit code."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
@@ -23,7 +24,7 @@ from pytest_bias.published import published
 from pytest_bias.publishing import Prepared, prepare, require_report, write
 from pytest_bias.reproducing import reproduction
 from pytest_bias.reproduction import Reproduction, claimed_party
-from pytest_bias.verification import Publication, Trust, verify_publication, verify_report
+from pytest_bias.verification import Trust, verify_publication, verify_report
 
 EXITS: Final[Mapping[str, int]] = {"agrees": 0, "differs": 1, "not comparable": 3}
 
@@ -79,7 +80,11 @@ def publish_command(
         raise UsageError(
             f"--repo {repository}: a report is published at the head, not at a commit."
         )
-    target = _target(ref, trust.offline)
+    there = hub.look(ref.name, offline=trust.offline) if ref.source == "hub" else None
+    # What is prepared is for just this commit, and refused if the repository moves meanwhile.
+    ref = replace(ref, revision=there.head) if there else ref
+    found = published(ref, offline=trust.offline)
+    target = publication(ref, found, offline=trust.offline)
     prepared = prepare(folder, target, settings, trust)
     _tell(prepared, console)
     if dry_run:
@@ -88,26 +93,20 @@ def publish_command(
     if not prepared.changes:
         console.print(Text(f"{ref.name} holds all of it already: nothing to do.", style="bold"))
         return 0
-    if ref.source == "folder":
-        assert ref.path is not None
-        write(prepared, ref.path)
-        told = f"{len(prepared.changes)} files in {ref.path}"
-        console.print(Text(told, style="bold"), soft_wrap=True)
-        return 0
-    return _commit(ref, prepared, console, create_pr=create_pr, offline=trust.offline)
-
-
-def _target(ref: ModelRef, offline: bool) -> Publication:
-    return publication(ref, published(ref, offline=offline), offline=offline)
+    if there:
+        return _commit(there, prepared, console, create_pr=create_pr, offline=trust.offline)
+    write(prepared, target.root)
+    told = f"{len(prepared.changes)} files in {target.root}"
+    console.print(Text(told, style="bold"), soft_wrap=True)
+    return 0
 
 
 def _commit(
-    ref: ModelRef, prepared: Prepared, console: Console, *, create_pr: bool, offline: bool
+    there: hub.Repository, prepared: Prepared, console: Console, *, create_pr: bool, offline: bool
 ) -> int:
-    there = hub.look(ref.name, offline=offline)
     if there.private or there.gated:
         what = "private" if there.private else "gated"
-        told = f"{ref.name} is {what}: badges and evidence are seen by those alone who may read it."
+        told = f"{there.name} is {what}: only those who may read it see badges and evidence."
         console.print(Text(told, style="yellow"), soft_wrap=True)
     report = prepared.report
     made = hub.commit(

@@ -12,7 +12,7 @@ none is made twice; where the answer to it is lost, we look whether it arrived.
 import hashlib
 import time
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -139,6 +139,7 @@ def commit(
     *,
     message: str,
     description: str = "",
+    removed: Sequence[str] = (),
     create_pr: bool = False,
     offline: bool = False,
 ) -> Committed:
@@ -155,6 +156,8 @@ def commit(
         What `look` found.
     files : mapping of str to bytes
         Path to content.
+    removed : sequence of str
+        Paths of files that go; those that are not there are passed over.
     message, description : str
         Title and text of the commit, and of the pull request.
     create_pr : bool
@@ -166,11 +169,12 @@ def commit(
         If nothing was published, or it is not known whether it was; says which, why, and what
         helps.
     """
-    from huggingface_hub import CommitOperationAdd
+    from huggingface_hub import CommitOperationAdd, CommitOperationDelete
 
     name, head = repository.name, repository.head
     changed = {p: c for p, c in files.items() if not repository.holds(p, c)}
-    if not changed:
+    gone = [p for p in removed if p in repository.files]
+    if not changed and not gone:
         return Committed(repository.page, head, new=False)
     subject = Subject(f"nothing was published to {name}", name, PublishError, head)
     with (
@@ -190,7 +194,7 @@ def commit(
             )
             made = api.create_commit(
                 name,
-                additions,
+                [*additions, *(CommitOperationDelete(p, is_folder=False) for p in gone)],
                 commit_message=message,
                 commit_description=description,
                 create_pr=create_pr,

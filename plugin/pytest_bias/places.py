@@ -15,7 +15,7 @@ from pytest_bias.errors import ReportError, UsageError
 from pytest_bias.folder import REPORT, read_plain_report
 from pytest_bias.models import ModelRef
 from pytest_bias.models.heads import head
-from pytest_bias.models.repository import fetch
+from pytest_bias.models.repository import endpoint, fetch
 from pytest_bias.models.snapshot import locate
 from pytest_bias.options import is_offline
 from pytest_bias.provenance import Traits
@@ -106,13 +106,6 @@ def publication(ref: ModelRef, found: Published | None, *, offline: bool) -> Pub
         traits=Traits.of(snapshot),
         endpoint=endpoint() if ref.source == "hub" else "",
     )
-
-
-def endpoint() -> str:
-    """Return the address of the Hub: ``$HF_ENDPOINT``, else the public one."""
-    from huggingface_hub import constants
-
-    return str(constants.ENDPOINT).rstrip("/")
 
 
 @contextmanager

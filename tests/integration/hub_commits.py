@@ -69,6 +69,9 @@ def commit(
         return Answer.refusal(404, "RevisionNotFound", f"Invalid rev id: {parent}")
     files = dict(repository.commits[parent])
     for line in lines[1:]:
+        if line["key"] == "deletedFile":
+            files.pop(line["value"]["path"], None)
+            continue
         content = _content(hub, line["key"], line["value"])
         if content is None:
             return Answer.refusal(400, "", "LFS pointer pointed to a file that does not exist")

@@ -16,6 +16,13 @@ OFFLINE: Final = "this run is offline"
 NOT_REACHED: Final = "the Hub is not reachable from here"
 
 
+def endpoint() -> str:
+    """Return the address of the Hub: ``$HF_ENDPOINT``, else the public one."""
+    from huggingface_hub import constants
+
+    return str(constants.ENDPOINT).rstrip("/")
+
+
 def ask(ref: ModelRef, *, digests: bool = False) -> "ModelInfo":
     """Return what the Hub says of a model: its commit and its files, with `digests` if asked for.
 
