@@ -11,9 +11,9 @@ from pytest_bias.claims import digest12
 from pytest_bias.config import Settings
 from pytest_bias.errors import ReportError, UsageError
 from pytest_bias.folder import default_folder, read_report
+from pytest_bias.models.heads import differences, head
 from pytest_bias.places import Named
 from pytest_bias.records import Report
-from pytest_bias.reproducing import model_digests
 from pytest_bias.suites import find
 
 if TYPE_CHECKING:
@@ -108,15 +108,13 @@ def run_again(report: Report, settings: Settings, console: Console) -> tuple[Rep
     from pytest_bias.run import run_job
 
     def check(plan: "Plan") -> None:
-        identity = replace(plan.model.identity, weights_sha256=plan.model.weights_digest())
-        same = ("weights", "configuration", "tokenizer", "chat template", "remote code", "adapter")
-        first = replace(report, model=replace(report.model, dtype=""))
-        mine = replace(report, model=replace(identity, dtype=""))
-        other = [d.what for d in model_digests(first, mine) if not d.is_same and d.what in same]
-        if other:
+        snapshot = plan.model.snapshot
+        # At the commit that was described, should the head move meanwhile.
+        ref = replace(snapshot.ref, revision=snapshot.revision)
+        now = head(ref if snapshot.ref.source == "hub" else snapshot.ref, offline=settings.offline)
+        if other := differences(report.model, now):
             raise ReportError(
-                f"{plan.model.snapshot.ref} is not the model that was measured: another "
-                f"{', '.join(other)}.",
+                f"{snapshot.ref} is not the model that was measured: another {', '.join(other)}.",
                 "Give the revision that was measured: --model org/name@revision",
             )
 

@@ -35,13 +35,15 @@ _ON_HUB: Final = re.compile(
 class Named:
     """What a text names: the folder of one report, or what a model's repository publishes.
 
-    `digest` is that of a link, which the report has to have.
+    `digest` is that of a link, which the report has to have; `is_run` says that the folder is as
+    a run wrote it, badges included.
     """
 
     report: Path | None = None
     publication: Publication | None = None
     ref: ModelRef | None = None
     digest: str = ""
+    is_run: bool = False
 
     @property
     def folder(self) -> Path:
@@ -66,7 +68,9 @@ def named(text: str, *, offline: bool) -> Iterator[Named]:
         with _at_address(text, offline=offline) as found:
             yield found
     elif (path / REPORT).is_file() or path.is_file():
-        yield Named(report=path)
+        # Published evidence has its badges elsewhere.
+        folder = path if path.is_dir() else path.parent
+        yield Named(report=path, is_run=folder.absolute().parent.name != BIAS)
     elif path.is_dir() and not (path / CURRENT).is_file():
         holds = "config.json" if (path / "config.json").is_file() else "neither"
         what = "a model, and nothing published of it" if holds != "neither" else "no report"

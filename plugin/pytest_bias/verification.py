@@ -291,11 +291,16 @@ def pointer_of(report: Report) -> str:
 
 
 def verify_report(
-    path: Path, settings: Settings, trust: Trust, full: Path | None = None
+    path: Path,
+    settings: Settings,
+    trust: Trust,
+    full: Path | None = None,
+    *,
+    has_badges: bool = True,
 ) -> list[Check]:
     """Check a report that lies by itself: its files, and who signed it."""
     file = path / REPORT if path.is_dir() else path
-    checks = verify(path, full, settings, has_badges=not (file.parent / REPRODUCTIONS).is_dir())
+    checks = verify(path, full, settings, has_badges=has_badges)
     if (file.with_name(f"{file.name}{SIGNATURE}")).is_file():
         checks.append(signature_check(file, trust))
     if (file.parent / REPRODUCTION).is_file():
