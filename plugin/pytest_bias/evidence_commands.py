@@ -33,7 +33,7 @@ def verify_command(
     text: str, settings: Settings, trust: Trust, console: Console, full: Path | None = None
 ) -> int:
     """Check a report, or what a model publishes; returns the exit code."""
-    with named(text, offline=trust.offline) as found:
+    with named(text, offline=trust.offline) as found, console.status("Checking …"):
         checks = [*_linked(found), *_checks(found, settings, trust, full)]
     is_public = found.publication is not None
     emit_checks.show(checks, console)
@@ -85,7 +85,8 @@ def publish_command(
     ref = replace(ref, revision=there.head) if there else ref
     found = published(ref, offline=trust.offline)
     target = publication(ref, found, offline=trust.offline)
-    prepared = prepare(folder, target, settings, trust)
+    with console.status("Working out what changes, and checking it …"):
+        prepared = prepare(folder, target, settings, trust)
     _tell(prepared, console)
     if dry_run:
         _show_diff(prepared, console)

@@ -195,7 +195,7 @@ def _texts(suite: SuiteResult, items: Mapping[str, Item]) -> Check:
     if suite.records and suite.sampled is None and len(suite.records) != len(items):
         missing = len(items) - len(suite.records)
         return Check("data", "fails", f"{missing} of {len(items)} items are not in the records")
-    return Check("data", "holds", "texts compared with the data at hand")
+    return Check("data", "holds", "texts as in the data")
 
 
 def _text_digest(item: Item) -> str:

@@ -70,6 +70,7 @@ def sentence(found: Reproduction) -> str:
         other = [d.what for d in found.digests if not d.is_same]
         what = f"another {', '.join(other)}" if other else "no suite could be compared"
         return f"Not comparable: {what}."
+    whole = " The two reports have one digest." if found.of == found.report else ""
     same, n = (sum(getattr(s, name) for s in found.counted) for name in ("n_same", "n"))
     counts = f"{found.n('agrees')} of {of} suites agree"
     if consistent := found.n("consistent"):
@@ -78,4 +79,4 @@ def sentence(found: Reproduction) -> str:
         counts += f", {apart} differ" if apart > 1 else ", 1 differs"
     if missing := found.n("not compared"):
         counts += f", {missing} not compared"
-    return f"{counts}; {same:,} of {n:,} outcomes are the same."
+    return f"{counts}; {same:,} of {n:,} outcomes are the same.{whole}"
