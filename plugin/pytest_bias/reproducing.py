@@ -110,7 +110,12 @@ def _suite(one: SuiteResult, two: SuiteResult | None) -> SuiteAgain:
     if not one.records or not two.records:
         told = "the records are missing"
         return SuiteAgain(one.entry, "not compared", counts, told, digests=digests)
-    scores = _scores(one, two)
+    try:
+        writes = asks_for_texts(one)
+    except UnknownName as error:
+        # Which scores may differ by how much is known to the suite alone.
+        return SuiteAgain(one.entry, "not compared", counts, error.message, digests=digests)
+    scores = _scores(one, two, writes=writes)
     n, n_same = len(one.records), _same_outcomes(one, two)
     level, reason = _level(scores, n_same, n)
     return SuiteAgain(one.entry, level, counts, reason, n, n_same, digests, scores)
@@ -140,8 +145,7 @@ def _level(scores: Sequence[ScoreAgain], n_same: int, n: int) -> tuple[Level, st
     return "differs", f"{told}; {outcomes}" if apart else outcomes
 
 
-def _scores(one: SuiteResult, two: SuiteResult) -> tuple[ScoreAgain, ...]:
-    writes = asks_for_texts(one)
+def _scores(one: SuiteResult, two: SuiteResult, *, writes: bool) -> tuple[ScoreAgain, ...]:
     before, after = ({_name(s): s for s in suite.scores} for suite in (one, two))
     rows = []
     for name in dict.fromkeys([*before, *after]):
@@ -196,10 +200,9 @@ def _outcomes(suite: SuiteResult) -> dict[str, tuple[str, float | None]]:
     """Return item to status and contribution to the headline; that of no mean is its value."""
     found = {r.item: (r.status, r.value) for r in suite.records}
     headline = suite.headline
-    try:
-        measure = find(suite.name).measure_named(suite.measure or "")
-        metric = next(m for m in measure.metrics if headline and m.name == headline.metric)
-    except (UnknownName, StopIteration):
+    measure = find(suite.name).measure_named(suite.measure or "")
+    metric = next((m for m in measure.metrics if headline and m.name == headline.metric), None)
+    if metric is None:
         return dict(found)
     estimator = estimator_for(metric, {})
     if isinstance(estimator, Additive):
