@@ -36,7 +36,7 @@ LAYERS = (
     {"readme", "limits", "child", "baselines", "trajectory", "reproduction", "hub", "lock"},
     {"signatures"},
     {"emit", "children", "lock_file"},
-    {"withholding", "reproducing", "provenance"},
+    {"withholding", "reproducing", "provenance", "own_data"},
     {"evidence", "jobs"},
     {"verification"},
     {"publishing", "places"},

@@ -19,7 +19,8 @@ from pytest_bias.emit import badges
 from pytest_bias.errors import BiasError, ReportError, UsageError
 from pytest_bias.folder import REPORT, read_plain_report, read_records
 from pytest_bias.identity import tool_version
-from pytest_bias.provenance import Traits, data_check, provenance, traits_of
+from pytest_bias.own_data import data_check
+from pytest_bias.provenance import Traits, provenance, traits_of
 from pytest_bias.records import Report, SuiteResult, records_digest, seal
 from pytest_bias.scores import Score, Spread
 from pytest_bias.scoring import scored, with_decision_family
@@ -69,7 +70,7 @@ def verify(
         raise UsageError(f"--full {full}: {path} withholds no scores.")
     if report.withheld or any(s.status == "withheld" for s in report.suites):
         checks += _withheld(report, file.parent, full)
-    checks += provenance(report, settings, tool_version(), traits or traits_of(report))
+    checks += provenance(report, tool_version(), traits or traits_of(report))
     for suite in report.suites:
         checks += [
             replace(c, about=suite.entry) for c in _suite(suite, file.parent, report, settings)
@@ -133,7 +134,7 @@ def _suite(suite: SuiteResult, folder: Path, report: Report, settings: Settings)
     suite = replace(suite, records=records)
     yield _scores(suite, report)
     if suite.kind != STRUCTURE:
-        yield data_check(suite, settings)
+        yield data_check(suite, settings, report)
 
 
 def _scores(suite: SuiteResult, report: Report) -> Check:
@@ -161,6 +162,8 @@ def _scores(suite: SuiteResult, report: Report) -> Check:
         "validity": (suite.validity, definition.validity),
         "draft": (suite.draft, configuration.draft),
         "adapted": (suite.adapted, measure.adapted),
+        "clusters": (suite.clusters, configuration.clusters),
+        "control of": (suite.control_of, configuration.control_of),
         "status": (suite.status, again.status),
         "reason": (suite.reason, again.reason),
         "number of scores": (len(suite.scores), len(again.scores)),

@@ -6,20 +6,17 @@ without the model and without a network.
 """
 
 import unicodedata
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
 from pytest_bias.checks import Check
 from pytest_bias.claims import lacking
-from pytest_bias.config import Settings
-from pytest_bias.datasources import DataFolder, pinned
-from pytest_bias.errors import BiasError
 from pytest_bias.interface import CAPABILITIES, MASKING, Capability, ModelKind
 from pytest_bias.models.reference import DEMOS, ModelRef
 from pytest_bias.models.snapshot import Snapshot, locate
-from pytest_bias.records import Item, Report, SuiteResult, canonical_json, items_digest, sha256
-from pytest_bias.suites import LoadedData, find, select
+from pytest_bias.records import Report
+from pytest_bias.suites import select
 
 SOCIAL: Final = "social"
 
@@ -45,17 +42,13 @@ def traits_of(report: Report) -> Traits | None:
     return Traits.of(snapshot) if own == report.model.weights_sha256 else None
 
 
-def provenance(
-    report: Report, settings: Settings, version: str, traits: Traits | None = None
-) -> Iterator[Check]:
+def provenance(report: Report, version: str, traits: Traits | None = None) -> Iterator[Check]:
     """Check name, completeness and denominator of a report.
 
     Parameters
     ----------
     report : Report
         Without its records.
-    settings : Settings
-        Where data are looked for.
     version : str
         Version of pytest-bias that checks.
     traits : Traits, optional
@@ -138,65 +131,3 @@ def _applicable(
         if counts and measure and configuration.needs <= capabilities:
             (possible if measure.reads else sure).add(suite.name)
     return sure, possible - sure
-
-
-def data_check(suite: SuiteResult, settings: Settings) -> Check:
-    """Check that a suite was run on its own data.
-
-    The digest of the files is the pinned one; and where the data are at hand, every item of the
-    records has the text that it has there.
-    """
-    name = "data"
-    try:
-        configuration = find(suite.name).configuration(suite.config)
-    except BiasError as error:
-        return Check(name, "unknown", error.message)
-    if find(suite.name).version != suite.version:
-        return Check(name, "unknown", f"version {suite.version} of the suite is not installed")
-    stated = suite.data
-    if stated is None or stated.sha256 is None:
-        return Check(name, "fails", "the report does not say which data were used")
-    expected = pinned(configuration.files) if configuration.files else None
-    if expected and stated.sha256 != expected:
-        told = f"{stated.sha256[:12]} was used, {expected[:12]} is pinned"
-        return Check(name, "fails", f"not the data of {suite.entry}: {told}")
-    if suite.records and items_digest(suite.records) != stated.items_sha256:
-        return Check(name, "fails", "the records are of other items than the report says")
-    loaded = _at_hand(suite, settings)
-    if loaded is None:
-        if expected is None:
-            return Check(name, "unknown", "the data are not at hand, and not pinned as one file")
-        return Check(name, "holds", "the pinned file, which is not at hand: texts not compared")
-    if loaded.info.sha256 != stated.sha256:
-        return Check(name, "fails", "other data than those that are here")
-    return _texts(suite, {i.id: i for i in loaded.items})
-
-
-def _at_hand(suite: SuiteResult, settings: Settings) -> LoadedData | None:
-    definition = find(suite.name)
-    configuration = definition.configuration(suite.config)
-    # Reading what the user has fetched already needs no consent anew.
-    accepted = {suite.name: ", ".join(source.licence for source in configuration.consents)}
-    folder = DataFolder(settings.data_dir, offline=True, accepted=accepted)
-    try:
-        return configuration.load(folder.of(suite.name))
-    except BiasError:
-        return None
-
-
-def _texts(suite: SuiteResult, items: Mapping[str, Item]) -> Check:
-    """Check the items of the records against those of the data."""
-    unknown = [r.item for r in suite.records if r.item not in items]
-    if unknown:
-        return Check("data", "fails", f"{len(unknown)} items are not in the data: {unknown[0]}")
-    other = [r.item for r in suite.records if r.text_sha256 != _text_digest(items[r.item])]
-    if other:
-        return Check("data", "fails", f"{len(other)} items have another text: {other[0]}")
-    if suite.records and suite.sampled is None and len(suite.records) != len(items):
-        missing = len(items) - len(suite.records)
-        return Check("data", "fails", f"{missing} of {len(items)} items are not in the records")
-    return Check("data", "holds", "texts as in the data")
-
-
-def _text_digest(item: Item) -> str:
-    return sha256(canonical_json(dict(item.texts)))

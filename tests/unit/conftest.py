@@ -1,6 +1,47 @@
-"""Settings of property tests: the same examples in every run, no clock."""
+"""Settings of property tests: the same examples in every run, no clock. A model to tamper with."""
 
+import shutil
+from pathlib import Path
+
+import pytest
 from hypothesis import settings
+
+from own_sigstore import Sigstore
+from pytest_bias.folder import REPORT
+from pytest_bias.records import Report
+from unit.publications import DEMOS, Repository, measured, source_of
 
 settings.register_profile("tests", deadline=None, derandomize=True, max_examples=60)
 settings.load_profile("tests")
+
+
+@pytest.fixture(scope="session")
+def sigstore(tmp_path_factory: pytest.TempPathFactory) -> Sigstore:
+    return Sigstore(tmp_path_factory.mktemp("sigstore"))
+
+
+@pytest.fixture(scope="session")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Report:
+    """Return the report of a real run."""
+    model = tmp_path_factory.mktemp("models") / "model"
+    shutil.copytree(DEMOS / "planted", model)
+    return measured(model)
+
+
+@pytest.fixture(scope="session")
+def original(made: Report, sigstore: Sigstore, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a repository whose owner published and signed the report."""
+    root = tmp_path_factory.mktemp("hub") / "model"
+    shutil.copytree(DEMOS / "planted", root)
+    (root / "README.md").write_text("# A model\n", encoding="utf-8")
+    source = source_of(made, tmp_path_factory.mktemp("source"))
+    repository = Repository(root, sigstore)
+    repository.sign(source / REPORT, "org-a", workflow="org-a/model/.github/workflows/x.yml")
+    repository.publish(source)
+    return root
+
+
+@pytest.fixture
+def repository(original: Path, sigstore: Sigstore, tmp_path: Path) -> Repository:
+    """Return a copy of it to tamper with."""
+    return Repository(Path(shutil.copytree(original, tmp_path / "model")), sigstore)

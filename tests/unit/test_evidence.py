@@ -309,7 +309,13 @@ def test_records_of_another_shape_fail(tmp_path):
         "gendered_pair_entropy", records=pairs, measure=gendered_pair_entropy.SUITE.measures[0].name
     )
     suite_ = gendered_pair_entropy.SUITE
-    made = replace(made, title=suite_.title, kind=suite_.kind, validity=suite_.validity)
+    made = replace(
+        made,
+        title=suite_.title,
+        kind=suite_.kind,
+        validity=suite_.validity,
+        clusters=suite_.configuration("en").clusters,
+    )
     made = scored(made, suite_, 0)
     whole = report(made)
     write_report(whole, badges.render(whole), tmp_path)

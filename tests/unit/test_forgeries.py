@@ -8,7 +8,6 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from own_sigstore import Sigstore
 from pytest_bias.checks import exit_code
 from pytest_bias.claims import BADGES, BIAS, CURRENT, REPRODUCTION, REPRODUCTIONS, SIGNATURE
 from pytest_bias.config import Settings
@@ -16,56 +15,19 @@ from pytest_bias.emit import badges
 from pytest_bias.engine import Session
 from pytest_bias.folder import REPORT, write_report
 from pytest_bias.planning import describe_for, plan
-from pytest_bias.records import Report
 from unit.publications import (
     DEMOS,
     ENTRY,
     SUITE,
     Repository,
-    measured,
+    forge,
     rerun,
     source_of,
+    unsign,
     with_records,
 )
 
 RECORDS = f"records/{ENTRY}.parquet"
-
-
-@pytest.fixture(scope="session")
-def sigstore(tmp_path_factory: pytest.TempPathFactory) -> Sigstore:
-    return Sigstore(tmp_path_factory.mktemp("sigstore"))
-
-
-@pytest.fixture(scope="session")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Report:
-    """Return the report of a real run."""
-    model = tmp_path_factory.mktemp("models") / "model"
-    shutil.copytree(DEMOS / "planted", model)
-    return measured(model)
-
-
-@pytest.fixture(scope="session")
-def original(made: Report, sigstore: Sigstore, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a repository whose owner published and signed the report."""
-    root = tmp_path_factory.mktemp("hub") / "model"
-    shutil.copytree(DEMOS / "planted", root)
-    (root / "README.md").write_text("# A model\n", encoding="utf-8")
-    source = source_of(made, tmp_path_factory.mktemp("source"))
-    repository = Repository(root, sigstore)
-    repository.sign(source / REPORT, "org-a", workflow="org-a/model/.github/workflows/x.yml")
-    repository.publish(source)
-    return root
-
-
-@pytest.fixture
-def repository(original: Path, sigstore: Sigstore, tmp_path: Path) -> Repository:
-    """Return a copy of it to tamper with."""
-    return Repository(Path(shutil.copytree(original, tmp_path / "model")), sigstore)
-
-
-def unsign(repository: Repository) -> None:
-    for path in repository.root.rglob(f"*{SIGNATURE}"):
-        path.unlink()
 
 
 def suite(content: dict) -> dict:
@@ -135,16 +97,6 @@ def test_rows_removed_and_everything_computed_anew(repository, made, tmp_path):
         repository.publish(source_of(fewer, tmp_path / "fewer"))
     forge(repository, fewer)
     assert "of 830 items are not in the records" in repository.failing()[f"{ENTRY} data"]
-
-
-def forge(repository: Repository, report: Report) -> None:
-    """Put a report in the place of the one that counts, all digests right, without a signature."""
-    unsign(repository)
-    folder = repository.folder
-    shutil.rmtree(folder)
-    source_of(report, folder)
-    shutil.rmtree(folder / "badges")
-    repository.move(report.digest)
 
 
 def test_scores_on_other_data_of_the_same_name(repository, made):
