@@ -21,6 +21,7 @@ LAYERS = (
         *("answers", "checks"),
         "cost",
     },
+    {"report_tables"},
     {"records", "labels", "resampling"},
     {"config", "downloads"},
     {"hub_files", "hub_refusals"},

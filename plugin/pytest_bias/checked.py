@@ -3,7 +3,7 @@
 import json
 import math
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
 from functools import cache
 from types import UnionType
@@ -20,28 +20,31 @@ def checked(value: Checked) -> Checked:
     hints = _hints(type(value))
     for about in fields(value):  # type: ignore[arg-type]
         found = getattr(value, about.name)
-        if not _fits(found, hints[about.name]):
+        if not fits(found, hints[about.name]):
             raise TypeError(f"{about.name} is {found!r:.80}")
     return value
 
 
-def _fits(value: Any, hint: Any) -> bool:
+def fits(value: Any, hint: Any) -> bool:
+    """Whether a value that was read from a file has a type."""
     origin, arguments = get_origin(hint), get_args(hint)
     if hint is Any:
         return True
     if origin in (Union, UnionType):
-        return any(_fits(value, a) for a in arguments)
+        return any(fits(value, a) for a in arguments)
     if origin is Literal:
         return value in arguments
     if origin is tuple:
         if not isinstance(value, tuple):
             return False
         if arguments[-1] is Ellipsis:
-            return all(_fits(v, arguments[0]) for v in value)
-        return len(value) == len(arguments) and all(map(_fits, value, arguments))
+            return all(fits(v, arguments[0]) for v in value)
+        return len(value) == len(arguments) and all(map(fits, value, arguments))
+    if origin is Sequence:
+        return isinstance(value, list | tuple) and all(fits(v, arguments[0]) for v in value)
     if origin is not None and issubclass(origin, Mapping):
         return isinstance(value, Mapping) and all(
-            _fits(k, arguments[0]) and _fits(v, arguments[1]) for k, v in value.items()
+            fits(k, arguments[0]) and fits(v, arguments[1]) for k, v in value.items()
         )
     if hint is float:
         return isinstance(value, int | float) and _counts(value)
@@ -56,8 +59,26 @@ def _counts(value: float) -> bool:
 
 
 def finite_json(text: str) -> Any:
-    """Return what a JSON text says; raises ValueError also where a number is none, or infinite."""
-    return json.loads(text, parse_constant=_no_constant, parse_float=_finite)
+    """Return what a JSON text says, which has to be one thing to all who read it.
+
+    Raises
+    ------
+    ValueError
+        If it is no JSON, a number is none or infinite, or a key stands twice in one object: then
+        some readers take the first, others the last.
+    """
+    return json.loads(
+        text, parse_constant=_no_constant, parse_float=_finite, object_pairs_hook=_once
+    )
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        keys = [key for key, _ in pairs]
+        twice = next(key for key in keys if keys.count(key) > 1)
+        raise ValueError(f"{twice!r:.80} stands there twice")
+    return found
 
 
 def _no_constant(name: str) -> None:

@@ -3,17 +3,16 @@
 ``report.json`` is written last, so a folder that has one is complete.
 """
 
-import json
 import re
 import shutil
 import tempfile
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
-from pytest_bias.checked import checked
+from pytest_bias.checked import checked, finite_json
 from pytest_bias.errors import OutputError, ReportError
 from pytest_bias.records import (
     Item,
@@ -33,6 +32,10 @@ CARD: Final = "card.md"
 MODEL_INDEX: Final = "model-index.yaml"
 UNFINISHED: Final = "unfinished"
 DEFAULT_PARENT: Final = "bias-report"
+
+MOST_RECORDS: Final = 5_000_000
+MOST_BYTES: Final = 2_000_000_000
+BATCH: Final = 10_000
 
 _OWN: Final = ("item", "cluster", "status", "value", "reason", "text_sha256")
 _BY: Final = "by."
@@ -198,17 +201,46 @@ def read_plain_report(file: Path, *, check: bool = True) -> Report:
 
 
 def read_records(path: Path) -> tuple[Record, ...]:
-    """Read the records of one suite; empty if the file is not there."""
-    import pyarrow.parquet as pq
+    """Read the records of one suite; empty if the file is not there.
+
+    Raises
+    ------
+    ReportError
+        If it holds none, or more than any suite has: a small file can unfold to fill a memory.
+    """
     from pyarrow import ArrowException
 
     if not path.is_file():
         return ()
     try:
-        rows = pq.read_table(path).to_pylist()
-        return tuple(_record(row) for row in rows)
+        return tuple(map(_record, _rows(path)))
     except (ArrowException, OSError, KeyError, TypeError, ValueError, RecursionError) as error:
         raise ReportError(f"{path} holds no records: {error!r:.200}") from None
+
+
+def _rows(path: Path) -> Iterator[dict[str, Any]]:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+    import pyarrow.parquet as pq
+
+    # Texts stay in dictionaries until it is known how long they are, written out.
+    texts = [f.name for f in pq.read_schema(path) if pa.types.is_string(f.type)]
+    with pq.ParquetFile(path, read_dictionary=texts) as file:
+        about = file.metadata
+        size = sum(about.row_group(i).total_byte_size for i in range(about.num_row_groups))
+        if about.num_rows > MOST_RECORDS or size > MOST_BYTES:
+            raise ReportError(
+                f"{path} is larger than the records of any suite: {about.num_rows} rows."
+            )
+        size = 0
+        for batch in file.iter_batches(BATCH):
+            for column in batch.columns:
+                if pa.types.is_dictionary(column.type):
+                    lengths = pc.binary_length(column.dictionary)
+                    size += pc.sum(lengths.take(column.indices)).as_py() or 0
+            if size > MOST_BYTES:
+                raise ReportError(f"{path} is larger than the records of any suite.")
+            yield from batch.to_pylist()
 
 
 def _table(records: Sequence[Record], items: Mapping[str, Item]) -> Any:
@@ -229,7 +261,9 @@ def _table(records: Sequence[Record], items: Mapping[str, Item]) -> Any:
 
 def _record(row: Mapping[str, Any]) -> Record:
     by = {k[len(_BY) :]: v for k, v in row.items() if k.startswith(_BY) and v is not None}
-    return checked(Record(**{n: row[n] for n in _OWN}, by=by, detail=json.loads(row[_DETAIL])))
+    detail = finite_json(row[_DETAIL])
+    canonical_json(detail).encode()
+    return checked(Record(**{n: row[n] for n in _OWN}, by=by, detail=detail))
 
 
 def _write(path: Path, content: str) -> None:

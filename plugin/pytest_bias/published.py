@@ -1,11 +1,11 @@
 """The report that a model's repository holds: found by its pointer, fetched without any weights."""
 
-import json
 import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from pytest_bias.checked import finite_json
 from pytest_bias.claims import BIAS, CARD, CURRENT, CURRENT_SCHEMA, digest12
 from pytest_bias.errors import ModelError, ReportError
 from pytest_bias.folder import REPORT, read_report
@@ -132,7 +132,7 @@ def _pointer(ref: ModelRef, file: Path) -> str:
     """Return the digest that a pointer names."""
     where = f"the {CURRENT} of {ref.name}"
     try:
-        plain: Any = json.loads(file.read_text(encoding="utf-8"))
+        plain: Any = finite_json(file.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError) as error:
         raise ReportError(f"{where} cannot be read: {error}"[:300]) from None
     schema = plain.get("schema") if isinstance(plain, dict) else None

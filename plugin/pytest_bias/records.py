@@ -16,6 +16,7 @@ from typing import Any, Final, Literal, TypeAlias
 from pytest_bias.checked import checked, finite_json
 from pytest_bias.errors import ReportError
 from pytest_bias.identity import AdapterIdentity, ModelIdentity, ScorerIdentity
+from pytest_bias.report_tables import check_tables
 from pytest_bias.scores import Score, Spread
 
 SCHEMA: Final = "pytest-bias/report/1"
@@ -353,6 +354,7 @@ class Report:
             raise ReportError(f"schema {schema!r}: this version of pytest-bias reads {SCHEMA!r}.")
         covered = {k: v for k, v in plain.items() if k not in ("digest", "run")}
         try:
+            check_tables(plain)
             report = checked(
                 cls(
                     tool=plain["tool"],

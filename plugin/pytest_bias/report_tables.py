@@ -1,0 +1,43 @@
+"""What has to stand in the tables of a report.json, so that whoever reads one need not ask.
+
+A report may come from anybody. What is typed in `Report` is checked there; here are the tables that
+are open to more keys, and suites that stand there twice.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from pytest_bias.checked import fits
+
+TYPES: Final[Mapping[tuple[str, str], Any]] = {
+    ("tool", "version"): str,
+    ("settings", "requested"): Sequence[str],
+    ("settings", "profile"): str,
+    ("settings", "chat"): str,
+    ("settings", "seed"): int,
+    ("coverage", "languages"): Sequence[str],
+    ("coverage", "social_suites"): Sequence[str],
+    ("coverage", "capabilities"): Sequence[str],
+    ("run", "created"): str,
+    ("run", "interrupted"): bool,
+    ("run", "notices"): Sequence[str],
+    ("run", "shard"): Mapping[str, Any] | None,
+}
+"""Table and key to the type of the value, if there is one."""
+
+
+def check_tables(plain: Mapping[str, Any]) -> None:
+    """Raise TypeError or ValueError if a table of report.json cannot be read as it is meant."""
+    if not plain["tool"].get("version"):
+        raise ValueError("it does not say which version of pytest-bias made it")
+    for (table, key), hint in TYPES.items():
+        found = plain.get(table, {})
+        if key in found and not fits(found[key], hint):
+            raise TypeError(f"{key} is {found[key]!r:.80}")
+    entries = [f"{s['name']}[{s['config']}]" for s in plain["suites"]]
+    if twice := {e for e in entries if entries.count(e) > 1}:
+        raise ValueError(f"it holds {min(twice)} more than once")
+    # What no digest covers: text that is no text cannot be shown or written.
+    for part in ("run", "digest"):
+        json.dumps(plain.get(part), ensure_ascii=False).encode()
