@@ -9,8 +9,10 @@ import re
 from collections.abc import Sequence
 from typing import Any, Final
 
+import yaml
+
 from pytest_bias.errors import UsageError
-from pytest_bias.front_matter import with_results
+from pytest_bias.front_matter import KEY, with_results
 
 BEGIN: Final = "<!-- pytest-bias:begin -->"
 END: Final = "<!-- pytest-bias:end -->"
@@ -19,6 +21,7 @@ _MARKER: Final = re.compile(
     r"(?:^|(?<=[\r\n]))[ ]{0,3}(<!--[ \t]*pytest-bias:(begin|end)[ \t]*-->)[ \t]*(?=[\r\n]|$)"
 )
 _BREAK: Final = re.compile(r"\r\n|\n|\r")
+_FENCE: Final = re.compile(r" {0,3}(`{3,}|~{3,})(.*)")
 _BOM: Final = "\N{ZERO WIDTH NO-BREAK SPACE}"
 
 # As the Hub and its client find it.
@@ -81,6 +84,45 @@ def section_of(readme: bytes) -> str | None:
         return None
     begin, end = markers
     return _BREAK.sub("\n", text[begin.start(1) : end.end(1)])
+
+
+def outside_of(readme: bytes) -> list[tuple[int, str]]:
+    """Return what stands before, between and behind markers that form pairs, with its first line.
+
+    Where they form none, that is the whole text.
+    """
+    text = _BREAK.sub("\n", readme.decode("utf-8", errors="replace"))
+    markers = list(_MARKER.finditer(text))
+    if [m[2] for m in markers] != ["begin", "end"]:
+        return [(1, text)]
+    end = markers[1].end()
+    return [(1, text[: markers[0].start()]), (text.count("\n", 0, end) + 1, text[end:])]
+
+
+def hides_section(readme: bytes) -> bool:
+    """Whether the section stands in a block of code, where it is not shown as what it is."""
+    ((_, before), *_) = outside_of(readme)
+    fence = ""
+    for line in before.splitlines():
+        if found := _FENCE.match(line):
+            if not fence:
+                fence = found[1]
+            elif found[1].startswith(fence) and not found[2].strip():
+                fence = ""
+    return bool(fence)
+
+
+def results_of(readme: bytes) -> list[dict[str, Any]]:
+    """Return the results in the metadata of a README.md; none where these cannot be read."""
+    front = _FRONT.match(readme.decode("utf-8", errors="replace").removeprefix(_BOM))
+    try:
+        plain = yaml.safe_load(front[2]) if front else None
+    except (yaml.YAMLError, ValueError, TypeError, RecursionError):
+        return []
+    index = plain.get(KEY) if isinstance(plain, dict) else None
+    entries = index if isinstance(index, list) else []
+    lists = [e.get("results") for e in entries if isinstance(e, dict)]
+    return [r for found in lists if isinstance(found, list) for r in found if isinstance(r, dict)]
 
 
 def _with_section(text: str, section: str, line_end: str) -> str:
