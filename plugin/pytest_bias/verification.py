@@ -132,7 +132,7 @@ def verify_publication(found: Publication, settings: Settings, trust: Trust) -> 
     file = found.folder / REPORT
     report = read_plain_report(file, check=False)
     checks = [_pointer(found, report), *_model(found, report)]
-    checks += verify(found.folder, settings=settings, traits=found.traits, has_badges=False)
+    checks += verify(found.folder, settings=settings, traits=found.traits, is_run=False)
     signed = trust.of(file)
     checks.append(signature_check(file, trust))
     author = signed.signer.owner if signed.signer else ""
@@ -237,7 +237,7 @@ def checked_reproduction(
     except (BiasError, OSError, UnicodeDecodeError, ValueError) as error:
         detail = error.message if isinstance(error, BiasError) else str(error)
         return None, [Check(name, "fails", detail[:300])]
-    bad = [c for c in verify(path.parent, has_badges=False) if c.outcome == "fails"]
+    bad = [c for c in verify(path.parent, is_run=False) if c.outcome == "fails"]
     if bad:
         first = bad[0]
         said = f"its own report does not hold: {first.about} {first.what}: {first.detail}"
@@ -296,11 +296,11 @@ def verify_report(
     trust: Trust,
     full: Path | None = None,
     *,
-    has_badges: bool = True,
+    is_run: bool = True,
 ) -> list[Check]:
     """Check a report that lies by itself: its files, and who signed it."""
     file = path / REPORT if path.is_dir() else path
-    checks = verify(path, full, settings, has_badges=has_badges)
+    checks = verify(path, full, settings, is_run=is_run)
     if (file.with_name(f"{file.name}{SIGNATURE}")).is_file():
         checks.append(signature_check(file, trust))
     if (file.parent / REPRODUCTION).is_file():
