@@ -38,7 +38,7 @@ LAYERS = (
     {"signatures"},
     {"emit", "children", "lock_file"},
     {"withholding", "reproducing", "provenance", "own_data"},
-    {"evidence", "jobs"},
+    {"evidence", "jobs", "shown"},
     {"verification"},
     {"publishing", "places"},
     {"run"},

@@ -1,4 +1,4 @@
-"""Pictures for the README, from a run on the embedded model: badges and page, the terminal as SVG.
+"""Pictures for the README, from runs of the embedded model: badges, page, card, and terminal.
 
     python tools/pictures.py [--out docs/images]
 
@@ -13,6 +13,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+from markdown_it import MarkdownIt
 from rich.console import Console
 
 from pytest_bias import engine
@@ -24,6 +25,12 @@ PAGE = """<!doctype html><meta charset="utf-8"><style>
 body {{ margin: 12px; background: #fff }}
 img {{ display: block; margin: 0 0 8px }}
 </style>{images}"""
+CARD = """<!doctype html><meta charset="utf-8"><style>
+body {{ margin: 20px; font: 15px sans-serif; background: #fff }}
+table {{ border-collapse: collapse; font-size: 14px }}
+td, th {{ border: 1px solid #ddd; padding: 5px 9px; vertical-align: top; text-align: left }}
+blockquote {{ border-left: 4px solid #ddd; margin-left: 0; padding-left: 12px; color: #555 }}
+</style>{card}"""
 COLUMNS = 96
 WIDTH = 500
 
@@ -44,6 +51,7 @@ def main() -> int:
             done.show(console)
             console.save_svg(str(out / "terminal.svg"), title="pytest-bias")
         photograph_badges(done.out.resolve() / "badges", out / "badges.png")
+        photograph_card(done.out.resolve() / "card.md", out / "card.png")
         job = prepare(
             read_settings({"model": "demo", "baseline": "demo-neutral", "out": "changed"})
         )
@@ -59,6 +67,14 @@ def photograph_badges(folder: Path, path: Path) -> None:
     images = "".join(f'<img src="{p.name}" alt="">' for p in found)
     page.write_text(PAGE.format(images=images), encoding="utf-8")
     photograph(page, path, (WIDTH, 16 + 28 * len(found)))
+
+
+def photograph_card(card: Path, path: Path) -> None:
+    """Photograph the section of a model card, as a Markdown renderer shows it."""
+    html = MarkdownIt("commonmark", {"html": True}).enable("table").render(card.read_text("utf-8"))
+    page = card.with_name("card.html")
+    page.write_text(CARD.format(card=html), encoding="utf-8")
+    photograph(page, path, (760, 640))
 
 
 def photograph(page: Path, path: Path, size: tuple[int, int]) -> None:

@@ -38,7 +38,7 @@ def verify(
     settings: Settings | None = None,
     *,
     traits: Traits | None = None,
-    has_badges: bool = True,
+    is_run: bool = True,
 ) -> list[Check]:
     """Check a report's folder, or its report.json.
 
@@ -52,8 +52,8 @@ def verify(
         Where data are looked for, which is nowhere but in caches by default.
     traits : Traits, optional
         Of the model, where its files are at hand.
-    has_badges : bool
-        Whether badges are expected beside the report.
+    is_run : bool
+        Whether the folder is one's own, as a run wrote it, with its badges; else it is published.
 
     Raises
     ------
@@ -72,10 +72,9 @@ def verify(
         checks += _withheld(report, file.parent, full)
     checks += provenance(report, tool_version(), traits or traits_of(report))
     for suite in report.suites:
-        checks += [
-            replace(c, about=suite.entry) for c in _suite(suite, file.parent, report, settings)
-        ]
-    return [*checks, *(_badges(report, file.parent) if has_badges else ())]
+        found = _suite(suite, file.parent, report, settings, published=not is_run)
+        checks += [replace(c, about=suite.entry) for c in found]
+    return [*checks, *(_badges(report, file.parent) if is_run else ())]
 
 
 def _digest(file: Path, report: Report) -> Check:
@@ -113,7 +112,9 @@ def _withheld(report: Report, folder: Path, full: Path | None) -> Iterator[Check
         yield Check(name, "fails", "salt and full report give another withheld report")
 
 
-def _suite(suite: SuiteResult, folder: Path, report: Report, settings: Settings) -> Iterator[Check]:
+def _suite(
+    suite: SuiteResult, folder: Path, report: Report, settings: Settings, *, published: bool
+) -> Iterator[Check]:
     name = "records"
     if suite.records_sha256 is None:
         if suite.scores:
@@ -134,7 +135,7 @@ def _suite(suite: SuiteResult, folder: Path, report: Report, settings: Settings)
     suite = replace(suite, records=records)
     yield _scores(suite, report)
     if suite.kind != STRUCTURE:
-        yield data_check(suite, settings, report)
+        yield data_check(suite, settings, report, published=published)
 
 
 def _scores(suite: SuiteResult, report: Report) -> Check:

@@ -46,7 +46,7 @@ def verify_command(
 def _checks(found: Named, settings: Settings, trust: Trust, full: Path | None) -> list[Check]:
     if found.publication and not full:
         return list(verify_publication(found.publication, settings, trust).checks)
-    return verify_report(found.folder, settings, trust, full, has_badges=found.is_run)
+    return verify_report(found.folder, settings, trust, full, is_run=found.is_run)
 
 
 def _linked(found: Named) -> list[Check]:

@@ -6,7 +6,7 @@ without the model and without a network.
 """
 
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -20,17 +20,37 @@ from pytest_bias.suites import select
 
 SOCIAL: Final = "social"
 
+KIND_BY_CLASS: Final[Mapping[str, ModelKind]] = {
+    "ForMaskedLM": ModelKind.MASKED,
+    "ForCausalLM": ModelKind.CAUSAL,
+    "ForSequenceClassification": ModelKind.CLASSIFIER,
+    "ForQuestionAnswering": ModelKind.QUESTION_ANSWERING,
+}
+"""How the name of a class ends that can be of one kind only."""
+
 
 @dataclass(frozen=True, slots=True)
 class Traits:
     """What the files of a model say that decides which suites apply to it."""
 
     closed_vocabulary: bool = False
+    architecture: str = ""
 
     @classmethod
     def of(cls, snapshot: Snapshot) -> "Traits":
-        """Read them from a model's configuration."""
-        return cls(closed_vocabulary=bool(snapshot.table("config.json").get("closed_vocabulary")))
+        """Read them from a model's configuration and tokenizer.
+
+        That a vocabulary is closed has to be so, since most suites do not apply then: pieces of
+        words can be put together to any word.
+        """
+        config = snapshot.table("config.json")
+        named = config.get("architectures")
+        is_closed = bool(config.get("closed_vocabulary"))
+        if is_closed:
+            tokens = snapshot.table("tokenizer.json").get("model")
+            is_closed = isinstance(tokens, dict) and tokens.get("type") == "WordLevel"
+        first = named[0] if isinstance(named, list) and named else ""
+        return cls(is_closed, str(first))
 
 
 def traits_of(report: Report) -> Traits | None:
@@ -55,6 +75,8 @@ def provenance(report: Report, version: str, traits: Traits | None = None) -> It
         Of the model, where its files are at hand.
     """
     yield from _name(report)
+    if traits and traits.architecture:
+        yield from _kind(report, traits.architecture)
     missing = lacking(report)
     if missing:
         yield Check("complete record", "unknown", f"it does not state {', '.join(missing[:3])}")
@@ -66,11 +88,28 @@ def provenance(report: Report, version: str, traits: Traits | None = None) -> It
 def _name(report: Report) -> Iterator[Check]:
     """Check that a name is what it looks like: names on the Hub have ASCII letters alone."""
     name = report.model.reference
+    hidden = [c for c in name if not c.isprintable() or (c.isspace() and "/" in name)]
+    if hidden:
+        told = f"{name!a} has a character that is not seen"
+        yield Check("name of the model", "fails", told)
+        return
     strange = [c for c in name if not c.isascii()]
     scripts = {unicodedata.name(c, "?").split()[0] for c in name if c.isalpha()}
     if strange and ("/" in name or len(scripts) > 1):
         what = unicodedata.name(strange[0], "an unnamed letter")
         yield Check("name of the model", "fails", f"{name!a} has a letter that is {what}")
+
+
+def _kind(report: Report, architecture: str) -> Iterator[Check]:
+    """Check that a model is of the class that its configuration names: other suites apply else."""
+    model, name = report.model, "kind of the model"
+    if model.architecture != architecture:
+        said = f"it is given as {model.architecture!a}, its configuration has {architecture!a}"
+        yield Check(name, "fails", said)
+        return
+    for ending, kind in KIND_BY_CLASS.items():
+        if architecture.endswith(ending) and model.kind != kind:
+            yield Check(name, "fails", f"{architecture} is given as {model.kind}, it is {kind}")
 
 
 def _denominator(report: Report, version: str, traits: Traits | None) -> Check:

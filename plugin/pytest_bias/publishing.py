@@ -143,7 +143,7 @@ def _checked(source: Path, settings: Settings) -> Report:
         )
     if (report.run.get("shard") or {}).get("part"):
         raise ReportError(f"{source} is one shard of a run.", "pytest-bias merge joins the shards.")
-    bad = [c for c in verify(source, settings=settings, has_badges=False) if c.outcome == "fails"]
+    bad = [c for c in verify(source, settings=settings, is_run=False) if c.outcome == "fails"]
     if bad:
         raise ReportError(
             f"{source} is not published, since it does not hold: {bad[0].about} {bad[0].what}: "

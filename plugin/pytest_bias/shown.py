@@ -18,7 +18,9 @@ from pytest_bias.records import Report
 
 NAME: Final = "model card"
 
-_CLAIM: Final = re.compile(r"(?i)results[\W_]*validated|social[\W_]*bias[\W_]*(evaluated|available)")
+_CLAIM: Final = re.compile(
+    r"(?i)results[\W_]*validated|social[\W_]*bias[\W_]*(evaluated|available)"
+)
 _PICTURE: Final = re.compile(
     r"!\[(?P<alt>[^\]]*)\](?:\(\s*<?(?P<url>[^\s)>]*))?"
     r"|<img\b(?P<html>[^>]*)>"
@@ -53,9 +55,7 @@ def _says(path: Path, text: str) -> bool:
     return path.read_text(encoding="utf-8", errors="replace") == text
 
 
-def card_check(
-    root: Path, report: Report, standing: Standing, places: Sequence[Place]
-) -> Check:
+def card_check(root: Path, report: Report, standing: Standing, places: Sequence[Place]) -> Check:
     """Check README.md: its section, the scores in its metadata, and pictures outside of these.
 
     Parameters

@@ -14,8 +14,6 @@ from typing import Final
 from pytest_bias import signatures
 from pytest_bias.checks import Check
 from pytest_bias.claims import (
-    BADGES,
-    CARD,
     CURRENT_SCHEMA,
     REPRODUCTION,
     REPRODUCTIONS,
@@ -26,17 +24,17 @@ from pytest_bias.claims import (
     digest12,
 )
 from pytest_bias.config import Settings
-from pytest_bias.emit import badges, card
 from pytest_bias.errors import BiasError, ReportError
 from pytest_bias.evidence import verify
 from pytest_bias.folder import REPORT, read_plain_report, read_report
+from pytest_bias.identity import ModelIdentity
 from pytest_bias.models.heads import Head, differences
 from pytest_bias.provenance import Traits
-from pytest_bias.readme import section_of
 from pytest_bias.records import Report
 from pytest_bias.reproducing import reproduction
 from pytest_bias.reproduction import Reproduction
-from pytest_bias.signatures import Signature, by_our_workflow, owners_differ
+from pytest_bias.shown import badges_check, card_check
+from pytest_bias.signatures import OWNER, Signature, Signer, by_our_workflow, owners_differ
 
 VALIDATING: Final = (
     "Results Validated takes a signature by a workflow of pytest-bias, of another owner than the "
@@ -132,19 +130,22 @@ def verify_publication(found: Publication, settings: Settings, trust: Trust) -> 
     file = found.folder / REPORT
     report = read_plain_report(file, check=False)
     checks = [_pointer(found, report), *_model(found, report)]
-    checks += verify(found.folder, settings=settings, traits=found.traits, has_badges=False)
+    checks += verify(found.folder, settings=settings, traits=found.traits, is_run=False)
     signed = trust.of(file)
     checks.append(signature_check(file, trust))
-    author = signed.signer.owner if signed.signer else ""
+    authors = signed.signers
     reruns = []
-    for again, rows in _reproductions(found, report, author, trust):
+    for again, rows in _reproductions(found, report, authors, trust):
         checks += rows
         if again:
             reruns.append(again)
     standing = Standing(
         stale=any(c.what == "model" and c.outcome == "fails" for c in checks), rerun=_best(reruns)
     )
-    checks += [_badges(found, report, standing), _card(found, report, standing)]
+    places = (found.place(report), Place.in_repository(report))
+    checks.append(badges_check(found.root, report, standing))
+    checks.append(card_check(found.root, report, standing, places))
+    author = authors[0].owner if authors else ""
     return Verified(tuple(checks), standing, author, tuple(reruns))
 
 
@@ -171,6 +172,9 @@ def _model(found: Publication, report: Report) -> Iterator[Check]:
     if found.head is None:
         yield Check("model", "unknown", "the files of the model are not at hand")
         return
+    if parts := _misnamed(report.model, found.head):
+        yield Check("model", "fails", f"the report is of {parts}")
+        return
     if other := differences(report.model, found.head):
         what = ", ".join(other)
         yield Check("model", "fails", f"stale: {what} changed since it was measured")
@@ -179,46 +183,25 @@ def _model(found: Publication, report: Report) -> Iterator[Check]:
     yield Check("model", "holds", f"weights, configuration, tokenizer and code are those{at}")
 
 
-def _badges(found: Publication, report: Report, standing: Standing) -> Check:
-    expected = {Path(n).name: t for n, t in badges.render(report, standing).items()}
-    there = {p.name: p for p in (found.root / BADGES).glob("*") if p.is_file()}
-    wrong = sorted(
-        name
-        for name in there.keys() | expected.keys()
-        if name not in there
-        or name not in expected
-        or there[name].read_text(encoding="utf-8", errors="replace") != expected[name]
-    )
-    if not there:
-        return Check("badges", "unknown" if expected else "holds", "there are none")
-    if wrong:
-        return Check("badges", "fails", f"not what the report gives: {', '.join(wrong[:4])}")
-    return Check("badges", "holds", f"{len(expected)} files follow from the report")
-
-
-def _card(found: Publication, report: Report, standing: Standing) -> Check:
-    name = "model card"
-    path = found.root / CARD
-    shown = section_of(path.read_bytes()) if path.is_file() else None
-    if shown is None:
-        return Check(name, "unknown", f"{CARD} has no section of pytest-bias")
-    # A folder that was published and then pushed has links to its own files.
-    places = (found.place(report), Place.in_repository(report))
-    if shown in [card.section(report, place, standing) for place in places]:
-        return Check(name, "holds", "the section is what the report gives")
-    return Check(name, "fails", "the section is not what the report gives")
+def _misnamed(stated: ModelIdentity, head: Head) -> str:
+    """Say where a report calls the parts of an adapted model by other names than they have."""
+    one, other = stated.adapter, head.adapter
+    if one and other and (stated.base_model, one.reference) != (head.base, other.reference):
+        given = f"{stated.base_model}+{one.reference}"
+        return f"{given!a}, not of {head.base}+{other.reference}"
+    return ""
 
 
 def _reproductions(
-    found: Publication, report: Report, author: str, trust: Trust
+    found: Publication, report: Report, authors: Sequence[Signer], trust: Trust
 ) -> Iterator[tuple[Rerun | None, list[Check]]]:
     folder = found.folder / REPRODUCTIONS
     for path in sorted(folder.glob(f"*/{REPRODUCTION}")):
-        yield checked_reproduction(path, report, found, author, trust)
+        yield _checked_reproduction(path, report, found, authors, trust)
 
 
-def checked_reproduction(
-    path: Path, report: Report, found: Publication, author: str, trust: Trust
+def _checked_reproduction(
+    path: Path, report: Report, found: Publication, authors: Sequence[Signer], trust: Trust
 ) -> tuple[Rerun | None, list[Check]]:
     """Check one reproduction of a report; null where it does not hold.
 
@@ -237,7 +220,7 @@ def checked_reproduction(
     except (BiasError, OSError, UnicodeDecodeError, ValueError) as error:
         detail = error.message if isinstance(error, BiasError) else str(error)
         return None, [Check(name, "fails", detail[:300])]
-    bad = [c for c in verify(path.parent, has_badges=False) if c.outcome == "fails"]
+    bad = [c for c in verify(path.parent, is_run=False) if c.outcome == "fails"]
     if bad:
         first = bad[0]
         said = f"its own report does not hold: {first.about} {first.what}: {first.detail}"
@@ -246,16 +229,20 @@ def checked_reproduction(
         return None, [Check(name, "fails", "it does not say what the two reports give")]
     signed = trust.of(path)
     rerun = Rerun(
-        owner=signed.signer.owner if signed.signer else stated.by.owner,
+        owner=signed.signer.owner if signed.signer else _named(stated.by.owner),
         agree=again.n("agrees"),
         of=len(again.counted),
         consistent=again.n("consistent"),
     )
-    return _signed(name, rerun, again, signed, (author, found.owner))
+    return _signed(name, rerun, again, signed, (authors, found.owner))
 
 
 def _signed(
-    name: str, rerun: Rerun, again: Reproduction, signed: Signature, others: tuple[str, str]
+    name: str,
+    rerun: Rerun,
+    again: Reproduction,
+    signed: Signature,
+    others: tuple[Sequence[Signer], str],
 ) -> tuple[Rerun | None, list[Check]]:
     """Return a re-run as what its signature makes of it."""
     counts = f"{rerun.agree} of {rerun.of} suites agree"
@@ -272,17 +259,27 @@ def _signed(
     if not signed.signer.owner or not by_our_workflow(signed.signer):
         said = f"{counts}; signed by {signed.signer.identity}. {VALIDATING}."
         return replace(rerun, owner=""), [Check(name, "unverified", said)]
-    known = [o for o in others if o]
-    if not known:
-        said = f"{counts}; re-run by {signed.signer.owner}, signed; whose model it is is not known"
+    authors, owner = others
+    by = str(signed.signer).partition(", in a run")[0]
+    if signed.signer.runner == "self-hosted":
+        by += " on a machine of its own"
+    if not authors:
+        said = f"{counts}; re-run by {by}, signed; nobody signed the report, so whose it is is open"
         return rerun, [Check(name, "unverified", said)]
-    same = [o for o in known if not owners_differ(signed.signer.owner, o)]
-    if same:
-        said = f"re-run by {signed.signer.owner}, who owns the report or the model: no validation"
+    # Who signed with an e-mail address owns nothing that could be compared.
+    known = [*([owner] if owner else []), *(a for a in authors if a.owner)]
+    if not known:
+        said = f"{counts}; re-run by {by}, signed; whose model it is is not known"
+        return rerun, [Check(name, "unverified", said)]
+    if not owners_differ(signed.signer, *known):
+        said = f"re-run by {by}, who owns the report or the model: no validation"
         return None, [Check(name, "fails", said)]
-    return replace(rerun, signed=True), [
-        Check(name, "holds", f"{counts}; re-run by {signed.signer.owner}, signed")
-    ]
+    return replace(rerun, signed=True), [Check(name, "holds", f"{counts}; re-run by {by}, signed")]
+
+
+def _named(owner: str) -> str:
+    """Return the name that somebody gives without a signature, if it is one and claims nothing."""
+    return owner if OWNER.fullmatch(owner) and "validated" not in owner.lower() else ""
 
 
 def pointer_of(report: Report) -> str:
@@ -296,11 +293,11 @@ def verify_report(
     trust: Trust,
     full: Path | None = None,
     *,
-    has_badges: bool = True,
+    is_run: bool = True,
 ) -> list[Check]:
     """Check a report that lies by itself: its files, and who signed it."""
     file = path / REPORT if path.is_dir() else path
-    checks = verify(path, full, settings, has_badges=has_badges)
+    checks = verify(path, full, settings, is_run=is_run)
     if (file.with_name(f"{file.name}{SIGNATURE}")).is_file():
         checks.append(signature_check(file, trust))
     if (file.parent / REPRODUCTION).is_file():

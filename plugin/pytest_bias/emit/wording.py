@@ -137,7 +137,9 @@ def short_interval(score: Score) -> str:
     decimals = 0 if score.unit == "%" else 2
     low, high = (_rounded(end, decimals) for end in score.interval)
     ends = [re.sub(r"^(-?)0\.", r"\1.", end) for end in (low, high)]
-    return f"({ends[0]}–{ends[1]})"
+    # A dash before a minus sign cannot be read.
+    between = " to " if ends[1].startswith("-") else "–"
+    return f"({ends[0]}{between}{ends[1]})"
 
 
 def ideal(score: Score) -> str:

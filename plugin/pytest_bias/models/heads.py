@@ -199,6 +199,15 @@ def _files_in(folder: Path) -> Iterable[Path]:
 
 def _template(snapshot: Snapshot) -> str | None:
     """Return the chat template that the tokenizer has when it is loaded from these files."""
+    try:
+        return _template_in(snapshot)
+    except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
+        raise ModelError(
+            f"the chat template of {snapshot.ref} cannot be read: {error!r:.200}"
+        ) from None
+
+
+def _template_in(snapshot: Snapshot) -> str | None:
     if snapshot.gguf:
         return _template_in_gguf(snapshot.gguf)
     # A file of its own comes before the configuration.

@@ -95,7 +95,7 @@ class Snapshot:
             return {}
         try:
             content = json.loads(path.read_text(encoding="utf-8"))
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise ModelError(f"the {name} of {self.ref} is not JSON: {error}") from None
         if not isinstance(content, dict):
             raise ModelError(f"the {name} of {self.ref} is not a table.")

@@ -26,6 +26,7 @@ from pytest_bias.options import is_offline
 from pytest_bias.signatures.bundles import Fails, Unknown, bundles, check, one_line, verifier
 from pytest_bias.signatures.signers import (
     GITHUB,
+    OWNER,
     SIGNER_WORKFLOWS,
     Signer,
     by_our_workflow,
@@ -34,6 +35,7 @@ from pytest_bias.signatures.signers import (
 
 __all__ = [
     "GITHUB",
+    "OWNER",
     "SIGNER_WORKFLOWS",
     "Outcome",
     "Signature",
@@ -70,6 +72,11 @@ class Signature:
     signer: Signer | None = None
     predicate_type: str = ""
     others: tuple[Signer, ...] = ()
+
+    @property
+    def signers(self) -> tuple[Signer, ...]:
+        """All who signed; none where no signature holds."""
+        return (self.signer, *self.others) if self.signer else ()
 
 
 def signature(
