@@ -25,6 +25,9 @@ _OF_THIS_MACHINE: Final = (
 )
 """Settings of the second run that are its own."""
 
+_NEEDED: Final = ("requested", "profile", "chat")
+"""What a report has to say so that it can be run again, with the seed."""
+
 
 def settings_of(report: Report, found: Named, given: Settings, text: str) -> Settings:
     """Return the settings under which a report was made, on the machine of the second run."""
@@ -35,6 +38,10 @@ def settings_of(report: Report, found: Named, given: Settings, text: str) -> Set
             "here?",
             f"pytest-bias reproduce {text} --model DIR or org/name",
         )
+    if missing := [n for n in _NEEDED if n not in report.settings] + (
+        [] if isinstance(report.settings.get("seed"), int) else ["seed"]
+    ):
+        raise ReportError(f"the report does not say how it was made: {', '.join(missing)}.")
     if any(s.sampled is not None for s in report.suites) and report.settings["profile"] != "quick":
         raise ReportError(
             f"{text} was measured under --budget, which took as many items as there was time for: "
@@ -47,7 +54,7 @@ def settings_of(report: Report, found: Named, given: Settings, text: str) -> Set
         plain,
         model=model,
         suites=tuple(report.settings["requested"]),
-        languages=tuple(report.coverage["languages"]),
+        languages=tuple(report.coverage.get("languages", ())),
         profile=report.settings["profile"],
         seed=report.settings["seed"],
         chat=report.settings["chat"],

@@ -135,8 +135,11 @@ def _of_items(suite: SuiteResult, items: Sequence[Item], report: Report) -> Iter
 
 def _of_sample(taken: set[str], items: Sequence[Item], stated: Mapping[str, Json]) -> Iterator[str]:
     """Say whether items were picked: every sample is a beginning of one order."""
-    order = in_order(items, int(stated["seed"]))
-    is_quick = stated["profile"] == "quick"
+    seed, is_quick = stated.get("seed"), stated.get("profile") == "quick"
+    if not isinstance(seed, int):
+        yield "no seed is stated by which they were taken"
+        return
+    order = in_order(items, seed)
     left = set(taken)
     for cluster in order.quick() if is_quick else order.clusters:
         if not left:
@@ -146,7 +149,7 @@ def _of_sample(taken: set[str], items: Sequence[Item], stated: Mapping[str, Json
         left -= _ids(cluster)
     if left:
         what = "--profile quick" if is_quick else "a run under --budget"
-        yield f"the items are not those that {what} takes with the seed {stated['seed']}"
+        yield f"the items are not those that {what} takes with the seed {seed}"
 
 
 def _is_shard(report: Report) -> bool:

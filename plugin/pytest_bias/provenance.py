@@ -35,6 +35,7 @@ class Traits:
 
     closed_vocabulary: bool = False
     architecture: str = ""
+    kind: ModelKind | None = None
 
     @classmethod
     def of(cls, snapshot: Snapshot) -> "Traits":
@@ -49,8 +50,10 @@ class Traits:
         if is_closed:
             tokens = snapshot.table("tokenizer.json").get("model")
             is_closed = isinstance(tokens, dict) and tokens.get("type") == "WordLevel"
-        first = named[0] if isinstance(named, list) and named else ""
-        return cls(is_closed, str(first))
+        first = str(named[0]) if isinstance(named, list) and named else ""
+        # A class that the checkpoint brings along is what it says it is.
+        kinds = (k for ending, k in KIND_BY_CLASS.items() if first.endswith(ending))
+        return cls(is_closed, first, None if config.get("auto_map") else next(kinds, None))
 
 
 def traits_of(report: Report) -> Traits | None:
@@ -76,7 +79,7 @@ def provenance(report: Report, version: str, traits: Traits | None = None) -> It
     """
     yield from _name(report)
     if traits and traits.architecture:
-        yield from _kind(report, traits.architecture)
+        yield from _kind(report, traits)
     missing = lacking(report)
     if missing:
         yield Check("complete record", "unknown", f"it does not state {', '.join(missing[:3])}")
@@ -100,16 +103,14 @@ def _name(report: Report) -> Iterator[Check]:
         yield Check("name of the model", "fails", f"{name!a} has a letter that is {what}")
 
 
-def _kind(report: Report, architecture: str) -> Iterator[Check]:
+def _kind(report: Report, traits: Traits) -> Iterator[Check]:
     """Check that a model is of the class that its configuration names: other suites apply else."""
-    model, name = report.model, "kind of the model"
-    if model.architecture != architecture:
-        said = f"it is given as {model.architecture!a}, its configuration has {architecture!a}"
+    model, name, has = report.model, "kind of the model", traits.architecture
+    if model.architecture != has:
+        said = f"it is given as {model.architecture!a}, its configuration has {has!a}"
         yield Check(name, "fails", said)
-        return
-    for ending, kind in KIND_BY_CLASS.items():
-        if architecture.endswith(ending) and model.kind != kind:
-            yield Check(name, "fails", f"{architecture} is given as {model.kind}, it is {kind}")
+    elif traits.kind and model.kind != traits.kind:
+        yield Check(name, "fails", f"{has} is given as {model.kind}, it is {traits.kind}")
 
 
 def _denominator(report: Report, version: str, traits: Traits | None) -> Check:

@@ -15,7 +15,6 @@ TYPES: Final[Mapping[tuple[str, str], Any]] = {
     ("settings", "requested"): Sequence[str],
     ("settings", "profile"): str,
     ("settings", "chat"): str,
-    ("settings", "seed"): int,
     ("coverage", "languages"): Sequence[str],
     ("coverage", "social_suites"): Sequence[str],
     ("coverage", "capabilities"): Sequence[str],

@@ -267,7 +267,8 @@ def _signed(
         said = f"{counts}; re-run by {by}, signed; nobody signed the report, so whose it is is open"
         return rerun, [Check(name, "unverified", said)]
     # Who signed with an e-mail address owns nothing that could be compared.
-    known = [*([owner] if owner else []), *(a for a in authors if a.owner)]
+    known: list[str | Signer] = [a for a in authors if a.owner]
+    known += [owner] if owner else []
     if not known:
         said = f"{counts}; re-run by {by}, signed; whose model it is is not known"
         return rerun, [Check(name, "unverified", said)]

@@ -12,7 +12,7 @@ from pytest_bias import engine
 from pytest_bias.checks import Check
 from pytest_bias.claims import BIAS, CURRENT, REPRODUCTION, SIGNATURE, digest12
 from pytest_bias.config import Settings
-from pytest_bias.emit import badges, card
+from pytest_bias.emit import badges, card, model_index
 from pytest_bias.folder import REPORT, read_plain_report, read_report, write_report
 from pytest_bias.models import ModelRef
 from pytest_bias.models.heads import head
@@ -20,6 +20,7 @@ from pytest_bias.models.snapshot import locate
 from pytest_bias.planning import describe_for, plan
 from pytest_bias.provenance import Traits
 from pytest_bias.publishing import Prepared, prepare, write
+from pytest_bias.readme import merged
 from pytest_bias.records import Record, Report, canonical_json, items_digest, records_digest, sha256
 from pytest_bias.reproducing import reproduction
 from pytest_bias.reproduction import Party
@@ -127,11 +128,9 @@ class Repository:
         (self.root / BIAS / "badges").mkdir()
         for name, text in badges.render(report).items():
             (self.root / BIAS / name).write_text(text, encoding="utf-8")
-        readme = self.root / "README.md"
-        text = readme.read_text(encoding="utf-8")
-        begin = text.index("<!-- pytest-bias:begin")
-        section = card.section(report, found.place(report))
-        readme.write_text(text[:begin] + section + "\n", encoding="utf-8")
+        readme, place = self.root / "README.md", found.place(report)
+        section, entries = card.section(report, place), model_index.entries(report, place)
+        readme.write_bytes(merged(readme.read_bytes(), section, entries))
 
     def sign(self, path: Path, owner: str, **more: Any) -> None:
         """Sign a file, by our workflow unless told otherwise."""
