@@ -18,7 +18,7 @@ SOURCES = {"pytest_bias": "plugin", "bias_suites": "bias_tests", "bias_templates
 LAYERS = (
     {
         *("errors", "options", "power", "statistics", "checked", "devices", "identity", "scores"),
-        *("answers", "checks"),
+        *("answers", "checks", "own_paths"),
         "cost",
     },
     {"report_tables"},

@@ -34,6 +34,9 @@ LONGEST_WAIT_S: Final = 60.0
 LARGEST: Final = 500 * 10**6
 """Bytes of a file that nothing pins: more is not taken from a server."""
 
+LONGEST_S: Final = 600.0
+"""Time that such a file may take, from a server that sends a byte now and then."""
+
 CHUNK: Final = 1 << 14
 """Bytes at a time; of a connection that breaks off no more than that is lost."""
 
@@ -92,20 +95,24 @@ def save(address: str, target: Path) -> None:
     Raises
     ------
     DataMissing
-        If the server does not give it, or it is larger than any report or file of records.
+        If the server does not give it in reasonable time, or it is larger than any report or file
+        of records.
     """
     import requests
 
     target.parent.mkdir(parents=True, exist_ok=True)
+    until = time.monotonic() + LONGEST_S
     try:
         with requests.get(address, stream=True, timeout=TIMEOUT_S) as answer:
             answer.raise_for_status()
             size = 0
             with target.open("wb") as file:
-                for chunk in answer.iter_content(1 << 20):
+                for chunk in answer.iter_content(CHUNK):
                     size += file.write(chunk)
                     if size > LARGEST:
                         raise DataMissing(f"{address} is larger than {LARGEST // 10**6} MB.")
+                    if time.monotonic() > until:
+                        raise DataMissing(f"{address} took more than {LONGEST_S:g} s.")
     except (requests.RequestException, OSError) as error:
         raise DataMissing(f"{address} cannot be fetched: {error}"[:300]) from None
 

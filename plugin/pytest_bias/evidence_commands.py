@@ -11,7 +11,7 @@ from rich.text import Text
 from pytest_bias import hub
 from pytest_bias.again import run_again, settings_of
 from pytest_bias.checks import Check, exit_code
-from pytest_bias.claims import CARD, REPRODUCTION, digest12
+from pytest_bias.claims import BIAS, CARD, REPRODUCTION, digest12
 from pytest_bias.config import Settings
 from pytest_bias.emit import checks as emit_checks
 from pytest_bias.emit import reproduction as emit_reproduction
@@ -34,8 +34,8 @@ def verify_command(
 ) -> int:
     """Check a report, or what a model publishes; returns the exit code."""
     with named(text, offline=trust.offline) as found, console.status("Checking …"):
-        checks = [*_linked(found), *_checks(found, settings, trust, full)]
-    is_public = found.publication is not None
+        checks = [*found.remarks, *_linked(found), *_checks(found, settings, trust, full)]
+    is_public = found.is_public
     emit_checks.show(checks, console)
     console.print()
     told = emit_checks.sentence(checks, published=is_public)
@@ -46,17 +46,23 @@ def verify_command(
 def _checks(found: Named, settings: Settings, trust: Trust, full: Path | None) -> list[Check]:
     if found.publication and not full:
         return list(verify_publication(found.publication, settings, trust).checks)
-    return verify_report(found.folder, settings, trust, full, is_run=found.is_run)
+    return verify_report(
+        found.folder, settings, trust, full, is_run=found.is_run, is_public=found.is_public
+    )
 
 
 def _linked(found: Named) -> list[Check]:
-    """Check the digest that a link has."""
-    if not found.digest:
+    """Check the digest that a link has, or the beginning of it in the name of the folder."""
+    folder = found.folder if found.folder.is_dir() else found.folder.parent
+    short = folder.name if folder.parent.name == BIAS and found.report else ""
+    if not found.digest and not short:
         return []
-    folder = found.folder
-    report = read_plain_report(folder / REPORT if folder.is_dir() else folder, check=False)
-    if report.sealed == found.digest:
-        return [Check("link", "holds", f"it leads to {found.digest[:19]}")]
+    report = read_plain_report(folder / REPORT, check=False)
+    if short and digest12(str(report.sealed)) != short:
+        there = f"the folder is called {short}, there lies {report.sealed!s:.19}"
+        return [Check("link", "fails", there)]
+    if not found.digest or report.sealed == found.digest:
+        return [Check("link", "holds", f"it leads to {report.sealed!s:.19}")]
     there = str(report.sealed)[:19]
     return [Check("link", "fails", f"it names {found.digest[:19]}, there lies {there}")]
 

@@ -3,19 +3,20 @@
 import re
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 from urllib.parse import unquote, urljoin, urlsplit
 
 from pytest_bias import downloads
-from pytest_bias.claims import BIAS, CURRENT, HUB
-from pytest_bias.errors import ReportError, UsageError
+from pytest_bias.checks import Check
+from pytest_bias.claims import BIAS, CURRENT, HUB, SIGNATURE
+from pytest_bias.errors import DataMissing, HubNotReached, ReportError, UsageError
 from pytest_bias.folder import REPORT, read_plain_report
 from pytest_bias.models import ModelRef
 from pytest_bias.models.heads import head
-from pytest_bias.models.repository import endpoint, fetch
+from pytest_bias.models.repository import ask, endpoint, fetch
 from pytest_bias.models.snapshot import locate
 from pytest_bias.options import is_offline
 from pytest_bias.provenance import Traits
@@ -26,6 +27,9 @@ FORMS: Final = (
     "a folder with a report.json, a model's folder with bias/, an address of a report.json, or a "
     "model of the Hub (org/name)"
 )
+MOST_FILES: Final = 1000
+"""Files of records that are downloaded for one report."""
+
 _ON_HUB: Final = re.compile(
     r"/(?P<name>[\w.-]+/[\w.-]+)(/(tree|blob|resolve|raw)/(?P<revision>[^/]+)(/(?P<path>.*))?)?/?"
 )
@@ -35,15 +39,21 @@ _ON_HUB: Final = re.compile(
 class Named:
     """What a text names: the folder of one report, or what a model's repository publishes.
 
-    `digest` is that of a link, which the report has to have; `is_run` says that the folder is as
-    a run wrote it, badges included.
+    `digest` is that of a link, which the report has to have, empty if the link has none; `is_run` says that the folder is as
+    a run wrote it, badges included. `remarks` are checks of the way that led there.
     """
 
     report: Path | None = None
     publication: Publication | None = None
     ref: ModelRef | None = None
-    digest: str = ""
+    digest: str | None = None
     is_run: bool = False
+    remarks: tuple[Check, ...] = ()
+
+    @property
+    def is_public(self) -> bool:
+        """Whether it is a claim to others: what a model publishes, or lies at an address."""
+        return self.report is None or self.ref is not None or self.digest is not None
 
     @property
     def folder(self) -> Path:
@@ -67,11 +77,14 @@ def named(text: str, *, offline: bool) -> Iterator[Named]:
     if "://" in text:
         with _at_address(text, offline=offline) as found:
             yield found
+    elif (path / CURRENT).is_file():
+        # Whatever else lies there: what a model publishes is what its pointer names.
+        yield of_model(ModelRef.parse(text), offline=offline)
     elif (path / REPORT).is_file() or path.is_file():
         # Published evidence has its badges elsewhere.
         folder = path if path.is_dir() else path.parent
         yield Named(report=path, is_run=folder.absolute().parent.name != BIAS)
-    elif path.is_dir() and not (path / CURRENT).is_file():
+    elif path.is_dir():
         holds = "config.json" if (path / "config.json").is_file() else "neither"
         what = "a model, and nothing published of it" if holds != "neither" else "no report"
         raise ReportError(f"{text} holds {what}.", f"What can be checked is {FORMS}.")
@@ -93,7 +106,24 @@ def of_model(ref: ModelRef, *, offline: bool) -> Named:
             f"{ref} publishes no report: there is no {CURRENT} in its repository.",
             f"pytest-bias publish DIR --repo {ref.name} publishes one.",
         )
-    return Named(publication=publication(ref, found, offline=offline), ref=ref)
+    there = publication(ref, found, offline=offline)
+    return Named(publication=there, ref=ref, remarks=_of_revision(ref, offline=offline))
+
+
+def _of_revision(ref: ModelRef, *, offline: bool) -> tuple[Check, ...]:
+    """Return what has to be said of a commit: that of a pull request goes by the name too."""
+    commit = ref.revision or ""
+    if ref.source != "hub" or not re.fullmatch("[0-9a-f]{7,40}", commit):
+        return ()
+    name = "revision"
+    try:
+        main = "" if is_offline(offline) else str(ask(ModelRef(ref.name, "hub")).sha)
+    except HubNotReached as error:
+        return (Check(name, "unknown", error.message),)
+    if main.startswith(commit):
+        return ()
+    told = f"{commit[:7]} is not the head of {ref.name}: anybody can propose a commit to it"
+    return (Check(name, "unknown", told),)
 
 
 def publication(ref: ModelRef, found: Published | None, *, offline: bool) -> Publication:
@@ -116,7 +146,12 @@ def publication(ref: ModelRef, found: Published | None, *, offline: bool) -> Pub
 def _at_address(text: str, *, offline: bool) -> Iterator[Named]:
     """Find what an address names: a model's page, a report in its repository, or a report."""
     parts = urlsplit(text)
-    digest = parts.fragment if parts.fragment.startswith("sha256:") else ""
+    digest = parts.fragment
+    if digest and not re.fullmatch("sha256:[0-9a-f]{64}", digest):
+        raise UsageError(
+            f"{text}: {digest!r:.80} is not the digest of a report.",
+            "ADDRESS#sha256: and 64 hexadecimal digits",
+        )
     if f"{parts.scheme}://{parts.netloc}" in (HUB, endpoint()):
         match = _ON_HUB.fullmatch(unquote(parts.path))
         if match is None:
@@ -136,21 +171,28 @@ def _in_repository(ref: ModelRef, path: str, digest: str, *, offline: bool) -> N
     folder = re.fullmatch(rf"({BIAS}/[0-9a-f]{{12}})(/.*)?", path)
     if folder is None:
         found = of_model(ref, offline=offline)
-        return Named(found.report, found.publication, found.ref, digest)
+        return replace(found, digest=digest)
     current = published(ref, offline=offline)
     if current and current.folder.name == Path(folder[1]).name:
-        return Named(None, publication(ref, current, offline=offline), ref, digest)
+        return replace(of_model(ref, offline=offline), digest=digest)
     root = fetch(ref, ref.revision, (f"{folder[1]}/*",), cached=is_offline(offline), why="offline")
     if not (root / folder[1] / REPORT).is_file():
         raise ReportError(f"{ref} has no {folder[1]}/{REPORT}.")
-    return Named(report=root / folder[1], ref=ref, digest=digest)
+    counts = f"bias/{current.folder.name}" if current else "none"
+    remark = Check("report that counts", "unknown", f"{counts} counts now, this one may be old")
+    remarks = (remark, *_of_revision(ref, offline=offline))
+    return Named(report=root / folder[1], ref=ref, digest=digest, remarks=remarks)
 
 
 def _downloaded(address: str, folder: Path) -> Path:
-    """Download a report and the records that it names."""
+    """Download a report, its signature, and the records that it names."""
     downloads.save(address, folder / REPORT)
+    with suppress(DataMissing):
+        downloads.save(f"{address}{SIGNATURE}", folder / f"{REPORT}{SIGNATURE}")
     report = read_plain_report(folder / REPORT, check=False)
-    for suite in report.suites:
-        if suite.records_sha256:
-            downloads.save(urljoin(address, suite.records_path), folder / suite.records_path)
+    named_ones = [s.records_path for s in report.suites if s.records_sha256]
+    if len(named_ones) > MOST_FILES:
+        raise ReportError(f"{address} names {len(named_ones)} files of records.")
+    for path in named_ones:
+        downloads.save(urljoin(address, path), folder / path)
     return folder

@@ -2,12 +2,14 @@
 
 import platform
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from importlib.metadata import version
 from typing import Any
 
 from pytest_bias.devices import in_words
 from pytest_bias.identity import ModelIdentity, tool_version
 from pytest_bias.interface import Model
+from pytest_bias.own_paths import without_own_paths
 from pytest_bias.planning import Plan
 from pytest_bias.records import Report, SuiteResult
 from pytest_bias.scoring import LEVEL, with_decision_family
@@ -20,8 +22,17 @@ def build_report(
     suites: Sequence[SuiteResult],
     about_run: Mapping[str, Any],
 ) -> Report:
-    """Put results together; what does not change scores goes into `run`."""
+    """Put results together; what does not change scores goes into `run`.
+
+    Others will read it, so that no text of it names the folders of this machine.
+    """
     settings = plan.settings
+
+    def told(text: str) -> str:
+        return without_own_paths(text, settings.data_dir)
+
+    suites = [replace(s, reason=told(s.reason)) if s.reason else s for s in suites]
+    notices = [told(str(text)) for text in about_run.get("notices", ())]
     return Report(
         tool={"name": "pytest-bias", "version": tool_version()},
         model=identity,
@@ -35,7 +46,7 @@ def build_report(
         },
         suites=with_decision_family(suites),
         coverage=plan.coverage,
-        run=about_run,
+        run={**about_run, "notices": notices},
     )
 
 

@@ -295,11 +295,15 @@ def verify_report(
     full: Path | None = None,
     *,
     is_run: bool = True,
+    is_public: bool = False,
 ) -> list[Check]:
-    """Check a report that lies by itself: its files, and who signed it."""
+    """Check a report that lies by itself: its files, and who signed it.
+
+    A report that is public is expected to be signed.
+    """
     file = path / REPORT if path.is_dir() else path
     checks = verify(path, full, settings, is_run=is_run)
-    if (file.with_name(f"{file.name}{SIGNATURE}")).is_file():
+    if is_public or file.with_name(f"{file.name}{SIGNATURE}").is_file():
         checks.append(signature_check(file, trust))
     if (file.parent / REPRODUCTION).is_file():
         checks.append(_own_reproduction(file.parent / REPRODUCTION, file.parent))
