@@ -21,7 +21,7 @@ from pytest_bias.folder import REPORT, read_plain_report, read_report
 from pytest_bias.models import ModelRef
 from pytest_bias.places import Named, named, publication
 from pytest_bias.published import published
-from pytest_bias.publishing import Prepared, prepare, require_report, write
+from pytest_bias.publishing import Prepared, prepare, require_own_files, require_report, write
 from pytest_bias.reproducing import reproduction
 from pytest_bias.reproduction import Reproduction, claimed_party
 from pytest_bias.verification import Trust, verify_publication, verify_report
@@ -53,11 +53,12 @@ def _checks(found: Named, settings: Settings, trust: Trust, full: Path | None) -
 
 def _linked(found: Named) -> list[Check]:
     """Check the digest that a link has, or the beginning of it in the name of the folder."""
-    folder = found.folder if found.folder.is_dir() else found.folder.parent
+    file = found.folder / REPORT if found.folder.is_dir() else found.folder
+    folder = file.absolute().parent
     short = folder.name if folder.parent.name == BIAS and found.report else ""
     if not found.digest and not short:
         return []
-    report = read_plain_report(folder / REPORT, check=False)
+    report = read_plain_report(file, check=False)
     if short and digest12(str(report.sealed)) != short:
         there = f"the folder is called {short}, there lies {report.sealed!s:.19}"
         return [Check("link", "fails", there)]
@@ -86,6 +87,8 @@ def publish_command(
         raise UsageError(
             f"--repo {repository}: a report is published at the head, not at a commit."
         )
+    if ref.path:
+        require_own_files(ref.path)
     there = hub.look(ref.name, offline=trust.offline) if ref.source == "hub" else None
     # What is prepared is for just this commit, and refused if the repository moves meanwhile.
     ref = replace(ref, revision=there.head) if there else ref

@@ -39,8 +39,9 @@ _ON_HUB: Final = re.compile(
 class Named:
     """What a text names: the folder of one report, or what a model's repository publishes.
 
-    `digest` is that of a link, which the report has to have, empty if the link has none; `is_run` says that the folder is as
-    a run wrote it, badges included. `remarks` are checks of the way that led there.
+    `digest` is that of a link, which the report has to have: empty if the link has none, null if
+    there is no link. `is_run` says that the folder is as a run wrote it, badges included. `remarks`
+    are checks of the way that led there.
     """
 
     report: Path | None = None
@@ -188,7 +189,8 @@ def _downloaded(address: str, folder: Path) -> Path:
     """Download a report, its signature, and the records that it names."""
     downloads.save(address, folder / REPORT)
     with suppress(DataMissing):
-        downloads.save(f"{address}{SIGNATURE}", folder / f"{REPORT}{SIGNATURE}")
+        bundle = f"{urlsplit(address).path.rpartition('/')[2]}{SIGNATURE}"
+        downloads.save(urljoin(address, bundle), folder / f"{REPORT}{SIGNATURE}")
     report = read_plain_report(folder / REPORT, check=False)
     named_ones = [s.records_path for s in report.suites if s.records_sha256]
     if len(named_ones) > MOST_FILES:

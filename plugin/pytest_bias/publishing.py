@@ -6,9 +6,11 @@ one commit.
 """
 
 import difflib
+import re
 import shutil
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
@@ -33,10 +35,18 @@ from pytest_bias.folder import REPORT, read_plain_report, read_report, write_rec
 from pytest_bias.readme import merged
 from pytest_bias.records import Report
 from pytest_bias.reproduction import Reproduction
-from pytest_bias.verification import Publication, Trust, pointer_of, verify_publication
+from pytest_bias.verification import (
+    REPRODUCTION_CHECK,
+    Publication,
+    Trust,
+    pointer_of,
+    verify_publication,
+)
 
 TEXT: Final = (".md", ".json", ".svg", ".yaml")
 DIFF_LINES: Final = 400
+FOLDER: Final = re.compile("[0-9a-f]{12}")
+"""Names of the folders in which reports lie."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,31 +108,59 @@ def prepare(source: Path, target: Publication, settings: Settings, trust: Trust)
     UsageError
         If README.md cannot be changed without changing what is not ours.
     """
-    with tempfile.TemporaryDirectory(prefix="pytest-bias-") as name:
-        future = Path(name)
-        _copied(target.root, future)
-        if (source / REPRODUCTION).is_file():
-            _add_reproduction(source, future, target)
-            report, folder = _current(target, future)
-        else:
-            report = _checked(source, settings)
-            folder = future / evidence(report)
-            _add_evidence(source, report, folder)
-            (future / CURRENT).write_text(pointer_of(report), encoding="utf-8")
-        place = target.place(report)
-        state = replace(target, root=future, folder=folder, digest=report.digest)
-        standing = verify_publication(state, settings, trust).standing
-        if standing.stale and not (target.root / evidence(report) / REPORT).is_file():
-            raise _of_another_model(state, settings, trust)
-        _draw(future, badges.render(report, standing))
-        section = card.section(report, place, standing)
-        entries = model_index.entries(report, place)
-        path = future / CARD
-        before = path.read_bytes() if path.is_file() else b""
-        path.write_bytes(merged(before, section, entries))
-        found = verify_publication(state, settings, trust)
-        changes = tuple(_changes(target.root, future))
-        return Prepared(report, changes, found.checks, tuple(_notices(source)))
+    try:
+        with tempfile.TemporaryDirectory(prefix="pytest-bias-") as name:
+            return _prepared(source, target, settings, trust, Path(name))
+    except OSError as error:
+        what = f"{error.filename or target.root}: {error.strerror or error}"
+        raise OutputError(f"nothing is published to {target.name}, {what}.") from None
+
+
+def _prepared(
+    source: Path, target: Publication, settings: Settings, trust: Trust, future: Path
+) -> Prepared:
+    _copied(target.root, future)
+    if (source / REPRODUCTION).is_file():
+        _add_reproduction(source, future, target)
+        report, folder = _current(target, future)
+    else:
+        report = _checked(source, settings)
+        folder = future / evidence(report)
+        _add_evidence(source, report, folder)
+        # Of two runs that found the same the first stays, with its date, and that is drawn.
+        report = read_plain_report(folder / REPORT)
+        (future / CURRENT).write_text(pointer_of(report), encoding="utf-8")
+    place = target.place(report)
+    state = replace(target, root=future, folder=folder, digest=report.digest)
+    standing = verify_publication(state, settings, trust).standing
+    if standing.stale and not (target.root / evidence(report) / REPORT).is_file():
+        raise _of_another_model(state, settings, trust)
+    _draw(future, badges.render(report, standing))
+    section = card.section(report, place, standing)
+    entries = model_index.entries(report, place)
+    path = future / CARD
+    before = path.read_bytes() if path.is_file() else b""
+    path.write_bytes(merged(before, section, entries))
+    found = verify_publication(state, settings, trust)
+    _require_sound(found.checks, target)
+    changes = tuple(_changes(target.root, future))
+    return Prepared(report, changes, found.checks, tuple(_notices(source)))
+
+
+def _require_sound(checks: Sequence[Check], target: Publication) -> None:
+    """Raise `ReportError` if a reader would find that something does not hold.
+
+    That the model has changed since is said by the badges, and what others left as a reproduction
+    counts for nothing if it does not hold.
+    """
+    for check in checks:
+        excused = check.what == "model" or check.what.startswith(f"{REPRODUCTION_CHECK} ")
+        if check.outcome == "fails" and not excused:
+            raise ReportError(
+                f"nothing is published to {target.name}, since readers would find that it does not "
+                f"hold: {check.about} {check.what}: {check.detail}",
+                f"pytest-bias verify {target.name} shows what is there now.",
+            )
 
 
 def _copied(root: Path, future: Path) -> None:
@@ -130,6 +168,12 @@ def _copied(root: Path, future: Path) -> None:
     if (root / BIAS).is_dir():
         shutil.copytree(root / BIAS, future / BIAS)
     (future / BIAS).mkdir(exist_ok=True)
+    for path in (future / BIAS).iterdir():
+        if path.is_file() and (path.name == Path(BADGES).name or FOLDER.fullmatch(path.name)):
+            raise UsageError(
+                f"{BIAS}/{path.name} of {root.name} is a file, and has to be a folder.",
+                "Remove it: it is nothing that pytest-bias has published.",
+            )
     if (root / CARD).is_file():
         shutil.copy(root / CARD, future / CARD)
 
@@ -159,6 +203,8 @@ def _add_evidence(source: Path, report: Report, folder: Path) -> None:
         there = read_plain_report(folder / REPORT)
         if there.digest != report.digest:
             raise ReportError(f"{folder.name} holds another report: {there.digest}.")
+        lost = [s for s in report.suites if not (folder / s.records_path).exists()]
+        write_records(replace(report, suites=tuple(lost)), folder)
     else:
         folder.mkdir(parents=True)
         shutil.copy(source / REPORT, folder / REPORT)
@@ -175,7 +221,10 @@ def _add_signature(file: Path, copy: Path) -> None:
 
 
 def _add_reproduction(source: Path, future: Path, target: Publication) -> None:
-    stated = Reproduction.from_json((source / REPRODUCTION).read_text(encoding="utf-8"))
+    try:
+        stated = Reproduction.from_json((source / REPRODUCTION).read_text(encoding="utf-8"))
+    except UnicodeDecodeError as error:
+        raise ReportError(f"{source / REPRODUCTION} is not a reproduction: {error}") from None
     folder = future / BIAS / digest12(stated.of)
     if not (folder / REPORT).is_file():
         raise ReportError(
@@ -242,20 +291,61 @@ def _notices(source: Path) -> Iterator[str]:
 
 
 def write(prepared: Prepared, root: Path) -> None:
-    """Write to a folder what is prepared; README.md, which shows the rest, comes last."""
-    ordered: Sequence[Change] = sorted(prepared.changes, key=lambda c: c.path == CARD)
+    """Write to a folder what is prepared: all of it, or nothing.
+
+    Evidence comes first, then badges, then the pointer, and README.md, which shows the rest, last.
+    """
+    ordered: Sequence[Change] = sorted(prepared.changes, key=_turn)
+    done: list[Change] = []
     try:
         for change in ordered:
-            path = root / change.path
-            if change.after is None:
-                path.unlink()
-                continue
-            path.parent.mkdir(parents=True, exist_ok=True)
-            partial = path.with_name(f".{path.name}.partial")
-            partial.write_bytes(change.after)
-            partial.replace(path)
-    except OSError as error:
-        raise OutputError(f"{root} cannot be written: {error.strerror or error}.") from None
+            _put(root / change.path, change.after)
+            done.append(change)
+    except BaseException as error:
+        for change in reversed(done):
+            with suppress(OSError):
+                _put(root / change.path, change.before)
+        if not isinstance(error, OSError):
+            raise
+        why = error.strerror or error
+        raise OutputError(f"{root} cannot be written: {why}. It is as it was.") from None
+
+
+def _turn(change: Change) -> int:
+    beginnings = (f"{BADGES}/", CURRENT, CARD)
+    return 1 + next((i for i, b in enumerate(beginnings) if change.path.startswith(b)), -1)
+
+
+def _put(path: Path, content: bytes | None) -> None:
+    if content is None:
+        path.unlink()
+        for folder in (path.parent, path.parent.parent):
+            with suppress(OSError):
+                folder.rmdir()
+        return
+    path.parent.mkdir(parents=True, exist_ok=True)
+    partial = path.with_name(f".{path.name}.partial")
+    try:
+        partial.write_bytes(content)
+        partial.replace(path)
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+def require_own_files(root: Path) -> None:
+    """Raise `UsageError` if publishing to a folder would write elsewhere, or over something else.
+
+    A link may lead out of the repository, and would be a file of its own afterwards.
+    """
+    if (card := root / CARD).is_symlink() or (card.exists() and not card.is_file()):
+        raise UsageError(f"{card} is no file of its own.", "Put the card itself there.")
+    if (root / BIAS).exists() and not (root / BIAS).is_dir():
+        raise UsageError(f"{root / BIAS} is no folder.", "Move it away: reports are kept there.")
+    for path in (root / BIAS, *(root / BIAS).rglob("*")):
+        if path.is_symlink() or (path.exists() and not path.is_file() and not path.is_dir()):
+            raise UsageError(
+                f"{path} is a link, or no file.", "Below bias/ lie only files that are published."
+            )
 
 
 def require_report(source: Path) -> Path:

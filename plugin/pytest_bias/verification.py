@@ -36,6 +36,9 @@ from pytest_bias.reproduction import Reproduction
 from pytest_bias.shown import badges_check, card_check
 from pytest_bias.signatures import OWNER, Signature, Signer, by_our_workflow, owners_differ
 
+REPRODUCTION_CHECK: Final = "reproduction"
+"""What checks of reproductions are called, before the name of the folder."""
+
 VALIDATING: Final = (
     "Results Validated takes a signature by a workflow of pytest-bias, of another owner than the "
     "author's and the model's"
@@ -208,7 +211,7 @@ def _checked_reproduction(
     The second run is checked like the first; what it comes to is computed again from the records
     of both, so that reproduction.json itself is believed in nothing.
     """
-    name = f"reproduction {path.parent.name}"
+    name = f"{REPRODUCTION_CHECK} {path.parent.name}"
     try:
         stated = Reproduction.from_json(path.read_text(encoding="utf-8"))
         own = read_report(path.parent)

@@ -225,7 +225,7 @@ def test_an_address_is_verified_as_the_model_it_is_of(published: Publisher) -> N
     alone = published("verify", raw)
     # By itself a report does not show why its model lacks an open vocabulary.
     assert (alone.code, "fails" in alone.out) == (3, False)
-    assert "1 of 8 checks could not be made here" in alone.said
+    assert "1 of 9 checks could not be made here" in alone.said
 
 
 def test_a_forged_badge_on_the_hub_is_found(published: Publisher) -> None:
