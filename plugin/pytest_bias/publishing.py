@@ -33,7 +33,13 @@ from pytest_bias.folder import REPORT, read_plain_report, read_report, write_rec
 from pytest_bias.readme import merged
 from pytest_bias.records import Report
 from pytest_bias.reproduction import Reproduction
-from pytest_bias.verification import Publication, Trust, pointer_of, verify_publication
+from pytest_bias.verification import (
+    Publication,
+    Trust,
+    pointer_of,
+    require_checked,
+    verify_publication,
+)
 
 TEXT: Final = (".md", ".json", ".svg", ".yaml")
 DIFF_LINES: Final = 400
@@ -111,7 +117,9 @@ def prepare(source: Path, target: Publication, settings: Settings, trust: Trust)
             (future / CURRENT).write_text(pointer_of(report), encoding="utf-8")
         place = target.place(report)
         state = replace(target, root=future, folder=folder, digest=report.digest)
-        standing = verify_publication(state, settings, trust).standing
+        verified = verify_publication(state, settings, trust)
+        require_checked(verified)
+        standing = verified.standing
         if standing.stale and not (target.root / evidence(report) / REPORT).is_file():
             raise _of_another_model(state, settings, trust)
         _draw(future, badges.render(report, standing))

@@ -16,13 +16,16 @@ from pytest_bias.emit import badges
 from pytest_bias.engine import Session
 from pytest_bias.folder import REPORT, write_report
 from pytest_bias.planning import describe_for, plan
+from pytest_bias.publishing import prepare
 from pytest_bias.records import Report
+from pytest_bias.verification import Trust, verify_publication
 from unit.publications import (
     DEMOS,
     ENTRY,
     SUITE,
     Repository,
     measured,
+    named,
     rerun,
     source_of,
     with_records,
@@ -290,6 +293,20 @@ def test_a_signed_rerun_by_others_validates(repository, tmp_path):
     assert (outcome, detail) == ("holds", "1 of 1 suites agree; re-run by org-b, signed")
     shown = (repository.root / BADGES / "results-validated.svg").read_text(encoding="utf-8")
     assert "Results Validated: re-run by org-b · 1 of 1 agree" in shown
+
+
+def test_a_signature_that_cannot_be_checked_here_is_no_forgery(repository, tmp_path):
+    source = rerun(repository, tmp_path / "again")
+    repository.sign(source / REPRODUCTION, "org-b")
+    repository.publish(source)
+    elsewhere = Trust(tmp_path / "no-trusted-root.json", offline=True)
+    found = verify_publication(repository.publication(), Settings(), elsewhere)
+    outcomes = {named(c): c.outcome for c in found.checks}
+    assert {"badges", "model card", "signature"} <= {n for n, o in outcomes.items() if o != "holds"}
+    assert set(outcomes.values()) == {"holds", "unknown"}
+    # And nobody publishes anew what can not be told here.
+    with pytest.raises(Exception, match="cannot be checked here"):
+        prepare(source, repository.publication(), Settings(), elsewhere)
 
 
 def test_an_unsigned_rerun_never_says_validated(repository, tmp_path):
