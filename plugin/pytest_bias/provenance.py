@@ -156,7 +156,7 @@ def data_check(suite: SuiteResult, settings: Settings, *, published: bool) -> Ch
     stated = suite.data
     if stated is None or stated.sha256 is None:
         return Check(name, "fails", "the report does not say which data were used")
-    expected = pinned(configuration.files) if configuration.files else None
+    expected = pinned(configuration.files, stated.source) if configuration.files else None
     if expected and stated.sha256 != expected:
         told = f"{stated.sha256[:12]} was used, {expected[:12]} is pinned"
         # Copies of one's own may be changed; what is published of the suite may not rest on them.

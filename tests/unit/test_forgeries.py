@@ -355,7 +355,7 @@ def test_a_rerun_signed_by_a_workflow_that_is_not_ours(repository, tmp_path):
     outcome, detail = again(repository)
     assert outcome == "unverified"
     assert "takes a signature by a workflow of pytest-bias" in detail
-    badge = (repository.root / BADGES / "results-validated.svg").read_text(encoding="utf-8")
+    badge = (repository.root / BADGES / "results-re-run.svg").read_text(encoding="utf-8")
     assert "Validated" not in badge
 
 
@@ -423,7 +423,7 @@ def test_a_rerun_that_differs_says_so(repository, made, tmp_path):
     source = rerun(repository, tmp_path / "again", again=other)
     repository.sign(source / REPRODUCTION, "org-b")
     repository.publish(source)
-    shown = (repository.root / BADGES / "results-validated.svg").read_text(encoding="utf-8")
+    shown = (repository.root / BADGES / "results-re-run.svg").read_text(encoding="utf-8")
     assert "Results re-run: by org-b · 0 of 1 agree" in shown
     assert "Validated" not in shown
 
