@@ -271,31 +271,48 @@ def describe_files(source: Source, found: Sequence[FoundFile], n_items: int) -> 
     The digest of several files is that of the sorted lines ``sha256  path``.
     """
     local = any(f.local for f in found)
-    if len(found) == 1:
-        digest = found[0].sha256
-    else:
-        digest = sha256("".join(sorted(f"{f.sha256}  {f.path}\n" for f in found)))
     return DataInfo(
         source=source.name,
         licence=source.licence,
         revision=None if local else source.revision,
-        sha256=digest,
+        sha256=_digest_of([(f.path, f.sha256) for f in found]),
         n_items=n_items,
         local=local,
     )
 
 
-def pinned(files: Sequence[DataFile]) -> str | None:
-    """Return the digest that `describe_files` gives of the files as they are pinned.
+def pinned(files: Sequence[DataFile], source: str) -> str | None:
+    """Return the digest that `describe_files` or `together` gives of files as they are pinned.
 
-    Null where that cannot be told: a file has no pinned digest, or they are of several sources.
+    Parameters
+    ----------
+    files : sequence of DataFile
+        In the order of their sources; those of one source lie in one folder.
+    source : str
+        The sources as `together` names them.
+
+    Returns
+    -------
+    str or None
+        Null where a file has no pinned digest, or there are not as many sources as folders.
     """
-    sums = {f.path: f.sha256 for f in files if f.sha256}
-    if len(sums) < len(files) or len({path.partition("/")[0] for path in sums}) != 1:
+    if any(f.sha256 is None for f in files):
         return None
+    folders: dict[str, list[tuple[str, str]]] = {}
+    for file in files:
+        folders.setdefault(file.path.partition("/")[0], []).append((file.path, str(file.sha256)))
+    digests = [_digest_of(found) for found in folders.values()]
+    names = source.split(" + ")
+    if len(names) != len(digests):
+        return None
+    return digests[0] if len(digests) == 1 else _digest_of(list(zip(names, digests, strict=True)))
+
+
+def _digest_of(files: Sequence[tuple[str, str]]) -> str:
+    """Return the digest of files, or sources, with theirs: of one it is its own."""
     if len(files) == 1:
-        return files[0].sha256
-    return sha256("".join(sorted(f"{digest}  {path}\n" for path, digest in sums.items())))
+        return files[0][1]
+    return sha256("".join(sorted(f"{digest}  {name}\n" for name, digest in files)))
 
 
 def together(infos: Sequence[DataInfo], n_items: int) -> DataInfo:

@@ -52,7 +52,7 @@ def data_check(suite: SuiteResult, settings: Settings, report: Report, *, publis
     data = suite.data
     if data is None or data.sha256 is None:
         return Check(NAME, "fails", "the report does not say which data were used")
-    expected = pinned(configuration.files) if configuration.files else None
+    expected = pinned(configuration.files, data.source) if configuration.files else None
     if expected and data.sha256 != expected:
         told = f"{data.sha256[:12]} was used, {expected[:12]} is pinned"
         # Copies of one's own may be changed; what is published of the suite may not rest on them.

@@ -40,6 +40,7 @@ from pytest_bias.verification import (
     Publication,
     Trust,
     pointer_of,
+    require_checked,
     verify_publication,
 )
 
@@ -132,7 +133,9 @@ def _prepared(
         (future / CURRENT).write_text(pointer_of(report), encoding="utf-8")
     place = target.place(report)
     state = replace(target, root=future, folder=folder, digest=report.digest)
-    standing = verify_publication(state, settings, trust).standing
+    verified = verify_publication(state, settings, trust)
+    require_checked(verified)
+    standing = verified.standing
     if standing.stale and not (target.root / evidence(report) / REPORT).is_file():
         raise _of_another_model(state, settings, trust)
     _draw(future, badges.render(report, standing))

@@ -55,7 +55,7 @@ def _says(path: Path, text: str) -> bool:
     return path.read_text(encoding="utf-8", errors="replace") == text
 
 
-def card_check(root: Path, report: Report, standing: Standing, places: Sequence[Place]) -> Check:
+def card_check(root: Path, report: Report, places: Sequence[Place], standing: Standing) -> Check:
     """Check README.md: its section, the scores in its metadata, and pictures outside of these.
 
     Parameters
@@ -64,10 +64,10 @@ def card_check(root: Path, report: Report, standing: Standing, places: Sequence[
         Folder of the repository.
     report : Report
         The report that counts.
+    places : sequence of Place
+        Where links may lead.
     standing : Standing
         What holds of it now.
-    places : sequence of Place
-        Where links may lead: a folder that was published and then pushed has links to its own.
     """
     path = root / CARD
     readme = path.read_bytes() if path.is_file() else b""

@@ -6,8 +6,9 @@ and what others found who ran it again.
 """
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -142,14 +143,31 @@ def verify_publication(found: Publication, settings: Settings, trust: Trust) -> 
         checks += rows
         if again:
             reruns.append(again)
-    standing = Standing(
-        stale=any(c.what == "model" and c.outcome == "fails" for c in checks), rerun=_best(reruns)
-    )
+    stale = any(c.what == "model" and c.outcome == "fails" for c in checks)
+    standing = Standing(stale, _best(reruns))
+    otherwise = None
+    if any(c.outcome == "unknown" and c.what.startswith(REPRODUCTION_CHECK) for c in checks):
+        otherwise = Standing(stale, _best([replace(r, signed=True) for r in reruns]))
+    # A folder that was published and then pushed has links to its own files.
     places = (found.place(report), Place.in_repository(report))
-    checks.append(badges_check(found.root, report, standing))
-    checks.append(card_check(found.root, report, standing, places))
+    checks.append(_shown(partial(badges_check, found.root, report), standing, otherwise))
+    checks.append(_shown(partial(card_check, found.root, report, places), standing, otherwise))
     author = authors[0].owner if authors else ""
     return Verified(tuple(checks), standing, author, tuple(reruns))
+
+
+def require_checked(found: Verified) -> None:
+    """Raise `ReportError` if badges would lose a signature only because it cannot be checked here.
+
+    Whether a re-run validates is then not known, and what is drawn now would say that it does not.
+    """
+    for check in found.checks:
+        if check.outcome == "unknown" and check.what.startswith(REPRODUCTION_CHECK):
+            raise ReportError(
+                f"{check.what} cannot be checked here, so it is not known what its badge may say: "
+                f"{check.detail}",
+                "pip install 'pytest-bias[signatures]'",
+            )
 
 
 def _best(reruns: Sequence[Rerun]) -> Rerun | None:
@@ -184,6 +202,19 @@ def _model(found: Publication, report: Report) -> Iterator[Check]:
         return
     at = f" at {found.head.revision[:7]}" if found.head.revision else ""
     yield Check("model", "holds", f"weights, configuration, tokenizer and code are those{at}")
+
+
+def _shown(
+    check: Callable[[Standing], Check], standing: Standing, otherwise: Standing | None
+) -> Check:
+    """Check what is shown; where it is right if signatures hold that could not be checked, say so.
+
+    `otherwise` is the standing of the report if they do.
+    """
+    found = check(standing)
+    if found.outcome != "fails" or otherwise is None or check(otherwise).outcome != "holds":
+        return found
+    return replace(found, outcome="unknown", detail="right if the signatures hold")
 
 
 def _misnamed(stated: ModelIdentity, head: Head) -> str:

@@ -188,7 +188,7 @@ def test_others_run_it_again_and_publish_what_they_found(published: Publisher) -
     assert {d["what"] for d in found["digests"]} >= {"weights", "configuration", "tokenizer"}
     published("publish", "again", "--repo", NAME, HF_TOKEN="hf_other").refused(3, "nothing")
     published("publish", "again", "--repo", NAME).done()
-    badge = published.json(f"{BADGES}/results-validated.json")
+    badge = published.json(f"{BADGES}/results-re-run.json")
     assert (badge["label"], badge["message"]) == (
         "Results re-run",
         "by org-b · identity unverified",

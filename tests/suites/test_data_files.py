@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_bias.datasources import DataFile, DataFolder, FoundFile, Source
+from pytest_bias.datasources import DataFile, DataFolder, FoundFile, Source, pinned
 from pytest_bias.errors import LicenceNotAccepted
 from pytest_bias.suites import Configuration, installed
 
@@ -76,7 +76,10 @@ def test_files_and_consents_are_those_that_are_read(
         pytest.skip("not all of its files are here")
     accepted = {suite: ", ".join(s.licence for s in configuration.consents)}
     folder = Watched(data_dir, accepted=accepted)
-    configuration.load(folder)
+    loaded = configuration.load(folder)
+    if configuration.files:
+        # So a report tells by the digest of its data whether they are those of the suite.
+        assert loaded.info.sha256 == pinned(configuration.files, loaded.info.source)
     # By path: a suite may ask for the user's copy alone, before it asks for the public file.
     read, stated = ({f.path for f in files} for files in (folder.files, configuration.files))
     assert read == stated, "Configuration.files names them all"

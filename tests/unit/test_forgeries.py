@@ -15,12 +15,15 @@ from pytest_bias.emit import badges
 from pytest_bias.engine import Session
 from pytest_bias.folder import REPORT, write_report
 from pytest_bias.planning import describe_for, plan
+from pytest_bias.publishing import prepare
+from pytest_bias.verification import Trust, verify_publication
 from unit.publications import (
     DEMOS,
     ENTRY,
     SUITE,
     Repository,
     forge,
+    named,
     rerun,
     source_of,
     unsign,
@@ -244,6 +247,20 @@ def test_a_signed_rerun_by_others_validates(repository, tmp_path):
     assert "Results Validated: re-run by org-b · 1 of 1 agree" in shown
 
 
+def test_a_signature_that_cannot_be_checked_here_is_no_forgery(repository, tmp_path):
+    source = rerun(repository, tmp_path / "again")
+    repository.sign(source / REPRODUCTION, "org-b")
+    repository.publish(source)
+    elsewhere = Trust(tmp_path / "no-trusted-root.json", offline=True)
+    found = verify_publication(repository.publication(), Settings(), elsewhere)
+    outcomes = {named(c): c.outcome for c in found.checks}
+    assert {"badges", "model card", "signature"} <= {n for n, o in outcomes.items() if o != "holds"}
+    assert set(outcomes.values()) == {"holds", "unknown"}
+    # And nobody publishes anew what can not be told here.
+    with pytest.raises(Exception, match="cannot be checked here"):
+        prepare(source, repository.publication(), Settings(), elsewhere)
+
+
 def test_an_unsigned_rerun_never_says_validated(repository, tmp_path):
     repository.publish(rerun(repository, tmp_path / "again"))
     outcome, detail = again(repository)
@@ -290,7 +307,7 @@ def test_a_rerun_signed_by_a_workflow_that_is_not_ours(repository, tmp_path):
     outcome, detail = again(repository)
     assert outcome == "unverified"
     assert "takes a signature by a workflow of pytest-bias" in detail
-    badge = (repository.root / BADGES / "results-validated.svg").read_text(encoding="utf-8")
+    badge = (repository.root / BADGES / "results-re-run.svg").read_text(encoding="utf-8")
     assert "Validated" not in badge
 
 
@@ -358,7 +375,7 @@ def test_a_rerun_that_differs_says_so(repository, made, tmp_path):
     source = rerun(repository, tmp_path / "again", again=other)
     repository.sign(source / REPRODUCTION, "org-b")
     repository.publish(source)
-    shown = (repository.root / BADGES / "results-validated.svg").read_text(encoding="utf-8")
+    shown = (repository.root / BADGES / "results-re-run.svg").read_text(encoding="utf-8")
     assert "Results re-run: by org-b · 0 of 1 agree" in shown
     assert "Validated" not in shown
 

@@ -45,7 +45,7 @@ def again(repository: Repository) -> tuple[str, str]:
 
 
 def badge(repository: Repository) -> str:
-    return (repository.root / BADGES / "results-validated.svg").read_text(encoding="utf-8")
+    return (repository.root / BADGES / "results-re-run.svg").read_text(encoding="utf-8")
 
 
 # Reproductions

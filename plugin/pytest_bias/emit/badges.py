@@ -164,12 +164,12 @@ def _of_rerun(report: Report, standing: Standing) -> Iterator[Badge]:
     if not rerun.signed:
         title = f"Nobody's signature was verified. {title}"
         message = f"by {owner} · identity unverified" if owner else "identity unverified"
-        yield Badge("results-validated", RERUN, message, title, GREY)
+        yield Badge("results-re-run", RERUN, message, title, GREY)
     elif rerun.of and rerun.agree + rerun.consistent == rerun.of:
         message = f"re-run by {owner} · {counts} · {version(report)}"
         yield Badge("results-validated", VALIDATED, message, title)
     else:
-        yield Badge("results-validated", RERUN, f"by {owner} · {counts}", title)
+        yield Badge("results-re-run", RERUN, f"by {owner} · {counts}", title)
 
 
 def _stale(badge: Badge, report: Report) -> Badge:
