@@ -290,6 +290,7 @@ def test_a_run_and_the_comparison_with_its_base(
     )
 
 
+@pytest.mark.slow
 def test_the_base_of_an_adapter_is_its_baseline(
     bias: Command, adapter: Build, tiny: Callable[[str], Path]
 ) -> None:

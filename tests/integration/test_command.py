@@ -454,6 +454,7 @@ def controls(folder: Path) -> dict[str, Any]:
     return found
 
 
+@pytest.mark.slow
 def test_controls_need_consent_and_the_user_s_own_copy(
     bias: Command, tiny: Callable[[str], Path], data_dir: Path, tmp_path: Path
 ) -> None:
@@ -574,6 +575,7 @@ def interruptible() -> Iterator[None]:
     signal.signal(signal.SIGINT, before)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("interruptible")
 def test_interrupt_keeps_what_is_done(
     tiny: Callable[[str], Path], tmp_path: Path, data_dir: Path

@@ -227,6 +227,7 @@ WORKERS = ("-n", "2", "--bias-devices", "cpu,cpu", "--bias-out", "out")
 ASKED = tuple(f"--bias-{w[2:]}" if w.startswith("--") else w for w in SUITES)
 
 
+@pytest.mark.slow
 def test_workers_share_every_suite(bias: Command, tmp_path: Path) -> None:
     (tmp_path / "pytest-bias.yaml").write_text(LIMIT)
     said = pytest_run(tmp_path, *PYTEST, *ASKED, *WORKERS, code=1)

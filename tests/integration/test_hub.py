@@ -90,6 +90,7 @@ def test_offline_by_commit(
     assert found.report["digest"] == online["main"].report["digest"]
 
 
+@pytest.mark.slow
 def test_offline_by_name(
     hub: Hub, client: dict[str, str], online: dict[str, Ran], tmp_path: Path
 ) -> None:

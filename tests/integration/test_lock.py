@@ -209,6 +209,7 @@ def test_no_weights_and_no_torch(consumer: Consumer) -> None:
     assert consumer.weights_fetched() == []
 
 
+@pytest.mark.slow
 def test_what_cannot_be_known(consumer: Consumer) -> None:
     for name in ("org/closed", "org/gone"):
         consumer.push(PLANTED, name)
@@ -280,6 +281,7 @@ def test_an_adapter_with_its_base(consumer: Consumer) -> None:
     assert set(consumer.models) == {"org/adapter", "org/model+org/adapter"}
 
 
+@pytest.mark.slow
 def test_a_report_of_another_version_is_none_of_this_one(
     consumer: Consumer, reports: Mapping[str, Path]
 ) -> None:
@@ -305,6 +307,7 @@ def test_a_report_of_another_version_is_none_of_this_one(
 # Measured
 
 
+@pytest.mark.slow
 def test_scores_that_changed(consumer: Consumer) -> None:
     consumer("lock", "org/model", *SUITE).refused(2, "--suite", "--run")
     said = consumer("lock", "org/model", "--run", *SUITE).done(0).out

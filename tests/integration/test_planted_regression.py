@@ -137,6 +137,7 @@ def test_a_gender_gap_that_became_steeper_is_found_by_both_suites(planted, since
         )
 
 
+@pytest.mark.slow
 def test_nothing_is_found_where_nothing_was_planted(since_demo):
     ran = since_demo("demo").done(0)
     decision = decision_of(ran, "demo")

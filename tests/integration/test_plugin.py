@@ -128,6 +128,7 @@ def test_plugin_can_be_left_out(session: Session, pytester: pytest.Pytester) -> 
 # The installed suites
 
 
+@pytest.mark.slow
 def test_every_suite_in_two_workers(session: Session, demo: Ran) -> None:
     result = session.suites("--bias-model", "demo", "-n", "2", "-rs", alone=True)
     result.assert_outcomes(passed=4, skipped=len(ENTRIES) - 4)
@@ -228,6 +229,7 @@ def test_a_baseline_model_is_measured_by_the_command(
     assert (folder / "report.json").stat().st_mtime_ns == before
 
 
+@pytest.mark.slow
 def test_the_settings_name_a_baseline_that_is_not_measured(
     session: Session, bias: Command, pytester: pytest.Pytester
 ) -> None:

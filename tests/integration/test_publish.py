@@ -201,6 +201,7 @@ def test_others_run_it_again_and_publish_what_they_found(published: Publisher) -
     assert "1 of 1 suites agree; re-run by org-b, as it says" in checked.said
 
 
+@pytest.mark.slow
 def test_a_model_that_moved_is_not_run_in_place_of_the_one_that_was_measured(
     published: Publisher,
 ) -> None:
@@ -238,6 +239,7 @@ def test_a_forged_badge_on_the_hub_is_found(published: Publisher) -> None:
     assert "not what the report gives: template_association-en.svg" in ran.said
 
 
+@pytest.mark.slow
 def test_withheld_scores_are_published_as_such(publisher: Publisher) -> None:
     publisher("run", NAME, *SUITE, "--withhold-scores", "--out", "shut").done()
     publisher("publish", "shut", "--repo", NAME).done()

@@ -57,6 +57,7 @@ def test_every_item_is_in_one_shard_and_a_cluster_in_one_piece(shards: Path) -> 
         assert all(s.sampled == len(s.records) for s in found if s.records)
 
 
+@pytest.mark.slow
 def test_the_whole_decides_not_the_shard(shards: Path, tmp_path: Path) -> None:
     (tmp_path / "pytest-bias.yaml").write_text(LIMIT)
     run(tmp_path, "run", "demo", *SUITES, "--shard", "1/3", "--out", "s1")

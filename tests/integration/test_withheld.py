@@ -159,6 +159,7 @@ def test_no_score_is_anywhere(full: Ran, bias: Command, limited: Path) -> None:
     assert f"out/{SALT}: keep it private" in ran.said
 
 
+@pytest.mark.slow
 def test_the_same_run_again_has_the_same_digest(full: Ran, bias: Command, limited: Path) -> None:
     words = ("run", "demo", *SUITES, "--withhold-scores", "--out")
     bias(*words, "out").done(1)
@@ -205,6 +206,7 @@ def test_several_processes(full: Ran, bias: Command, limited: Path) -> None:
     assert_withheld(limited / "out", full, ran.out, ran.err)
 
 
+@pytest.mark.slow
 def test_what_is_kept_for_going_on(
     bias: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -185,6 +185,7 @@ def test_records_with_numbers_and_texts_that_are_none(repository, detail):
     assert "holds no records" in repository.failing()[f"{ENTRY} records"]
 
 
+@pytest.mark.slow
 def test_records_that_unfold_to_fill_the_memory(repository, tmp_path):
     path = repository.folder / "records" / f"{ENTRY}.parquet"
     many = pa.array(["x" * 1_000_000] * 3000).dictionary_encode()
