@@ -129,7 +129,7 @@ CASES = {
         first_record(value=-math.inf), NO_RECORDS + "TypeError('value is -inf')", verify=1
     ),
     "a detail that is NaN": Bad(
-        first_record(detail='{"log_p_male": NaN}'), NO_RECORDS + "TypeError", verify=1
+        first_record(detail='{"log_p_male": NaN}'), NO_RECORDS + "ValueError", verify=1
     ),
     "a detail beyond floats": Bad(
         first_record(detail=json.dumps({"log_p_male": HUGE})), NO_RECORDS + "TypeError", verify=1
