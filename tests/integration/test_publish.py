@@ -229,6 +229,16 @@ def test_an_address_is_verified_as_the_model_it_is_of(published: Publisher) -> N
     assert "1 of 9 checks could not be made here" in alone.said
 
 
+def test_what_anybody_can_propose_is_not_what_counts(published: Publisher) -> None:
+    """The commit of a pull request can be named like any other of the repository."""
+    before = published.repository.names["main"]
+    published.push({**published.head, CARD: published.head[CARD] + b"\nMore.\n"})
+    ran = published("verify", f"{NAME}@{before}")
+    assert ran.code == 3
+    assert f"{before[:7]} is not the head of {NAME}" in ran.said
+    assert "is not the head" not in published("verify", NAME).said
+
+
 def test_a_forged_badge_on_the_hub_is_found(published: Publisher) -> None:
     path = f"{BADGES}/template_association-en.svg"
     forged = published.head[path].replace(b"0.19", b"0.01")
