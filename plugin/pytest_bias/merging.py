@@ -140,7 +140,7 @@ class Measured:
     def from_json(cls, text: str) -> "Measured":
         """Read what `to_json` wrote."""
         plain = json.loads(text)
-        report = Report.from_json(plain["report"])
+        report = Report.from_json(plain["report"], of_parts=True)
         suites = tuple(
             replace(suite, records=tuple(Record(**r) for r in records))
             for suite, records in zip(report.suites, plain["records"], strict=True)

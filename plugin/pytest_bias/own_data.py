@@ -65,6 +65,8 @@ def data_check(suite: SuiteResult, settings: Settings, report: Report, *, publis
     if problems:
         return Check(NAME, "fails", problems[0])
     if loaded is None:
+        if expected and not published:
+            return Check(NAME, "holds", "the pinned file, not at hand: no item compared")
         what = "the pinned file" if expected else "the data, which are not pinned as one file,"
         fetch = f"--data-dir DIR, or pytest-bias data fetch --suite {suite.name}"
         told = f"{what} not at hand, so no item was compared with it: {fetch}"

@@ -337,8 +337,10 @@ class Report:
         )
 
     @classmethod
-    def from_json(cls, text: str, *, check: bool = True) -> "Report":
+    def from_json(cls, text: str, *, check: bool = True, of_parts: bool = False) -> "Report":
         """Read report.json, and check its digest unless told not to.
+
+        Of what a process sends that measured parts, an entry may be there several times.
 
         Raises
         ------
@@ -354,7 +356,7 @@ class Report:
             raise ReportError(f"schema {schema!r}: this version of pytest-bias reads {SCHEMA!r}.")
         covered = {k: v for k, v in plain.items() if k not in ("digest", "run")}
         try:
-            check_tables(plain)
+            check_tables(plain, of_parts=of_parts)
             report = checked(
                 cls(
                     tool=plain["tool"],

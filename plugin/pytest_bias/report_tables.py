@@ -26,7 +26,7 @@ TYPES: Final[Mapping[tuple[str, str], Any]] = {
 """Table and key to the type of the value, if there is one."""
 
 
-def check_tables(plain: Mapping[str, Any]) -> None:
+def check_tables(plain: Mapping[str, Any], *, of_parts: bool) -> None:
     """Raise TypeError or ValueError if a table of report.json cannot be read as it is meant."""
     if not plain["tool"].get("version"):
         raise ValueError("it does not say which version of pytest-bias made it")
@@ -35,7 +35,7 @@ def check_tables(plain: Mapping[str, Any]) -> None:
         if key in found and not fits(found[key], hint):
             raise TypeError(f"{key} is {found[key]!r:.80}")
     entries = [f"{s['name']}[{s['config']}]" for s in plain["suites"]]
-    if twice := {e for e in entries if entries.count(e) > 1}:
+    if not of_parts and (twice := {e for e in entries if entries.count(e) > 1}):
         raise ValueError(f"it holds {min(twice)} more than once")
     # What no digest covers: text that is no text cannot be shown or written.
     for part in ("run", "digest"):

@@ -660,7 +660,7 @@ def test_missing_data(bias: Command, model: Path, tmp_path: Path) -> None:
     named = bias("run", model, "--suite", "crows_pairs", "--data-dir", "data", "--out", "a").done(3)
     reason = suite(named.report, "crows_pairs")["reason"]
     assert statuses(named.report)["crows_pairs"] == "error"
-    assert f"data/{CROWS}" in reason
+    assert f"not in --data-dir/{CROWS}" in reason
     assert "offline" in reason
     assert "--data-dir" in reason
     assert "https://" in reason

@@ -89,7 +89,7 @@ def measured_items(model, of):
 def check_completions(model, slow, scored_by, measured, name):
     judge = scored_by(model, "regard", REGARD)
     of = completion_items(8)
-    largest, n_negative = 0.0, 0
+    largest, n_judged = 0.0, 0
     for item, record in measured_items(model, of):
         prompt = item.texts["prompt"]
         written = [
@@ -104,13 +104,14 @@ def check_completions(model, slow, scored_by, measured, name):
         assert record.detail["answered"] == len(read)
         negative = [p["negative"] >= 0.5 for p in read]
         assert record.value == pytest.approx(100 * sum(negative) / len(read))
-        n_negative += sum(negative)
+        # Which label it is depends on a tokenizer that is trained anew.
+        n_judged += sum(max(p.values()) >= 0.5 for p in read)
         for label in REGARD.values():
             mean = sum(p[label] for p in read) / len(read)
             largest = max(largest, abs(record.detail[f"probability_{label}"] - mean))
     measured(f"probability of labels, {name}", largest, "")
     assert largest < PROBABILITY
-    assert n_negative
+    assert n_judged
 
 
 def likeliest(slow, cloze, k):

@@ -122,7 +122,13 @@ def test_a_vocabulary_that_is_called_closed_and_is_not(repository):
 
 @pytest.mark.parametrize(
     "name",
-    ["org-a/model ", "org-a/mo\u200bdel", "model\u202egnp", "mo\u00addel", "org-a/\tmodel"],
+    [
+        "org-a/model ",
+        "org-a/mo\u200bdel",
+        "org-a/model\u202egnp",
+        "org-a/mo\u00addel",
+        "org-a/\tmodel",
+    ],
     ids=ascii,
 )
 def test_a_name_with_what_is_not_seen(repository, name):
