@@ -12,6 +12,7 @@ from pytest_bias.config import Settings
 from pytest_bias.errors import ReportError, UsageError
 from pytest_bias.folder import default_folder, read_report
 from pytest_bias.models.heads import differences, head
+from pytest_bias.models.reference import DEMOS
 from pytest_bias.places import Named
 from pytest_bias.records import Report
 from pytest_bias.suites import find
@@ -78,7 +79,7 @@ def _model(report: Report, found: Named) -> str | None:
         return (
             f"{found.ref.name}@{own}" if own and found.ref.source == "hub" else found.ref.argument
         )
-    if reference in ("demo", "demo-neutral"):
+    if reference in DEMOS:
         return reference
     if "/" in reference:
         return f"{reference}@{revision}" if revision and "+" not in reference else reference

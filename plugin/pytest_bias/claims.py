@@ -17,18 +17,24 @@ from dataclasses import dataclass
 from typing import Final
 
 from pytest_bias.folder import REPORT
+from pytest_bias.models.snapshot import PUBLISHED
 from pytest_bias.records import Report, SuiteResult
 
-BIAS: Final = "bias"
+BIAS: Final = PUBLISHED
 """Folder of a model's repository that holds everything published about it."""
 CURRENT: Final = f"{BIAS}/current.json"
 CURRENT_SCHEMA: Final = "pytest-bias/current/1"
 BADGES: Final = f"{BIAS}/badges"
-CARD: Final = "README.md"
+README: Final = "README.md"
 REPRODUCTIONS: Final = "reproductions"
 REPRODUCTION: Final = "reproduction.json"
 SIGNATURE: Final = ".sigstore.json"
 """Behind the name of a signed file: the name of its signature, a Sigstore bundle."""
+
+DIGEST: Final = "sha256:[0-9a-f]{64}"
+"""Pattern of a report's digest."""
+DIGEST12: Final = "[0-9a-f]{12}"
+"""Pattern of the name of a report's folder."""
 
 HUB: Final = "https://huggingface.co"
 

@@ -17,7 +17,7 @@ from pytest_bias.checks import Check
 from pytest_bias.config import Settings
 from pytest_bias.emit import badges
 from pytest_bias.errors import BiasError, ReportError, UsageError
-from pytest_bias.folder import REPORT, read_plain_report, read_records
+from pytest_bias.folder import REPORT, differing, read_plain_report, read_records
 from pytest_bias.identity import tool_version
 from pytest_bias.own_data import data_check
 from pytest_bias.provenance import Traits, provenance, traits_of
@@ -223,18 +223,12 @@ def _alike(claimed: Any, found: Any) -> bool:
 
 
 def _badges(report: Report, folder: Path) -> Iterator[Check]:
-    expected = badges.render(report)
-    there = {f"badges/{p.name}" for p in (folder / "badges").glob("*") if p.is_file()}
-    wrong = sorted(
-        name
-        for name in there | set(expected)
-        if name not in there
-        or name not in expected
-        or (folder / name).read_text(encoding="utf-8", errors="replace") != expected[name]
-    )
-    if not there and not expected:
+    own, expected = folder / "badges", badges.by_name(report)
+    is_there = any(p.is_file() for p in own.rglob("*"))
+    wrong = [f"badges/{name}" for name in differing(own, expected)]
+    if not is_there and not expected:
         yield Check("badges", "holds", "the scores give none")
-    elif not there:
+    elif not is_there:
         yield Check("badges", "unknown", "there are none beside the report")
     elif wrong:
         yield Check("badges", "fails", f"not what the scores give: {', '.join(wrong[:4])}")

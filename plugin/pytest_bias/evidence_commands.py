@@ -11,7 +11,7 @@ from rich.text import Text
 from pytest_bias import hub
 from pytest_bias.again import run_again, settings_of
 from pytest_bias.checks import Check, exit_code
-from pytest_bias.claims import BIAS, CARD, REPRODUCTION, digest12
+from pytest_bias.claims import BIAS, README, REPRODUCTION, digest12
 from pytest_bias.config import Settings
 from pytest_bias.emit import checks as emit_checks
 from pytest_bias.emit import reproduction as emit_reproduction
@@ -153,7 +153,7 @@ def _show_diff(prepared: Prepared, console: Console) -> None:
         told = f"{what:<8}{change.path}  {size(len(content or b''))}"
         console.print(Text(told), soft_wrap=True)
     for change in prepared.changes:
-        if change.path == CARD:
+        if change.path == README:
             for line in change.diff():
                 console.print(Text(visible(line), style=_STYLES.get(line[:1], "")), soft_wrap=True)
     n = len(prepared.changes)

@@ -165,6 +165,25 @@ def write_records(
             pq.write_table(_table(suite.records, items), path)
 
 
+def differing(folder: Path, texts: Mapping[str, str]) -> list[str]:
+    """Name the files below a folder that are not what they should be, missing or too many.
+
+    Line ends may be those of Windows; a file that is far larger than its text is not read.
+    """
+    there = {p.relative_to(folder).as_posix(): p for p in folder.rglob("*") if p.is_file()}
+    return sorted(
+        name
+        for name in there.keys() | texts.keys()
+        if name not in there or name not in texts or not _says(there[name], texts[name])
+    )
+
+
+def _says(path: Path, text: str) -> bool:
+    if path.stat().st_size > len(text.encode()) + text.count("\n"):
+        return False
+    return path.read_text(encoding="utf-8", errors="replace") == text
+
+
 def read_report(path: Path, *, check: bool = True) -> Report:
     """Read a report with its records from a folder, or from its report.json.
 

@@ -11,7 +11,7 @@ from urllib.parse import unquote, urljoin, urlsplit
 
 from pytest_bias import downloads
 from pytest_bias.checks import Check
-from pytest_bias.claims import BIAS, CURRENT, HUB, SIGNATURE
+from pytest_bias.claims import BIAS, CURRENT, DIGEST, DIGEST12, HUB, SIGNATURE
 from pytest_bias.errors import DataMissing, HubNotReached, ReportError, UsageError
 from pytest_bias.folder import REPORT, read_plain_report
 from pytest_bias.models import ModelRef
@@ -86,8 +86,8 @@ def named(text: str, *, offline: bool) -> Iterator[Named]:
         folder = path if path.is_dir() else path.parent
         yield Named(report=path, is_run=folder.absolute().parent.name != BIAS)
     elif path.is_dir():
-        holds = "config.json" if (path / "config.json").is_file() else "neither"
-        what = "a model, and nothing published of it" if holds != "neither" else "no report"
+        is_model = (path / "config.json").is_file()
+        what = "a model, and nothing published of it" if is_model else "no report"
         raise ReportError(f"{text} holds {what}.", f"What can be checked is {FORMS}.")
     else:
         yield of_model(ModelRef.parse(text), offline=offline)
@@ -107,6 +107,10 @@ def of_model(ref: ModelRef, *, offline: bool) -> Named:
             f"{ref} publishes no report: there is no {CURRENT} in its repository.",
             f"pytest-bias publish DIR --repo {ref.name} publishes one.",
         )
+    return _public(ref, found, offline=offline)
+
+
+def _public(ref: ModelRef, found: Published, *, offline: bool) -> Named:
     there = publication(ref, found, offline=offline)
     return Named(publication=there, ref=ref, remarks=_of_revision(ref, offline=offline))
 
@@ -148,7 +152,7 @@ def _at_address(text: str, *, offline: bool) -> Iterator[Named]:
     """Find what an address names: a model's page, a report in its repository, or a report."""
     parts = urlsplit(text)
     digest = parts.fragment
-    if digest and not re.fullmatch("sha256:[0-9a-f]{64}", digest):
+    if digest and not re.fullmatch(DIGEST, digest):
         raise UsageError(
             f"{text}: {digest!r:.80} is not the digest of a report.",
             "ADDRESS#sha256: and 64 hexadecimal digits",
@@ -169,13 +173,13 @@ def _at_address(text: str, *, offline: bool) -> Iterator[Named]:
 
 
 def _in_repository(ref: ModelRef, path: str, digest: str, *, offline: bool) -> Named:
-    folder = re.fullmatch(rf"({BIAS}/[0-9a-f]{{12}})(/.*)?", path)
+    folder = re.fullmatch(rf"({BIAS}/{DIGEST12})(/.*)?", path)
     if folder is None:
         found = of_model(ref, offline=offline)
         return replace(found, digest=digest)
     current = published(ref, offline=offline)
     if current and current.folder.name == Path(folder[1]).name:
-        return replace(of_model(ref, offline=offline), digest=digest)
+        return replace(_public(ref, current, offline=offline), digest=digest)
     root = fetch(ref, ref.revision, (f"{folder[1]}/*",), cached=is_offline(offline), why="offline")
     if not (root / folder[1] / REPORT).is_file():
         raise ReportError(f"{ref} has no {folder[1]}/{REPORT}.")

@@ -5,7 +5,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from heapq import heappop, heappush
-from typing import Any, Final
+from typing import Any
 
 from pytest_bias import scorers
 from pytest_bias.config import NO_LANGUAGE, Settings, languages_of
@@ -15,10 +15,7 @@ from pytest_bias.labels import ROLES, labels_for
 from pytest_bias.models import Description, ModelRef, Trust, describe
 from pytest_bias.records import Item, Part, sha256
 from pytest_bias.scorers import Scorer
-from pytest_bias.suites import STRUCTURE, Entry, Measure, find, installed, select
-
-SOCIAL: Final = "social"
-"""Tag of the suites that the badge Social Bias Evaluated counts."""
+from pytest_bias.suites import STRUCTURE, Entry, Measure, find, installed, select, social_entries
 
 
 @dataclass(frozen=True)
@@ -146,11 +143,7 @@ def _on_shard(settings: Settings) -> tuple[str, ...]:
 
 def _social(model: Description, settings: Settings, languages: Sequence[str]) -> list[str]:
     """Name every social suite that applies to a model in these languages."""
-    entries = [
-        e
-        for e in select((), languages)
-        if SOCIAL in e.suite.tags and e.configuration.control_of is None
-    ]
+    entries = social_entries(languages)
     return sorted({e.suite.name for e in entries if _planned(e, model, settings).measure})
 
 

@@ -16,9 +16,7 @@ from pytest_bias.interface import CAPABILITIES, MASKING, Capability, ModelKind
 from pytest_bias.models.reference import DEMOS, ModelRef
 from pytest_bias.models.snapshot import Snapshot, locate
 from pytest_bias.records import Report
-from pytest_bias.suites import select
-
-SOCIAL: Final = "social"
+from pytest_bias.suites import social_entries
 
 KIND_BY_CLASS: Final[Mapping[str, ModelKind]] = {
     "ForMaskedLM": ModelKind.MASKED,
@@ -164,10 +162,9 @@ def _applicable(
     """Return the social suites that apply, and those that do if labels of a classifier fit."""
     sure: set[str] = set()
     possible: set[str] = set()
-    for entry in select((), languages):
+    for entry in social_entries(languages):
         suite, configuration = entry.suite, entry.configuration
         measure = suite.measure_for(capabilities)
-        counts = SOCIAL in suite.tags and configuration.control_of is None
-        if counts and measure and configuration.needs <= capabilities:
+        if measure and configuration.needs <= capabilities:
             (possible if measure.reads else sure).add(suite.name)
     return sure, possible - sure

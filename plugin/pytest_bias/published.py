@@ -3,10 +3,10 @@
 import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 from pytest_bias.checked import finite_json
-from pytest_bias.claims import BIAS, CARD, CURRENT, CURRENT_SCHEMA, digest12
+from pytest_bias.claims import BIAS, CURRENT, CURRENT_SCHEMA, DIGEST, DIGEST12, README, digest12
 from pytest_bias.errors import ModelError, ReportError
 from pytest_bias.folder import REPORT, read_report
 from pytest_bias.models import ModelRef
@@ -14,8 +14,6 @@ from pytest_bias.models.repository import NOT_REACHED, OFFLINE, fetch, listed
 from pytest_bias.models.snapshot import locate
 from pytest_bias.options import is_offline
 from pytest_bias.records import Report
-
-_DIGEST: Final = re.compile("sha256:[0-9a-f]{64}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +86,7 @@ def published(ref: ModelRef, *, offline: bool = False) -> Published | None:
     if not cached and not _reports(names) and CURRENT not in names:
         return None
     why = OFFLINE if offline else NOT_REACHED
-    root = fetch(ref, ref.revision, (f"{BIAS}/*", CARD), cached=cached, why=why)
+    root = fetch(ref, ref.revision, (f"{BIAS}/*", README), cached=cached, why=why)
     if cached:
         names = tuple(p.relative_to(root).as_posix() for p in (root / BIAS).rglob("*"))
         if not names:
@@ -101,7 +99,7 @@ def published(ref: ModelRef, *, offline: bool = False) -> Published | None:
 
 def _reports(names: tuple[str, ...]) -> list[str]:
     """Return the folders that hold a report."""
-    pattern = re.compile(f"{BIAS}/([0-9a-f]{{12}})/{re.escape(REPORT)}")
+    pattern = re.compile(f"{BIAS}/({DIGEST12})/{re.escape(REPORT)}")
     return sorted(m[1] for name in names if (m := pattern.fullmatch(name)))
 
 
@@ -142,7 +140,7 @@ def _pointer(ref: ModelRef, file: Path) -> str:
             f"{CURRENT_SCHEMA!r}."
         )
     digest = plain.get("report")
-    if not (isinstance(digest, str) and _DIGEST.fullmatch(digest)):
+    if not (isinstance(digest, str) and re.fullmatch(DIGEST, digest)):
         raise ReportError(
             f"{where} names no report: {digest!r:.80} is not sha256: and 64 hexadecimal digits."
         )

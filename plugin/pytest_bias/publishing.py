@@ -19,8 +19,9 @@ from pytest_bias.checks import Check
 from pytest_bias.claims import (
     BADGES,
     BIAS,
-    CARD,
     CURRENT,
+    DIGEST12,
+    README,
     REPRODUCTION,
     REPRODUCTIONS,
     SIGNATURE,
@@ -44,10 +45,7 @@ from pytest_bias.verification import (
     verify_publication,
 )
 
-TEXT: Final = (".md", ".json", ".svg", ".yaml")
 DIFF_LINES: Final = 400
-FOLDER: Final = re.compile("[0-9a-f]{12}")
-"""Names of the folders in which reports lie."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,11 +135,11 @@ def _prepared(
     require_checked(verified)
     standing = verified.standing
     if standing.stale and not (target.root / evidence(report) / REPORT).is_file():
-        raise _of_another_model(state, settings, trust)
-    _draw(future, badges.render(report, standing))
+        raise _of_another_model(state.name, verified.checks)
+    _draw(future, badges.by_name(report, standing))
     section = card.section(report, place, standing)
     entries = model_index.entries(report, place)
-    path = future / CARD
+    path = future / README
     before = path.read_bytes() if path.is_file() else b""
     path.write_bytes(merged(before, section, entries))
     found = verify_publication(state, settings, trust)
@@ -172,13 +170,13 @@ def _copied(root: Path, future: Path) -> None:
         shutil.copytree(root / BIAS, future / BIAS)
     (future / BIAS).mkdir(exist_ok=True)
     for path in (future / BIAS).iterdir():
-        if path.is_file() and (path.name == Path(BADGES).name or FOLDER.fullmatch(path.name)):
+        if path.is_file() and (path.name == Path(BADGES).name or re.fullmatch(DIGEST12, path.name)):
             raise UsageError(
                 f"{BIAS}/{path.name} of {root.name} is a file, and has to be a folder.",
                 "Remove it: it is nothing that pytest-bias has published.",
             )
-    if (root / CARD).is_file():
-        shutil.copy(root / CARD, future / CARD)
+    if (root / README).is_file():
+        shutil.copy(root / README, future / README)
 
 
 def _checked(source: Path, settings: Settings) -> Report:
@@ -253,12 +251,11 @@ def _current(target: Publication, future: Path) -> tuple[Report, Path]:
     return read_plain_report(folder / REPORT), folder
 
 
-def _of_another_model(state: Publication, settings: Settings, trust: Trust) -> ReportError:
-    checks = verify_publication(state, settings, trust).checks
+def _of_another_model(name: str, checks: Sequence[Check]) -> ReportError:
     why = next(c.detail for c in checks if c.what == "model")
     return ReportError(
-        f"the report is not of the model that {state.name} holds: {why}.",
-        f"pytest-bias run {state.name} measures that one.",
+        f"the report is not of the model that {name} holds: {why}.",
+        f"pytest-bias run {name} measures that one.",
     )
 
 
@@ -267,7 +264,7 @@ def _draw(future: Path, drawn: Mapping[str, str]) -> None:
     shutil.rmtree(future / BADGES, ignore_errors=True)
     (future / BADGES).mkdir(parents=True)
     for name, text in drawn.items():
-        path = future / BADGES / Path(name).name
+        path = future / BADGES / name
         path.write_text(text, encoding="utf-8", newline="\n")
 
 
@@ -281,7 +278,7 @@ def _changes(root: Path, future: Path) -> Iterator[Change]:
 
 def _files(folder: Path) -> Iterator[tuple[str, bytes]]:
     found = [p for p in (folder / BIAS).rglob("*") if p.is_file()]
-    for path in [*found, *([folder / CARD] if (folder / CARD).is_file() else [])]:
+    for path in [*found, *([folder / README] if (folder / README).is_file() else [])]:
         yield path.relative_to(folder).as_posix(), path.read_bytes()
 
 
@@ -315,7 +312,7 @@ def write(prepared: Prepared, root: Path) -> None:
 
 
 def _turn(change: Change) -> int:
-    beginnings = (f"{BADGES}/", CURRENT, CARD)
+    beginnings = (f"{BADGES}/", CURRENT, README)
     return 1 + next((i for i, b in enumerate(beginnings) if change.path.startswith(b)), -1)
 
 
@@ -340,7 +337,7 @@ def require_own_files(root: Path) -> None:
 
     A link may lead out of the repository, and would be a file of its own afterwards.
     """
-    if (card := root / CARD).is_symlink() or (card.exists() and not card.is_file()):
+    if (card := root / README).is_symlink() or (card.exists() and not card.is_file()):
         raise UsageError(f"{card} is no file of its own.", "Put the card itself there.")
     if (root / BIAS).exists() and not (root / BIAS).is_dir():
         raise UsageError(f"{root / BIAS} is no folder.", "Move it away: reports are kept there.")

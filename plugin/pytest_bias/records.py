@@ -13,10 +13,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any, Final, Literal, TypeAlias
 
-from pytest_bias.checked import checked, finite_json
+from pytest_bias.checked import checked
 from pytest_bias.errors import ReportError
 from pytest_bias.identity import AdapterIdentity, ModelIdentity, ScorerIdentity
-from pytest_bias.report_tables import check_tables
+from pytest_bias.report_tables import check_tables, with_schema
 from pytest_bias.scores import Score, Spread
 
 SCHEMA: Final = "pytest-bias/report/1"
@@ -347,13 +347,7 @@ class Report:
         ReportError
             If the text is not a report of this schema, or was changed after it was written.
         """
-        try:
-            plain = finite_json(text)
-        except (ValueError, RecursionError) as error:
-            raise ReportError(f"not a report: {error}") from None
-        schema = plain.get("schema") if isinstance(plain, dict) else None
-        if schema != SCHEMA:
-            raise ReportError(f"schema {schema!r}: this version of pytest-bias reads {SCHEMA!r}.")
+        plain = with_schema(text, SCHEMA, "report")
         covered = {k: v for k, v in plain.items() if k not in ("digest", "run")}
         try:
             check_tables(plain, of_parts=of_parts)

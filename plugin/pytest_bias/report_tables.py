@@ -8,7 +8,8 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from pytest_bias.checked import fits
+from pytest_bias.checked import finite_json, fits
+from pytest_bias.errors import ReportError
 
 TYPES: Final[Mapping[tuple[str, str], Any]] = {
     ("tool", "version"): str,
@@ -24,6 +25,24 @@ TYPES: Final[Mapping[tuple[str, str], Any]] = {
     ("run", "shard"): Mapping[str, Any] | None,
 }
 """Table and key to the type of the value, if there is one."""
+
+
+def with_schema(text: str, schema: str, what: str) -> dict[str, Any]:
+    """Return what a JSON text says that states a schema.
+
+    Raises
+    ------
+    ReportError
+        If it is none, or states another schema.
+    """
+    try:
+        plain = finite_json(text)
+    except (ValueError, RecursionError) as error:
+        raise ReportError(f"not a {what}: {error}") from None
+    stated = plain.get("schema") if isinstance(plain, dict) else None
+    if stated != schema:
+        raise ReportError(f"schema {stated!r}: this version of pytest-bias reads {schema!r}.")
+    return dict(plain)
 
 
 def check_tables(plain: Mapping[str, Any], *, of_parts: bool) -> None:

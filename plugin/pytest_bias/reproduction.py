@@ -9,9 +9,10 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any, Final, Literal, TypeAlias
 
-from pytest_bias.checked import checked, finite_json
+from pytest_bias.checked import checked
 from pytest_bias.errors import ReportError
 from pytest_bias.records import Json, seal
+from pytest_bias.report_tables import with_schema
 
 SCHEMA: Final = "pytest-bias/reproduction/1"
 
@@ -154,13 +155,7 @@ class Reproduction:
         ReportError
             If it is no reproduction of this schema, or was changed after it was written.
         """
-        try:
-            plain = finite_json(text)
-        except (ValueError, RecursionError) as error:
-            raise ReportError(f"not a reproduction: {error}") from None
-        schema = plain.get("schema") if isinstance(plain, dict) else None
-        if schema != SCHEMA:
-            raise ReportError(f"schema {schema!r}: this version of pytest-bias reads {SCHEMA!r}.")
+        plain = with_schema(text, SCHEMA, "reproduction")
         try:
             suites = tuple(
                 _made(

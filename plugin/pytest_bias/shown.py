@@ -11,8 +11,9 @@ from typing import Any, Final
 from urllib.parse import unquote
 
 from pytest_bias.checks import Check
-from pytest_bias.claims import BADGES, CARD, Place, Standing
+from pytest_bias.claims import BADGES, README, Place, Standing
 from pytest_bias.emit import badges, card, model_index
+from pytest_bias.folder import differing
 from pytest_bias.readme import hides_section, outside_of, results_of, section_of
 from pytest_bias.records import Report
 
@@ -32,27 +33,14 @@ _SOURCE: Final = re.compile(r"""(?i)\bsrc\s*=\s*["']?([^"'\s>]+)""")
 
 def badges_check(root: Path, report: Report, standing: Standing) -> Check:
     """Check that the badges of a repository are those that its report gives, and no others."""
-    expected = {Path(n).name: t for n, t in badges.render(report, standing).items()}
+    expected = badges.by_name(report, standing)
     folder = root / BADGES
-    there = {p.relative_to(folder).as_posix(): p for p in folder.rglob("*") if p.is_file()}
-    wrong = sorted(
-        name
-        for name in there.keys() | expected.keys()
-        if name not in there or name not in expected or not _says(there[name], expected[name])
-    )
-    if not there:
+    wrong = differing(folder, expected)
+    if not any(p.is_file() for p in folder.rglob("*")):
         return Check("badges", "unknown" if expected else "holds", "there are none")
     if wrong:
         return Check("badges", "fails", f"not what the report gives: {', '.join(wrong[:4])}")
     return Check("badges", "holds", f"{len(expected)} files follow from the report")
-
-
-def _says(path: Path, text: str) -> bool:
-    # Line ends may be those of Windows; a file that is far larger is not read.
-    size = len(text.encode())
-    if path.stat().st_size > size + text.count("\n"):
-        return False
-    return path.read_text(encoding="utf-8", errors="replace") == text
 
 
 def card_check(root: Path, report: Report, places: Sequence[Place], standing: Standing) -> Check:
@@ -69,14 +57,14 @@ def card_check(root: Path, report: Report, places: Sequence[Place], standing: St
     standing : Standing
         What holds of it now.
     """
-    path = root / CARD
+    path = root / README
     readme = path.read_bytes() if path.is_file() else b""
-    drawn = {Path(n).name for n in badges.render(report, standing)}
+    drawn = set(badges.by_name(report, standing))
     if wrong := [*_foreign_scores(readme, report, places), *_imitations(readme, places, drawn)]:
         return Check(NAME, "fails", wrong[0])
     shown = section_of(readme)
     if shown is None:
-        return Check(NAME, "unknown", f"{CARD} has no section of pytest-bias")
+        return Check(NAME, "unknown", f"{README} has no section of pytest-bias")
     if hides_section(readme):
         return Check(NAME, "fails", "the section stands in a block of code, where nobody sees it")
     if shown in [card.section(report, place, standing) for place in places]:

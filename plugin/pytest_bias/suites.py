@@ -35,6 +35,8 @@ __all__ = [
 ]
 
 STRUCTURE: Final = "structure"
+SOCIAL: Final = "social"
+"""Tag of the suites that the badge Social Bias Evaluated counts."""
 """Name of the suite that runs right after every load."""
 
 SuiteKind: TypeAlias = Literal["intrinsic", "downstream", "structure", "robustness", "quality"]
@@ -259,6 +261,23 @@ def select(requested: Sequence[str], languages: Sequence[str]) -> list[Entry]:
                 entries[entry.id] = entry
     order = {s.name: i for i, s in enumerate(installed())}
     return sorted(entries.values(), key=lambda e: (order[e.suite.name], not e.named))
+
+
+def social_entries(languages: Sequence[str]) -> list[Entry]:
+    """Return the entries in these languages that count for the badge Social Bias Evaluated."""
+    return [
+        e
+        for e in select((), languages)
+        if SOCIAL in e.suite.tags and e.configuration.control_of is None
+    ]
+
+
+def scope_of(name: str) -> Mapping[str, Any]:
+    """Return the scope card of a suite; empty where it is not installed."""
+    try:
+        return find(name).scope
+    except UnknownName:
+        return {}
 
 
 def every_entry(requested: Sequence[str], languages: Sequence[str]) -> list[Entry]:

@@ -7,8 +7,8 @@ and what others found who ran it again.
 
 import json
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
-from functools import partial
+from dataclasses import dataclass, replace
+from functools import cache, partial
 from pathlib import Path
 from typing import Final
 
@@ -95,7 +95,6 @@ class Verified:
     checks: tuple[Check, ...]
     standing: Standing
     signer: str = ""
-    reruns: tuple[Rerun, ...] = field(default=())
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,13 +113,12 @@ class Trust:
         )
 
 
-def signature_check(file: Path, trust: Trust, what: str = "signature") -> Check:
-    """Check who signed a file."""
-    found = trust.of(file)
+def signature_check(found: Signature) -> Check:
+    """Say who signed a report."""
     detail = found.detail
     if found.outcome == "unverified":
         detail = "nobody signed it: whoever published it could have made it up as a whole"
-    return Check(what, found.outcome, detail)
+    return Check("signature", found.outcome, detail)
 
 
 def verify_publication(found: Publication, settings: Settings, trust: Trust) -> Verified:
@@ -136,7 +134,7 @@ def verify_publication(found: Publication, settings: Settings, trust: Trust) -> 
     checks = [_pointer(found, report), *_model(found, report)]
     checks += verify(found.folder, settings=settings, traits=found.traits, is_run=False)
     signed = trust.of(file)
-    checks.append(signature_check(file, trust))
+    checks.append(signature_check(signed))
     authors = signed.signers
     reruns = []
     for again, rows in _reproductions(found, report, authors, trust):
@@ -153,7 +151,7 @@ def verify_publication(found: Publication, settings: Settings, trust: Trust) -> 
     checks.append(_shown(partial(badges_check, found.root, report), standing, otherwise))
     checks.append(_shown(partial(card_check, found.root, report, places), standing, otherwise))
     author = authors[0].owner if authors else ""
-    return Verified(tuple(checks), standing, author, tuple(reruns))
+    return Verified(tuple(checks), standing, author)
 
 
 def require_checked(found: Verified) -> None:
@@ -230,12 +228,19 @@ def _reproductions(
     found: Publication, report: Report, authors: Sequence[Signer], trust: Trust
 ) -> Iterator[tuple[Rerun | None, list[Check]]]:
     folder = found.folder / REPRODUCTIONS
+    # Its records are read once, and only if there is something to hold against them.
+    whole = cache(partial(read_report, found.folder))
+    others = (authors, found.owner)
     for path in sorted(folder.glob(f"*/{REPRODUCTION}")):
-        yield _checked_reproduction(path, report, found, authors, trust)
+        yield _checked_reproduction(path, report, whole, others, trust)
 
 
 def _checked_reproduction(
-    path: Path, report: Report, found: Publication, authors: Sequence[Signer], trust: Trust
+    path: Path,
+    report: Report,
+    whole: Callable[[], Report],
+    others: tuple[Sequence[Signer], str],
+    trust: Trust,
 ) -> tuple[Rerun | None, list[Check]]:
     """Check one reproduction of a report; null where it does not hold.
 
@@ -249,8 +254,7 @@ def _checked_reproduction(
         if stated.of != report.digest:
             said = f"it is of the report {stated.of[:19]}, not of this one"
             return None, [Check(name, "fails", said)]
-        whole = read_report(found.folder)
-        again = reproduction(whole, own, stated.published_at, stated.by)
+        again = reproduction(whole(), own, stated.published_at, stated.by)
     except (BiasError, OSError, UnicodeDecodeError, ValueError) as error:
         detail = error.message if isinstance(error, BiasError) else str(error)
         return None, [Check(name, "fails", detail[:300])]
@@ -268,7 +272,7 @@ def _checked_reproduction(
         of=len(again.counted),
         consistent=again.n("consistent"),
     )
-    return _signed(name, rerun, again, signed, (authors, found.owner))
+    return _signed(name, rerun, again, signed, others)
 
 
 def _signed(
@@ -338,7 +342,7 @@ def verify_report(
     file = path / REPORT if path.is_dir() else path
     checks = verify(path, full, settings, is_run=is_run)
     if is_public or file.with_name(f"{file.name}{SIGNATURE}").is_file():
-        checks.append(signature_check(file, trust))
+        checks.append(signature_check(trust.of(file)))
     if (file.parent / REPRODUCTION).is_file():
         checks.append(_own_reproduction(file.parent / REPRODUCTION, file.parent))
     return checks

@@ -11,17 +11,17 @@ from commands import Ran, finish, read, start
 from hub_server import Failure, Hub, Repository, serving
 
 import pytest_bias
-from pytest_bias.claims import BADGES, CARD, CURRENT, REPRODUCTION, SIGNATURE, digest12
+from pytest_bias.claims import BADGES, CURRENT, README, REPRODUCTION, SIGNATURE, digest12
 
 DEMOS = Path(pytest_bias.__file__).parent / "models" / "demo"
 NAME = "org-a/model"
-README = b"---\nlicense: mit\n# kept\nlanguage: en\n---\r\n# A model\n\nIt is small.\n"
+TEXT = b"---\nlicense: mit\n# kept\nlanguage: en\n---\r\n# A model\n\nIt is small.\n"
 SUITE = ("--suite", "template_association")
 
 
 def files_of(demo: str) -> dict[str, bytes]:
     found = {p.name: p.read_bytes() for p in (DEMOS / demo).iterdir() if p.is_file()}
-    return found | {CARD: README}
+    return found | {README: TEXT}
 
 
 class Publisher:
@@ -100,7 +100,7 @@ def test_a_report_is_published_in_one_commit_and_verified_by_anybody(
     assert f"{folder}/records/template_association[en].parquet" in publisher.head
     assert f"{BADGES}/social-bias-evaluated.svg" in publisher.head
     assert not [p for p in publisher.head if p.endswith(("decision.json", ".html", "summary.md"))]
-    card = publisher.head[CARD]
+    card = publisher.head[README]
     front, _, text = card.partition(b"\n---\r\n")
     assert front.startswith(b"---\nlicense: mit\n# kept\nlanguage: en\nmodel-index:\n")
     assert text.startswith(b"# A model\n\nIt is small.\n\n<!-- pytest-bias:begin -->")
@@ -145,9 +145,9 @@ def test_who_will_not_see_the_badges_is_told(
 
 def test_a_model_that_moved_is_stale_and_says_so(published: Publisher) -> None:
     files = published.head
-    published.push({**files, CARD: files[CARD] + b"\nMore words.\n"})
+    published.push({**files, README: files[README] + b"\nMore words.\n"})
     assert "stale" not in published("verify", NAME).out
-    published.push({**published.head, **files_of("neutral"), CARD: files[CARD]})
+    published.push({**published.head, **files_of("neutral"), README: files[README]})
     ran = published("verify", NAME)
     assert ran.code == 1
     assert "stale: weights changed since it was measured" in ran.said
@@ -232,7 +232,7 @@ def test_an_address_is_verified_as_the_model_it_is_of(published: Publisher) -> N
 def test_what_anybody_can_propose_is_not_what_counts(published: Publisher) -> None:
     """The commit of a pull request can be named like any other of the repository."""
     before = published.repository.names["main"]
-    published.push({**published.head, CARD: published.head[CARD] + b"\nMore.\n"})
+    published.push({**published.head, README: published.head[README] + b"\nMore.\n"})
     ran = published("verify", f"{NAME}@{before}")
     assert ran.code == 3
     assert f"{before[:7]} is not the head of {NAME}" in ran.said
@@ -259,7 +259,7 @@ def test_withheld_scores_are_published_as_such(publisher: Publisher) -> None:
     assert not [p for p in publisher.head if p.endswith(".parquet")]
     badge = publisher.json(f"{BADGES}/social-bias-evaluated.json")
     assert badge["message"] == "1 of 3 suites · scores not published"
-    assert b"scores not published" in publisher.head[CARD]
+    assert b"scores not published" in publisher.head[README]
     publisher("reproduce", NAME).refused(3, "withheld")
 
 
@@ -268,7 +268,7 @@ def test_a_folder_is_published_in_place(publisher: Publisher) -> None:
     shutil.copytree(DEMOS / "planted", model)
     publisher("publish", "out", "--repo", "model").done()
     assert (model / CURRENT).is_file()
-    card = (model / CARD).read_text(encoding="utf-8")
+    card = (model / README).read_text(encoding="utf-8")
     assert "(bias/badges/social-bias-evaluated.svg)" in card
     ran = publisher("verify", "model")
     assert (ran.code, "fails" in ran.out) == (3, False)

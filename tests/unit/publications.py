@@ -105,8 +105,7 @@ class Repository:
         content = json.loads(path.read_text(encoding="utf-8"))
         change(content)
         if seal:
-            covered = {k: v for k, v in content.items() if k not in ("digest", "run")}
-            content["digest"] = f"sha256:{sha256(canonical_json(covered))}"
+            content["digest"] = digest_of(content)
         path.write_text(json.dumps(content), encoding="utf-8")
         if seal:
             self.move(content["digest"])
@@ -138,6 +137,12 @@ class Repository:
             path.read_bytes(), owner=owner, repository=f"{owner}/runs", **more
         )
         path.with_name(f"{path.name}{SIGNATURE}").write_bytes(bundle)
+
+
+def digest_of(content: Mapping[str, Any]) -> str:
+    """Return the digest that a report.json of this content states."""
+    covered = {k: v for k, v in content.items() if k not in ("digest", "run")}
+    return f"sha256:{sha256(canonical_json(covered))}"
 
 
 def named(check: Check) -> str:

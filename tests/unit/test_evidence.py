@@ -12,16 +12,16 @@ import pytest
 
 from bias_suites.social import gendered_pair_entropy
 from pytest_bias import engine
-from pytest_bias.checks import Check
 from pytest_bias.config import Settings
 from pytest_bias.emit import badges
 from pytest_bias.errors import ReportError
 from pytest_bias.evidence import verify
 from pytest_bias.folder import REPORT, read_report, write_report
 from pytest_bias.planning import describe_for, plan
-from pytest_bias.records import Report, canonical_json, sha256
+from pytest_bias.records import Report
 from pytest_bias.scoring import scored
 from unit.made import record, report, result
+from unit.publications import digest_of, named
 
 ENTRY = "template_association[en]"
 RECORDS = f"records/{ENTRY}.parquet"
@@ -41,10 +41,6 @@ def measured(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def copy(measured: Path, tmp_path: Path) -> Path:
     """Return a copy of the run to tamper with."""
     return Path(shutil.copytree(measured, tmp_path / "copy"))
-
-
-def named(check: Check) -> str:
-    return f"{check.about} {check.what}".strip()
 
 
 def outcomes(folder: Path) -> dict[str, str]:
@@ -74,8 +70,7 @@ def edit(folder: Path, change: Callable[[dict[str, Any]], object], *, seal: bool
     content = json.loads(path.read_text(encoding="utf-8"))
     change(content)
     if seal:
-        covered = {k: v for k, v in content.items() if k not in ("digest", "run")}
-        content["digest"] = f"sha256:{sha256(canonical_json(covered))}"
+        content["digest"] = digest_of(content)
     path.write_text(json.dumps(content), encoding="utf-8")
     if seal:
         draw(folder, Report.from_json(path.read_text(encoding="utf-8")))
@@ -273,8 +268,7 @@ def test_a_key_of_a_later_version_is_no_tampering(copy):
     edit(copy, lambda c: c.update(later=1), seal=False)
     path = copy / REPORT
     content = json.loads(path.read_text(encoding="utf-8"))
-    covered = {k: v for k, v in content.items() if k not in ("digest", "run")}
-    content["digest"] = f"sha256:{sha256(canonical_json(covered))}"
+    content["digest"] = digest_of(content)
     path.write_text(json.dumps(content), encoding="utf-8")
     for badge in (copy / "badges").iterdir():
         text = badge.read_text(encoding="utf-8")

@@ -16,7 +16,7 @@ import pytest
 
 from file_server import serving
 from pytest_bias.checks import exit_code
-from pytest_bias.claims import BADGES, BIAS, CARD, REPRODUCTION, REPRODUCTIONS, SIGNATURE
+from pytest_bias.claims import BADGES, BIAS, README, REPRODUCTION, REPRODUCTIONS, SIGNATURE
 from pytest_bias.config import Settings
 from pytest_bias.errors import BiasError, OutputError, ReportError, UsageError
 from pytest_bias.folder import REPORT, read_records
@@ -222,7 +222,7 @@ def test_records_that_unfold_to_fill_the_memory(repository, tmp_path):
     ],
 )
 def test_pictures_beside_the_section_that_pass_for_badges(repository, line):
-    readme = repository.root / CARD
+    readme = repository.root / README
     readme.write_text(f"{line}\n{readme.read_text(encoding='utf-8')}\n", encoding="utf-8")
     assert (
         repository.failing()["model card"] == "line 1 shows a badge of its own beside the section"
@@ -238,14 +238,14 @@ def test_pictures_beside_the_section_that_pass_for_badges(repository, line):
     ],
 )
 def test_ones_own_badges_may_be_shown_anywhere(repository, line):
-    readme = repository.root / CARD
+    readme = repository.root / README
     readme.write_text(f"{line}\n{readme.read_text(encoding='utf-8')}\n", encoding="utf-8")
     assert repository.failing() == {}
 
 
 @pytest.mark.parametrize("fence", ["```", "~~~~", "```markdown"])
 def test_a_section_that_nobody_sees(repository, fence):
-    readme = repository.root / CARD
+    readme = repository.root / README
     text = readme.read_text(encoding="utf-8")
     begin = text.index("<!-- pytest-bias:begin")
     readme.write_text(f"{text[:begin]}{fence}\n{text[begin:]}", encoding="utf-8")
@@ -253,7 +253,7 @@ def test_a_section_that_nobody_sees(repository, fence):
 
 
 def test_scores_in_the_metadata_that_are_not_those_of_the_report(repository):
-    readme = repository.root / CARD
+    readme = repository.root / README
     text = readme.read_text(encoding="utf-8")
     front, _, rest = text.partition("\n---\n")
     assert "value: 0.19" in front
@@ -337,8 +337,8 @@ def test_model_files_that_are_not_what_they_should_be(repository):
         lambda root, out: ((root / BIAS).mkdir(), (root / BADGES).symlink_to(out)),
         lambda root, out: ((root / BIAS).mkdir(), os.mkfifo(root / BIAS / "pipe")),
         lambda root, out: ((root / BIAS).mkdir(), (root / BIAS / "up").symlink_to("..")),
-        lambda root, out: (root / CARD).symlink_to(out / CARD),
-        lambda root, out: (root / CARD).mkdir(),
+        lambda root, out: (root / README).symlink_to(out / README),
+        lambda root, out: (root / README).mkdir(),
     ],
     ids=["link", "file", "badges link", "pipe", "loop", "card link", "card folder"],
 )
@@ -346,11 +346,11 @@ def test_a_folder_that_leads_elsewhere_is_not_written(tmp_path, make):
     root, out = tmp_path / "model", tmp_path / "out"
     root.mkdir()
     out.mkdir()
-    (out / CARD).write_text("theirs", encoding="utf-8")
+    (out / README).write_text("theirs", encoding="utf-8")
     make(root, out)
     with pytest.raises(UsageError):
         require_own_files(root)
-    assert [p.name for p in out.iterdir()] == [CARD]
+    assert [p.name for p in out.iterdir()] == [README]
 
 
 @pytest.mark.parametrize("name", ["badges", "0123456789ab"])
@@ -376,7 +376,7 @@ def test_what_cannot_be_written_whole_is_not_written(repository, made, tmp_path,
     plain = Path.write_bytes
 
     def full(self: Path, content: bytes) -> int:
-        if self.name == f".{CARD}.partial":
+        if self.name == f".{README}.partial":
             raise OSError(28, "No space left on device")
         return plain(self, content)
 

@@ -11,11 +11,12 @@ from typing import Any
 
 import pytest
 
-from own_fulcio import COMMIT, github_extensions
-from own_sigstore import GITHUB, PREDICATE, Sigstore
+from own_fulcio import github_extensions
+from own_sigstore import PREDICATE, Sigstore
 from own_timestamps import Authority
-from pytest_bias.signatures import Signature, Signer, by_our_workflow, owners_differ, signature
+from pytest_bias.signatures import Signature, by_our_workflow, owners_differ, signature
 from pytest_bias.signatures.bundles import MOST_BYTES
+from unit.test_signers import signer
 
 CONTENT = b'{"schema": "pytest-bias/report/1"}\n'
 HOME = "https://github.com/pytest-bias/pytest-bias/.github/workflows"
@@ -69,21 +70,7 @@ def test_the_signer_is_named_as_the_certificate_says(
         "Signed by org-b, in a run of org-b/runs by "
         f"{HOME}/bias-tests.yml@refs/tags/v1, 2026-11-27T12:00:05Z."
         + (f" {PREDICATE}" if form == "dsse" else ""),
-        Signer(
-            issuer=GITHUB,
-            identity=f"{HOME}/bias-tests.yml@refs/tags/v1",
-            owner="org-b",
-            owner_id="7",
-            repository="org-b/runs",
-            commit=COMMIT,
-            ref="refs/heads/main",
-            workflow=f"{HOME}/bias-tests.yml",
-            workflow_ref="refs/tags/v1",
-            trigger="workflow_dispatch",
-            runner="github-hosted",
-            run="https://github.com/org-b/runs/actions/runs/1/attempts/1",
-            signed_at="2026-11-27T12:00:05Z",
-        ),
+        signer(),
         PREDICATE if form == "dsse" else "",
     )
     assert by_our_workflow(found.signer)

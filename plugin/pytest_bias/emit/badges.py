@@ -98,10 +98,15 @@ class Badge:
 
 def render(report: Report, standing: Standing = AS_MEASURED) -> dict[str, str]:
     """Return every badge of a report, path below the output folder to text."""
+    return {f"badges/{name}": text for name, text in by_name(report, standing).items()}
+
+
+def by_name(report: Report, standing: Standing = AS_MEASURED) -> dict[str, str]:
+    """Return every badge of a report, name of its file to text."""
     found = {}
     for badge in badges(report, standing):
-        found[f"badges/{badge.name}.svg"] = badge.svg()
-        found[f"badges/{badge.name}.json"] = badge.endpoint()
+        found[f"{badge.name}.svg"] = badge.svg()
+        found[f"{badge.name}.json"] = badge.endpoint()
     return found
 
 

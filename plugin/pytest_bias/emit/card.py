@@ -50,7 +50,7 @@ from pytest_bias.errors import UnknownName
 from pytest_bias.readme import BEGIN, END
 from pytest_bias.records import Report, SuiteResult
 from pytest_bias.scores import Score
-from pytest_bias.suites import find
+from pytest_bias.suites import find, scope_of
 
 SUITE_BADGES: Final = 6
 ROWS: Final = 40
@@ -229,10 +229,7 @@ def _said(report: Report, suite: SuiteResult) -> str:
 
 
 def _does_not_show(suite: SuiteResult) -> str:
-    try:
-        said = find(suite.name).scope.get("does_not_show")
-    except UnknownName:
-        return ""
+    said = scope_of(suite.name).get("does_not_show")
     return f"does not show: {str(said)[:1].lower()}{str(said)[1:]}" if said else ""
 
 

@@ -7,9 +7,8 @@ from typing import Any, Final
 
 from pytest_bias.config import CONTEXT
 from pytest_bias.emit.wording import capitalized, metric_words
-from pytest_bias.errors import UnknownName
 from pytest_bias.records import Report, SuiteResult
-from pytest_bias.suites import find, installed
+from pytest_bias.suites import installed, scope_of
 
 _ALIKE: Final = {"country": "nationality", "ethnicity": "race", "politics": "political"}
 """Words that scope cards have for one thing."""
@@ -80,10 +79,7 @@ def _covers(dimensions: set[frozenset[str]], group: str) -> bool:
 
 def _dimensions(name: str) -> set[frozenset[str]]:
     """Return the dimensions of a suite by its scope card, as words; none where it names none."""
-    try:
-        found = find(name).scope.get("dimensions")
-    except UnknownName:
-        return set()
+    found = scope_of(name).get("dimensions")
     words = {_words(str(d).replace("_", " ")) for d in found} if isinstance(found, list) else set()
     return {w for w in words if w and "none" not in w}
 

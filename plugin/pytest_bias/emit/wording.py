@@ -9,10 +9,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from pytest_bias.errors import UnknownName
 from pytest_bias.records import Report, SuiteResult
 from pytest_bias.scores import Family, Score
-from pytest_bias.suites import find
+from pytest_bias.suites import scope_of
 
 SOCIAL_LIMITS: Final = "A low score does not show that a model is safe."
 INTRINSIC_LIMITS: Final = (
@@ -310,10 +309,7 @@ def on_validity(suite: SuiteResult) -> str:
 
     Nothing where the suite is not installed, or does not say it in short.
     """
-    try:
-        short = find(suite.name).scope.get("validity_in_short")
-    except UnknownName:
-        return ""
+    short = scope_of(suite.name).get("validity_in_short")
     return f"{clean(suite.validity)}: {clean(str(short))}" if short else ""
 
 
