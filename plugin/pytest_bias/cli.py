@@ -215,11 +215,10 @@ def verify(
     Digests, scores from records, badges and card from scores, data, denominator, staleness,
     signatures, and what others found who ran it again. Exit 3 if something could not be checked.
     """
-    from pytest_bias.evidence_commands import verify_command
-    from pytest_bias.verification import Trust
+    from pytest_bias.evidence_commands import trust_of, verify_command
 
     settings = read_settings(options)
-    trust = Trust(trusted_root, settings.offline)
+    trust = trust_of(trusted_root, settings)
     raise typer.Exit(verify_command(evidence, settings, trust, Console(), full))
 
 
@@ -244,12 +243,11 @@ def reproduce(
     The same suites on the same revision and data. A second team that signs the result in a workflow
     of pytest-bias earns the model Results Validated.
     """
-    from pytest_bias.evidence_commands import reproduce_command
-    from pytest_bias.verification import Trust
+    from pytest_bias.evidence_commands import reproduce_command, trust_of
 
     # A model that the settings file names is the user's own, not the one that was measured.
     settings = replace(read_settings(options), model=model)
-    trust = Trust(None, settings.offline)
+    trust = trust_of(None, settings)
     raise typer.Exit(reproduce_command(evidence, settings, trust, Console(), by=by))
 
 
@@ -270,11 +268,10 @@ def publish(
     **options: Any,
 ) -> None:
     """Publish evidence, badges and the card's section to a model's repository, in one commit."""
-    from pytest_bias.evidence_commands import publish_command
-    from pytest_bias.verification import Trust
+    from pytest_bias.evidence_commands import publish_command, trust_of
 
     settings = read_settings(options)
-    trust = Trust(trusted_root, settings.offline)
+    trust = trust_of(trusted_root, settings)
     code = publish_command(
         report, repo, settings, trust, Console(), create_pr=create_pr, dry_run=dry_run
     )

@@ -29,6 +29,22 @@ from pytest_bias.verification import Trust, verify_publication, verify_report
 EXITS: Final[Mapping[str, int]] = {"agrees": 0, "differs": 1, "not comparable": 3}
 
 
+def trust_of(trusted_root: Path | None, settings: Settings) -> Trust:
+    """Return how signatures are checked.
+
+    Raises
+    ------
+    UsageError
+        If the trust root is no file: where nobody signed anything, nobody would notice.
+    """
+    if trusted_root and not trusted_root.is_file():
+        raise UsageError(
+            f"--trusted-root {trusted_root}: there is no such file.",
+            "Without the option the public Sigstore is trusted.",
+        )
+    return Trust(trusted_root, settings.offline)
+
+
 def verify_command(
     text: str, settings: Settings, trust: Trust, console: Console, full: Path | None = None
 ) -> int:

@@ -88,7 +88,7 @@ def named(text: str, *, offline: bool) -> Iterator[Named]:
     elif path.is_dir():
         is_model = (path / "config.json").is_file()
         what = "a model, and nothing published of it" if is_model else "no report"
-        raise ReportError(f"{text} holds {what}.", f"What can be checked is {FORMS}.")
+        raise ReportError(f"{text!r} holds {what}.", f"What can be checked is {FORMS}.")
     else:
         yield of_model(ModelRef.parse(text), offline=offline)
 

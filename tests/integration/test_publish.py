@@ -288,6 +288,8 @@ def test_a_folder_is_published_in_place(publisher: Publisher) -> None:
         (("verify", NAME), 3, "publishes no report"),
         (("verify", "home"), 3, "holds no report"),
         (("verify", "https://localhost:1/report.json"), 3, "cannot be fetched"),
+        (("verify", ""), 3, "'' holds no report"),
+        (("verify", "out", "--trusted-root", "no.json"), 2, "--trusted-root no.json"),
         (("reproduce", "out/nothing"), 3, "out/nothing"),
     ],
 )
