@@ -27,6 +27,11 @@ Status: TypeAlias = Literal[
     "measured", "held", "undecided", "exceeded", "no-baseline", "could-not-measure"
 ]
 
+GRAVEST: Final[tuple[Verdict, ...]] = (
+    *("exceeded", "not_measured", "no_baseline", "undecided", "held"),
+)
+"""Verdicts, the gravest first."""
+
 EXIT_OK: Final = 0
 EXIT_EXCEEDED: Final = 1
 EXIT_NOT_MEASURED: Final = 3
@@ -136,7 +141,8 @@ class Outcome:
 class Decision:
     """The one decision of a run: the same in the terminal, JUnit, the summary and the exit code.
 
-    `report` and `baseline` say by their digests what was held against the limits.
+    `report` and `baseline` say by their digests what was held against the limits; `change` says in
+    short what changed since the baseline (`emit.change.in_short`).
     """
 
     status: Status
@@ -145,6 +151,7 @@ class Decision:
     problems: tuple[str, ...]
     report: str
     baseline: Mapping[str, str | None] | None = None
+    change: Mapping[str, Any] | None = None
 
     def to_json(self) -> str:
         """Return decision.json."""

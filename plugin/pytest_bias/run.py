@@ -17,7 +17,7 @@ from pytest_bias.claims import Place
 from pytest_bias.compare import Comparison, compare
 from pytest_bias.config import Settings, languages_of
 from pytest_bias.datasources import DataFolder
-from pytest_bias.emit import badges, card, data_files, model_index, page, summary, terminal
+from pytest_bias.emit import badges, card, change, data_files, model_index, page, summary, terminal
 from pytest_bias.emit.progress import ProgressPrinter
 from pytest_bias.emit.wording import STATUS_SENTENCES
 from pytest_bias.errors import OutputError, ReportError
@@ -125,6 +125,8 @@ def finish(
         remove(_with_scores(report), out)
         report = withheld(report, salt_for(report, out))
         decision, comparison = without_numbers(decision, report), None
+    if comparison:
+        decision = replace(decision, change=change.in_short(comparison))
     save(report, decision, out, comparison, items if settings.with_texts else {})
     return Finished(report, decision, comparison, out, items if settings.show_items else {})
 

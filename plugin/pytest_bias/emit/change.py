@@ -1,7 +1,7 @@
 """A comparison in words and on a terminal."""
 
 from collections.abc import Iterator
-from typing import Final
+from typing import Any, Final
 
 from rich.console import Group, RenderableType
 from rich.padding import Padding
@@ -130,6 +130,34 @@ def main_sentence(comparison: Comparison) -> str | None:
         return "Nothing changed clearly."
     suite, change = max(clear, key=lambda pair: _clarity(pair[1]))
     return f"{clean(suite.title)}: {sentence(change, comparison)}"
+
+
+def in_short(comparison: Comparison) -> dict[str, Any]:
+    """Return what changed as plain data, for decision.json: counts, and no ids of items.
+
+    ``changed`` says whether a headline or a group of it changed clearly, ``headlines`` has the
+    change of every headline, ``refused`` why a suite cannot be compared.
+    """
+    moved = [c for s in comparison.suites for c in shown(s)]
+    return {
+        "sentence": main_sentence(comparison) or "Nothing can be compared.",
+        "changed": any(c.direction != "unclear" for c in moved),
+        "headlines": {
+            suite.entry: {
+                "metric": change.current.metric,
+                "before": change.baseline.value,
+                "change": change.change.value,
+                "interval": change.change.interval,
+                "direction": change.direction,
+                "p_adjusted": change.p_adjusted,
+                "n": change.n,
+                "n_changed": change.n_changed,
+            }
+            for suite in comparison.suites
+            for change in shown(suite)[:1]
+        },
+        "refused": {s.entry: s.reason for s in comparison.suites if s.reason},
+    }
 
 
 def sentence(change: Change, comparison: Comparison) -> str:

@@ -43,7 +43,7 @@ from pytest_bias.emit.wording import (
     suite_label,
     value,
 )
-from pytest_bias.limits import Decision, Outcome
+from pytest_bias.limits import GRAVEST, Decision, Outcome
 from pytest_bias.records import Report, SuiteResult
 from pytest_bias.scores import Score
 
@@ -55,7 +55,6 @@ SAID: Final = 15
 NAME: Final = 80
 NUMBER: Final = 40
 
-_GRAVE: Final = ("exceeded", "not_measured", "no_baseline", "undecided", "held")
 
 
 def render(
@@ -210,7 +209,7 @@ def _limits(decision: Decision | None) -> list[list[str]]:
     """Return what became of the limits, the gravest first where not all have room."""
     outcomes = list(decision.outcomes) if decision else []
     if len(outcomes) > ROWS:
-        outcomes.sort(key=lambda o: _GRAVE.index(o.verdict))
+        outcomes.sort(key=lambda o: GRAVEST.index(o.verdict))
     return [_limit(o) for o in outcomes]
 
 

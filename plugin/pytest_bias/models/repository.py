@@ -23,6 +23,14 @@ def endpoint() -> str:
     return str(constants.ENDPOINT).rstrip("/")
 
 
+def kept_at(name: str) -> Path:
+    """Return the folder of the client's cache that a model's files are kept in."""
+    from huggingface_hub import constants
+    from huggingface_hub.file_download import repo_folder_name
+
+    return Path(constants.HF_HUB_CACHE) / repo_folder_name(repo_id=name, repo_type="model")
+
+
 def ask(ref: ModelRef, *, digests: bool = False) -> "ModelInfo":
     """Return what the Hub says of a model: its commit and its files, with `digests` if asked for.
 

@@ -1,0 +1,8 @@
+"""``python -m pytest_bias.action STEP``: one step of the action, everything from the environment."""
+
+import sys
+
+from pytest_bias.action.steps import main
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1]))

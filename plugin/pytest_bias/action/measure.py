@@ -1,0 +1,140 @@
+"""Run the command, and say to later steps what came of it."""
+
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from pytest_bias.action.inputs import first_line
+from pytest_bias.action.runner import for_a_model, quiet, without_secrets, write_outputs
+from pytest_bias.claims import REPRODUCTION
+from pytest_bias.emit.wording import clean
+from pytest_bias.errors import MeasurementError
+from pytest_bias.folder import DECISION, REPORT, read_report
+from pytest_bias.limits import GRAVEST
+from pytest_bias.models.snapshot import file_sha256
+from pytest_bias.records import Report
+
+NOTHING: Final[Mapping[str, str]] = {
+    **{"report": "", "badges": "", "status": "could-not-measure", "scores": "{}", "worst": ""},
+    **{"changed": "", "change": "", "digest": "", "sha256": ""},
+}
+"""What a run that left no report leaves to later steps."""
+_ERROR: Final = re.compile(r"error: (.+)")
+
+
+def main(environment: Mapping[str, str]) -> int:
+    """Run the command that was prepared; returns 0, since `decide` ends the action."""
+    words = json.loads(environment["BIAS_COMMAND"])
+    out = Path(environment["BIAS_OUT"])
+    before = _written(out)
+    code, problem = measure(words, environment) if words else (None, "")
+    values = dict(NOTHING)
+    if not words or _written(out) not in (None, before):
+        values, decided = outputs(out)
+        code = decided if code is None else code
+    elif code == 0:
+        code, problem = MeasurementError.exit_code, f"the command left no report in {out}"
+    write_outputs({**values, "exit-code": str(code), "problem": problem}, environment)
+    return 0
+
+
+def measure(words: Sequence[str], environment: Mapping[str, str]) -> tuple[int, str]:
+    """Run a command; returns its exit code, and what it says is wrong.
+
+    None of its lines is taken for a command of the runner, since names that a model's author chose
+    are printed; and it can neither set an output nor see a token of GitHub's, since code that the
+    model brings may run in it.
+    """
+    sys.stdout.write(f"{clean(first_line(words), 2000)}\n")
+    command = [sys.executable, "-m", "pytest_bias", *words]
+    said = []
+    with quiet(sys.stdout):
+        process = subprocess.Popen(
+            command,
+            env=for_a_model(environment),
+            stderr=subprocess.PIPE,
+            encoding="utf-8",
+            errors="replace",
+        )
+        with process:
+            assert process.stderr
+            for line in process.stderr:
+                sys.stderr.write(line)
+                said.append(line)
+                del said[:-20]
+        sys.stderr.flush()
+    return process.returncode, without_secrets(_problem(said), environment)
+
+
+def _problem(lines: Sequence[str]) -> str:
+    """Return what a command says is wrong, with what helps; empty if it says nothing."""
+    for i, line in enumerate(lines):
+        if match := _ERROR.match(line):
+            hint = clean("".join(lines[i + 1 :]), 1000).strip()
+            return f"{clean(match[1], 1000)}{f' {hint}' if hint else ''}"
+    return ""
+
+
+def outputs(out: Path) -> tuple[dict[str, str], int]:
+    """Return what later steps can read of a folder, and the exit code of what was decided."""
+    report = read_report(out)
+    decision = json.loads((out / DECISION).read_text(encoding="utf-8"))
+    change = decision.get("change") or {}
+    evidence = out / REPRODUCTION
+    values = {
+        "report": str(out / REPORT),
+        "badges": str(out / "badges"),
+        "status": decision["status"],
+        "scores": _json(scores(report)),
+        "worst": _json(worst(decision["outcomes"])) if decision["outcomes"] else "",
+        "changed": _json(change["changed"]) if change else "",
+        "change": change.get("sentence", ""),
+        "digest": str(report.digest),
+        # Of the file that is signed, so that a job which signs knows that it has the right one.
+        "sha256": file_sha256(evidence if evidence.is_file() else out / REPORT),
+    }
+    return values, int(decision["exit_code"])
+
+
+def scores(report: Report) -> dict[str, dict[str, Any]]:
+    """Return the headline of every suite."""
+    return {
+        suite.entry: {
+            "metric": score.metric,
+            "value": score.value,
+            "interval": score.interval,
+            "ideal": score.ideal,
+            "unit": score.unit,
+            "n": score.n,
+        }
+        for suite in report.suites
+        if (score := suite.headline)
+    }
+
+
+def worst(outcomes: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return the gravest of the limits' outcomes; of several, the one that is clearest."""
+    found = min(outcomes, key=lambda o: (GRAVEST.index(o["verdict"]), -_beyond(o)))
+    kept = ("limit", "rule", "verdict", "entry", "value", "interval", "allowed", "reason")
+    return {name: found[name] for name in kept}
+
+
+def _beyond(outcome: Mapping[str, Any]) -> float:
+    """Return how far an interval lies beyond what is allowed, in its own widths."""
+    if not outcome["interval"] or not outcome["allowed"]:
+        return 0.0
+    (low, high), (least, most) = outcome["interval"], outcome["allowed"]
+    gaps = [*([least - high] if least is not None else []), *([low - most] if most is not None else [])]
+    return max(gaps, default=0.0) / ((high - low) or 1.0)
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, separators=(",", ":"), allow_nan=False)
+
+
+def _written(out: Path) -> int | None:
+    return (out / REPORT).stat().st_mtime_ns if (out / REPORT).exists() else None

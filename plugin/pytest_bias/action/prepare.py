@@ -1,0 +1,163 @@
+"""From inputs to a command: the baseline is fetched, and it is known what a cache can hold."""
+
+import json
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+from pytest_bias.action.inputs import Inputs
+from pytest_bias.action.runner import annotation, temp, write_outputs
+from pytest_bias.config import Settings, read_settings
+from pytest_bias.datasources import cache_folder
+from pytest_bias.emit.wording import clean
+from pytest_bias.errors import BiasError, UsageError
+from pytest_bias.folder import REPORT, read_report
+from pytest_bias.github.api import Client
+from pytest_bias.github.artifacts import last_report
+from pytest_bias.github.branches import read_branch
+from pytest_bias.identity import tool_version
+from pytest_bias.models.heads import differences, head
+from pytest_bias.models.reference import ModelRef
+from pytest_bias.models.repository import kept_at
+from pytest_bias.records import Report, canonical_json, sha256
+
+LAST_RUN: Final = "last-run"
+BRANCH: Final = "branch:"
+
+
+def main(environment: Mapping[str, str]) -> int:
+    """Write what the next steps need; returns 0, since a step that follows says what is wrong."""
+    inputs = Inputs.of(environment)
+    baseline, remark = inputs["baseline"] or None, ""
+    if baseline and (baseline == LAST_RUN or baseline.startswith(BRANCH)):
+        found = fetched_baseline(baseline, inputs, environment)
+        remark = "" if found else first_run_remark(inputs)
+        baseline = str(found) if found else None
+    words = inputs.words(baseline, first_run=bool(remark))
+    settings = settings_of(inputs)
+    earlier = unchanged(inputs, settings, baseline) if inputs.flag("skip-unchanged") else None
+    taken = inputs["reports"] if not words else str(earlier or "")
+    key, paths = ("", [])
+    if inputs.flag("cache") and inputs.command != "merge" and not taken:
+        key, paths = cached(inputs, settings, environment)
+    values = {
+        "command": json.dumps([] if taken else words),
+        "taken": taken,
+        "skipped": "true" if earlier else "false",
+        "out": taken or str(inputs.out),
+        "remark": remark,
+        "cache-key": key,
+        "cache-paths": "\n".join(paths),
+    }
+    if remark:
+        sys.stdout.write(annotation("notice", remark) + "\n")
+    write_outputs(values, environment)
+    return 0
+
+
+def settings_of(inputs: Inputs) -> Settings:
+    """Return the settings of the run, as far as inputs and the settings file say them."""
+    config = Path(inputs["config"]) if inputs["config"] else None
+    given = {"config": config, "model": inputs.model or None, "suites": inputs.suites}
+    return read_settings({**given, "profile": inputs["profile"] or None})
+
+
+# The baseline
+
+
+def fetched_baseline(text: str, inputs: Inputs, environment: Mapping[str, str]) -> Path | None:
+    """Fetch the report that a baseline of GitHub's means; null if there never was one.
+
+    Raises
+    ------
+    BiasError
+        If GitHub cannot be asked, or what there was is gone.
+    """
+    client = Client.of(environment.get("GITHUB_TOKEN", ""), environment)
+    into = temp(environment) / "pytest-bias-baseline"
+    if text.startswith(BRANCH):
+        name, _, folder = text.removeprefix(BRANCH).partition(":")
+        return read_branch(client, name, folder or "bias", into)
+    if not inputs["artifact"]:
+        raise UsageError(
+            f"the input `baseline` is {LAST_RUN}, and the input `artifact` is empty: no run leaves "
+            "a report to compare with."
+        )
+    found = last_report(
+        client,
+        name=inputs["artifact"],
+        workflow_ref=environment.get("GITHUB_WORKFLOW_REF", ""),
+        branch=None,
+        run_id=environment.get("GITHUB_RUN_ID", ""),
+        into=into,
+    )
+    return found.folder if found else None
+
+
+def first_run_remark(inputs: Inputs) -> str:
+    """Say that a run is the first: nothing to compare with, and no limit on regression yet."""
+    where = "No run of this workflow on the default branch has left a report yet"
+    if inputs["baseline"].startswith(BRANCH):
+        where = f"{clean(inputs['baseline'])} holds no report yet"
+    return f"{where}: this is the first, there is no baseline."
+
+
+def unchanged(inputs: Inputs, settings: Settings, baseline: str | None) -> Path | None:
+    """Return the folder of an earlier report of this very model, measured in the same way.
+
+    Raises
+    ------
+    UsageError
+        If there is no baseline that could be one.
+    BiasError
+        If the model cannot be looked at.
+    """
+    if inputs.command != "run" or not inputs["baseline"]:
+        raise UsageError(
+            "the input `skip-unchanged` needs the input `baseline`: the report that the model is "
+            "compared with.",
+            f"baseline: {LAST_RUN}",
+        )
+    if not baseline or not (Path(baseline) / REPORT).is_file() or not settings.model:
+        return None
+    report = read_report(Path(baseline))
+    if not measured_alike(report, settings):
+        return None
+    there = head(ModelRef.parse(settings.model), offline=inputs.is_offline)
+    return None if differences(report.model, there) else Path(baseline)
+
+
+def measured_alike(report: Report, settings: Settings) -> bool:
+    """Whether a report is of these settings and of this version of pytest-bias."""
+    asked = {"requested": list(settings.suites), "profile": settings.profile, "seed": settings.seed}
+    said = {name: report.settings.get(name) for name in asked}
+    return report.tool["version"] == tool_version() and said == asked
+
+
+# The cache
+
+
+def cached(
+    inputs: Inputs, settings: Settings, environment: Mapping[str, str]
+) -> tuple[str, list[str]]:
+    """Return the key and the folders of what a later run need not fetch again.
+
+    The key changes with the weights and with what decides which data are read. A push that only
+    touches the card leaves it as it is.
+    """
+    weights, paths = "none", [str(cache_folder())]
+    ref = ModelRef.parse(settings.model) if settings.model else None
+    if ref and ref.source == "hub":
+        try:
+            there = head(ref, offline=inputs.is_offline)
+        except BiasError:
+            # The run will say what is wrong with the model.
+            return "", []
+        weights = sha256(f"{there.weights_sha256} {there.tokenizer_sha256} {there.adapter}")[:16]
+        names = (there.base or ref.name, *([ref.adapter.name] if ref.adapter else []))
+        paths += [str(kept_at(name)) for name in names]
+    config = settings.config.read_text(encoding="utf-8") if settings.config else ""
+    of_data = canonical_json([tool_version(), inputs.suites, inputs["profile"], inputs.extra, config])
+    system = f"{environment.get('RUNNER_OS', '')}-{environment.get('RUNNER_ARCH', '')}"
+    return f"pytest-bias-{system}-{weights}-{sha256(of_data)[:16]}", paths

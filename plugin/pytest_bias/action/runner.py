@@ -1,0 +1,107 @@
+"""What a step says to the runner: outputs, annotations, the summary; and what it must not say.
+
+Everything that a model's author, a pull request or a file can put into a text is hostile here: an
+output cannot end its own value, and an annotation is one line.
+"""
+
+import secrets
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final, Literal, TextIO, TypeAlias
+
+from pytest_bias.emit.wording import clean
+
+Level: TypeAlias = Literal["error", "warning", "notice"]
+
+MOST_ANNOTATIONS: Final = 10
+"""Of one level in one step: GitHub shows no more."""
+SECRETS: Final = ("HF_TOKEN", "GITHUB_TOKEN", "HF_OIDC_ID_TOKEN", "ACTIONS_ID_TOKEN_REQUEST_TOKEN")
+"""Variables whose values are in no text of ours."""
+_OF_THE_RUNNER: Final = ("ENV", "OUTPUT", "PATH", "STATE", "STEP_SUMMARY")
+"""Files through which a step speaks to the runner, as ``GITHUB_…``."""
+
+
+def write_outputs(values: Mapping[str, str], environment: Mapping[str, str]) -> None:
+    """Append values to GITHUB_OUTPUT, each between delimiters that nobody can guess."""
+    if not (file := environment.get("GITHUB_OUTPUT")):
+        return
+    with Path(file).open("a", encoding="utf-8") as stream:
+        for name, value in values.items():
+            end = f"end-{secrets.token_hex(16)}"
+            stream.write(f"{name}<<{end}\n{value}\n{end}\n")
+
+
+def write_summary(text: str, environment: Mapping[str, str]) -> None:
+    """Append Markdown to the summary of the step."""
+    if file := environment.get("GITHUB_STEP_SUMMARY"):
+        with Path(file).open("a", encoding="utf-8") as stream:
+            stream.write(f"{text.rstrip()}\n\n")
+
+
+def annotation(
+    level: Level, text: str, *, title: str = "pytest-bias", file: str = "", line: int = 0
+) -> str:
+    """Return a workflow command that shows a message at the run, or at a line of a file."""
+    at = [*([f"file={_property(file)}"] if file else []), *([f"line={line}"] if line else [])]
+    properties = ",".join([*at, f"title={_property(clean(title))}"])
+    message = clean(text, 1000).replace("%", "%25")
+    return f"::{level} {properties}::{message}"
+
+
+def annotations(
+    level: Level, texts: Iterable[tuple[str, str, int]], *, title: str = "pytest-bias"
+) -> Iterator[str]:
+    """Yield the annotations that GitHub shows, the last of which counts those that it does not."""
+    found = list(texts)
+    most = MOST_ANNOTATIONS if len(found) <= MOST_ANNOTATIONS else MOST_ANNOTATIONS - 1
+    for text, file, line in found[:most]:
+        yield annotation(level, text, title=title, file=file, line=line)
+    if left := found[most:]:
+        yield annotation(level, f"and {len(left)} more, in the summary", title=title)
+
+
+def _property(text: str) -> str:
+    for char, code in (("%", "%25"), ("\r", "%0D"), ("\n", "%0A"), (":", "%3A"), (",", "%2C")):
+        text = text.replace(char, code)
+    return text
+
+
+@contextmanager
+def quiet(stream: TextIO) -> Iterator[None]:
+    """Let the runner take no line that is printed meanwhile for a command of its own."""
+    pause = secrets.token_hex(16)
+    stream.write(f"::stop-commands::{pause}\n")
+    stream.flush()
+    try:
+        yield
+    finally:
+        stream.write(f"::{pause}::\n")
+        stream.flush()
+
+
+def without_secrets(text: str, environment: Mapping[str, str]) -> str:
+    """Return a text without the tokens of the step: GitHub masks them in its log alone."""
+    for name in SECRETS:
+        if value := environment.get(name, "").strip():
+            text = text.replace(value, "***")
+    return text
+
+
+def for_a_model(environment: Mapping[str, str]) -> dict[str, str]:
+    """Return what a process sees in which code of a model may run: nothing to speak with.
+
+    The token of the Hub remains, since models and data are fetched with it.
+    """
+    kept = dict(environment)
+    for name in environment:
+        speaks = name.removeprefix("GITHUB_") in _OF_THE_RUNNER and name.startswith("GITHUB_")
+        if speaks or name == "GITHUB_TOKEN" or name.startswith(("ACTIONS_", "INPUT_", "BIAS_")):
+            del kept[name]
+    return kept
+
+
+def temp(environment: Mapping[str, str]) -> Path:
+    """Return the runner's folder for files of this job."""
+    return Path(environment.get("RUNNER_TEMP") or tempfile.gettempdir())

@@ -1,0 +1,157 @@
+"""What was found, where people look: the summary of the run, its annotations, the pull request."""
+
+import json
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+import yaml
+
+from pytest_bias.action.publish import OF_PULL_REQUESTS
+from pytest_bias.action.runner import Level, annotations, without_secrets, write_summary
+from pytest_bias.emit import comment as emit_comment
+from pytest_bias.emit.wording import clean, markdown
+from pytest_bias.errors import BiasError
+from pytest_bias.folder import DECISION, SUMMARY, read_report
+from pytest_bias.github.api import Client
+from pytest_bias.github.comments import comment, marker, pull_request
+from pytest_bias.options import FILE_NAME
+
+LEVELS: Final[Mapping[str, Level]] = {
+    "exceeded": "error",
+    "not_measured": "error",
+    "no_baseline": "error",
+    "undecided": "warning",
+}
+"""How grave an annotation of a limit is; one that is held has none."""
+_Told = tuple[str, str, int]
+
+
+def main(environment: Mapping[str, str]) -> int:
+    """Write summary, annotations and comment; returns 0, since `decide` ends the action."""
+    problem = _problem(environment)
+    decision = _decision(environment)
+    for level in ("error", "warning"):
+        told = list(_told(level, environment, decision, problem))
+        for line in annotations(level, told):
+            sys.stdout.write(without_secrets(line, environment) + "\n")
+    remarks = [_remark(environment), commented(environment, decision, problem)]
+    shown = environment.get("INPUT_SUMMARY") or "always"
+    if shown == "always" or (shown == "problems" and problem):
+        text = summary(environment, problem, [r for r in remarks if r])
+        write_summary(without_secrets(text, environment), environment)
+    return 0
+
+
+def _problem(environment: Mapping[str, str]) -> str:
+    """Return what went wrong, if something did that is no limit."""
+    steps = ("PREPARE", "MEASURE")
+    said = next((p for step in steps if (p := environment.get(f"BIAS_{step}_PROBLEM"))), "")
+    if said or environment.get("BIAS_REPORT"):
+        return said
+    return "The run ended before it left a report. Its log says more."
+
+
+def _decision(environment: Mapping[str, str]) -> Mapping[str, Any]:
+    if not environment.get("BIAS_REPORT"):
+        return {}
+    file = Path(environment["BIAS_REPORT"]).parent / DECISION
+    return json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
+
+
+# Annotations
+
+
+def _told(
+    level: Level, environment: Mapping[str, str], decision: Mapping[str, Any], problem: str
+) -> Iterator[_Told]:
+    if problem and level == "error":
+        yield problem, "", 0
+    for text in decision.get("problems", ()) if level == "error" else ():
+        yield text, "", 0
+    file, lines = lines_of_limits(environment.get("INPUT_CONFIG", "").strip() or FILE_NAME)
+    for outcome in decision.get("outcomes", ()):
+        if LEVELS.get(outcome["verdict"]) == level:
+            limit = outcome["limit"]
+            line = lines.get(limit, 0)
+            yield emit_comment.limit_in_words(outcome), file if line else "", line
+
+
+def lines_of_limits(name: str) -> tuple[str, dict[str, int]]:
+    """Return the settings file, and the line of each limit in it."""
+    file = Path(name)
+    try:
+        root = yaml.compose(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError, yaml.YAMLError):
+        return "", {}
+    found: dict[str, int] = {}
+    for key, value in root.value if isinstance(root, yaml.MappingNode) else ():
+        if key.value == "limits" and isinstance(value, yaml.MappingNode):
+            found |= {str(k.value): k.start_mark.line + 1 for k, _ in value.value}
+    return file.as_posix(), found
+
+
+# The summary
+
+
+def summary(environment: Mapping[str, str], problem: str, remarks: list[str]) -> str:
+    """Return the Markdown of the step's summary."""
+    parts = []
+    if report := environment.get("BIAS_REPORT"):
+        parts.append((Path(report).parent / SUMMARY).read_text(encoding="utf-8").rstrip())
+    if problem:
+        parts.append(f"## Could not measure\n\n{markdown(problem, 2000)}")
+    parts += [markdown(remark, 1000) for remark in remarks]
+    if address := environment.get("BIAS_ARTIFACT"):
+        parts.append(f"[The whole report, its page and its badges]({address})")
+    if address := environment.get("BIAS_PUBLISHED"):
+        parts.append(f"[What was published]({address})")
+    return "\n\n".join(parts)
+
+
+def _remark(environment: Mapping[str, str]) -> str:
+    steps = ("PREPARE", "PUBLISH")
+    said = [r for step in steps if (r := environment.get(f"BIAS_{step}_REMARK"))]
+    if environment.get("BIAS_SKIPPED") == "true":
+        said.append("Not measured again: the model is the one of the report above.")
+    return " ".join(said)
+
+
+# The comment
+
+
+def commented(environment: Mapping[str, str], decision: Mapping[str, Any], problem: str) -> str:
+    """Write the comment of a pull request; returns why there is none, empty if there is."""
+    if environment.get("INPUT_COMMENT", "auto") != "auto":
+        return ""
+    if environment.get("GITHUB_EVENT_NAME") not in OF_PULL_REQUESTS:
+        return ""
+    try:
+        pull = pull_request(environment)
+        if pull is None:
+            return ""
+        names = ("GITHUB_WORKFLOW", "GITHUB_JOB", "INPUT_MODEL", "INPUT_ARTIFACT")
+        report = environment.get("BIAS_REPORT")
+        text = emit_comment.render(
+            read_report(Path(report).parent) if report else None,
+            decision,
+            problem=problem,
+            links=_links(environment),
+        )
+        client = Client.of(environment.get("GITHUB_TOKEN", ""), environment)
+        mark = marker(*(environment.get(name, "") for name in names))
+        done = comment(client, pull, mark, without_secrets(text, environment))
+    except BiasError as error:
+        return f"No comment was written: {error}"
+    return f"No comment was written: {done.reason}" if done.outcome == "refused" else ""
+
+
+def _links(environment: Mapping[str, str]) -> dict[str, str]:
+    """Return the pages that the comment leads to."""
+    server, repository, run = (
+        environment.get(f"GITHUB_{name}", "") for name in ("SERVER_URL", "REPOSITORY", "RUN_ID")
+    )
+    links = {"run": f"{server}/{repository}/actions/runs/{run}"} if run else {}
+    artifact = environment.get("BIAS_ARTIFACT")
+    return {**links, **({"report": clean(artifact)} if artifact else {})}
