@@ -301,7 +301,7 @@ def _refused(answer: "requests.Response", wanted: Wanted) -> _Failed:
     status = answer.status_code
     reason = f"the server answers {in_words(status, answer.reason)}"
     if status == HTTPStatus.TOO_MANY_REQUESTS or status >= 500:
-        after = _retry_after(answer.headers.get("Retry-After"))
+        after = retry_after(answer.headers.get("Retry-After"))
         when = "later" if after is None else f"in {after:.0f} s"
         hint = f"Try again {when}: {wanted.again}. Else {OWN_COPY}."
         if after is not None:
@@ -315,7 +315,7 @@ def in_words(status: int, otherwise: str = "?") -> str:
     return f"{status} ({HTTPStatus(status).phrase if status in set(HTTPStatus) else otherwise})"
 
 
-def _retry_after(value: str | None) -> float | None:
+def retry_after(value: str | None) -> float | None:
     """Return the seconds that a server asks for, given as a number or as a date."""
     if value is None:
         return None
@@ -333,7 +333,7 @@ def _unreachable(error: "requests.RequestException", wanted: Wanted) -> _Failed:
 
     host = urlsplit(wanted.url).hostname
     later = f"Try again: {wanted.again}. Behind a proxy set HTTPS_PROXY; else {OWN_COPY}."
-    cause = _cause(error)
+    cause = root_cause(error)
     if isinstance(error, exceptions.ProxyError):
         reason = f"the proxy does not let it through ({cause})"
         return _Failed(reason, _PROXY, again=True, answered=False)
@@ -355,7 +355,7 @@ def _unreachable(error: "requests.RequestException", wanted: Wanted) -> _Failed:
     return _Failed(cause, later)
 
 
-def _cause(error: BaseException) -> str:
+def root_cause(error: BaseException) -> str:
     """Return the system's words for what went wrong, which libraries wrap several times."""
     inner: BaseException | None = error
     while inner is not None:

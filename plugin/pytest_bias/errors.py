@@ -14,7 +14,8 @@
           |    |    `-- NoAnswer  the host that has them cannot be reached
           |    `-- LicenceNotAccepted
           |-- ReportError         a report cannot be read, or is not what it says
-          `-- PublishError        something was not published, or it is not known whether it was
+          |-- PublishError        something was not published, or it is not known whether it was
+          `-- GitHubError         GitHub refused something, or did not answer
 """
 
 import difflib
@@ -105,3 +106,24 @@ class ReportError(MeasurementError):
 
 class PublishError(MeasurementError):
     """Something was not published, or it is not known whether it was; the message says which."""
+
+
+class GitHubError(MeasurementError):
+    """GitHub refused something, or did not answer.
+
+    `status` is that of its answer, null where there was none; `limited` says that it was asked too
+    often. Both are set by who asked.
+    """
+
+    status: int | None = None
+    limited: bool = False
+
+    @property
+    def unsure(self) -> bool:
+        """Whether what was asked for may have been done all the same."""
+        return self.status is None or self.status >= 500
+
+    @property
+    def forbidden(self) -> bool:
+        """Whether the token may not do it, or not see it, and no waiting helps."""
+        return self.status in (403, 404) and not self.limited

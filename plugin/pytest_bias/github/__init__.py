@@ -1,0 +1,1 @@
+"""What the GitHub Action asks of GitHub: comments, artifacts and branches, by the REST API."""

@@ -1,0 +1,250 @@
+"""A report on a branch of the repository: read, and written in one commit, by the Git data API.
+
+No checkout and no git are needed. A branch is moved forward only, never forced: where somebody
+else was first, the commit is made anew upon theirs.
+"""
+
+import base64
+import hashlib
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from pytest_bias.emit.wording import clean
+from pytest_bias.errors import GitHubError, UsageError
+from pytest_bias.folder import REPORT
+from pytest_bias.github.api import Client, path_of
+from pytest_bias.github.artifacts import Found
+from pytest_bias.github.contents import is_report_file, is_safe, to_show, within_limits
+from pytest_bias.records import Report
+
+FOLDER: Final = "bias"
+READS: Final = "contents: read"
+WRITES: Final = "contents: write"
+TRIES: Final = 4
+"""Commits that are made anew where the branch moved meanwhile: the first and three more."""
+
+_BRANCH: Final = re.compile(
+    r"(?!/)(?!.*(?:\.\.|//|@\{|\.lock(?:/|$)|/\.))[^\s~^:?*\[\\\x00-\x1f\x7f]+"
+)
+_FILE: Final = "100644"
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A folder of a branch.
+
+    Raises
+    ------
+    UsageError
+        If there can be no branch or folder of that name.
+    """
+
+    branch: str
+    folder: str = FOLDER
+
+    def __post_init__(self) -> None:
+        if not _BRANCH.fullmatch(self.branch) or self.branch.endswith(("/", ".")):
+            raise UsageError(f"{clean(self.branch)!r} is no name of a branch.")
+        hidden = any(part.startswith(".git") for part in self.folder.lower().split("/"))
+        if not is_safe(self.folder) or hidden:
+            raise UsageError(
+                f"{clean(self.folder)!r} is no folder for a report on a branch.",
+                f"Give a path such as {FOLDER} or docs/{FOLDER}.",
+            )
+
+    @classmethod
+    def parse(cls, text: str) -> "Place":
+        """Read ``NAME`` or ``NAME:folder``."""
+        branch, _, folder = text.partition(":")
+        return cls(branch.strip(), folder.strip().strip("/") or FOLDER)
+
+    def __str__(self) -> str:
+        return f"{self.folder} of the branch {self.branch}"
+
+
+@dataclass(frozen=True, slots=True)
+class Committed:
+    """The commit that a branch is at; `changed` is false if it had the report already."""
+
+    sha: str
+    address: str
+    changed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Head:
+    """Where a branch is: commit, tree, and the files of the folder by their paths below it."""
+
+    commit: str
+    page: str
+    tree: str
+    files: Mapping[str, Mapping[str, Any]]
+
+
+def read_report_of(client: Client, place: Place, into: Path) -> Found | None:
+    """Fetch the report that a folder of a branch holds; null if there is no branch or no report.
+
+    Parameters
+    ----------
+    client : Client
+        With a token that has ``contents: read``.
+    into : Path
+        A folder that is made, or is empty.
+
+    Raises
+    ------
+    GitHubError
+        If GitHub does not give it, or it is larger than a report is.
+    """
+    head = _head(client, place)
+    files = {p: f for p, f in head.files.items() if is_report_file(p)} if head else {}
+    if head is None or REPORT not in files:
+        return None
+    within_limits(str(place), {p: int(f.get("size", 0)) for p, f in files.items()})
+    for path, file in files.items():
+        # A link of git is a file as well, with another mode.
+        if file["mode"] not in (_FILE, "100755"):
+            raise GitHubError(f"{clean(path)} in {place} is a link.")
+        target = into / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes(_blob(client, str(file["sha"]), f"{clean(path)} in {place}"))
+    source = f"{place} at {head.commit[:7]}"
+    return Found(into, source, head.page)
+
+
+def commit_report(client: Client, place: Place, folder: Path, report: Report) -> Committed:
+    """Commit badges, report, records, page and summary to a folder of a branch.
+
+    Files below that folder that are not part of it are removed. A branch that is not there begins
+    with this commit.
+
+    Parameters
+    ----------
+    client : Client
+        With a token that has ``contents: write``.
+    folder, report
+        What a run left, and the report of it, for the message.
+
+    Raises
+    ------
+    ReportError
+        If the folder does not hold together.
+    GitHubError
+        If the branch is protected, moves all the time, or GitHub does not do it.
+    """
+    files = to_show(folder)
+    within_limits(str(folder), {path: len(content) for path, content in files.items()})
+    message = commit_message(report)
+    ours: list[str] = []
+    for attempt in range(1, TRIES + 1):
+        head = _head(client, place)
+        tree = _tree(client, place, head, files)
+        if head and tree is None:
+            return Committed(head.commit, head.page, changed=head.commit in ours)
+        parents = [head.commit] if head else []
+        made = {"message": message, "tree": tree, "parents": parents}
+        done = client.send("POST", "git/commits", made, needs=WRITES)
+        sha = str(done["sha"])
+        ours.append(sha)
+        try:
+            _move(client, place.branch, sha, new=head is None)
+        except GitHubError as error:
+            if error.status not in (409, 422) or attempt == TRIES:
+                raise
+            continue
+        return Committed(sha, str(done["html_url"]), changed=True)
+    raise AssertionError("the last attempt returns or raises")
+
+
+def commit_message(report: Report) -> str:
+    """Return a message with model, revision and digest, in which no name does anything."""
+    model = report.model
+    name = re.sub(r"[^\w./+-]+", "-", clean(model.reference, 100), flags=re.ASCII) or "model"
+    revision = f", revision {clean(model.revision, 40)}" if model.revision else ""
+    return f"Bias report: {name}\n\nModel {name}{revision}\nReport {report.digest}\n"
+
+
+def _head(client: Client, place: Place) -> _Head | None:
+    """Return where a branch is, null if there is none."""
+    try:
+        ref = client.get(f"git/ref/heads/{path_of(place.branch)}", needs=READS)
+    except GitHubError as error:
+        # A repository without any commit has no branch either.
+        if error.status == 404 or (error.status == 409 and "empty" in error.message):
+            return None
+        raise
+    commit = str(ref["object"]["sha"])
+    made = client.get(f"git/commits/{commit}", needs=READS)
+    tree = str(made["tree"]["sha"])
+    return _Head(commit, str(made["html_url"]), tree, _listed(client, tree, place))
+
+
+def _listed(client: Client, tree: str, place: Place) -> dict[str, dict[str, Any]]:
+    """Return the files below the folder of a tree."""
+    for part in place.folder.split("/"):
+        found = [e for e in _entries(client, tree, place) if e["path"] == part]
+        if not found:
+            return {}
+        if found[0]["type"] != "tree":
+            raise GitHubError(f"{place} is a file.")
+        tree = str(found[0]["sha"])
+    below = _entries(client, tree, place, recursive="1")
+    return {e["path"]: e for e in below if e["type"] != "tree"}
+
+
+def _entries(client: Client, tree: str, place: Place, **query: str) -> list[dict[str, Any]]:
+    listed = client.get(f"git/trees/{tree}", needs=READS, **query)
+    if listed["truncated"]:
+        raise GitHubError(f"{place}: GitHub does not list all of its files, there are too many.")
+    entries: list[dict[str, Any]] = listed["tree"]
+    return entries
+
+
+def _blob(client: Client, sha: str, what: str) -> bytes:
+    plain = client.get(f"git/blobs/{sha}", needs=READS)
+    content = base64.b64decode(plain["content"])
+    if git_id(content) != sha:
+        raise GitHubError(f"{what} is not what its id says.")
+    return content
+
+
+def git_id(content: bytes) -> str:
+    """Return git's id of a file."""
+    return hashlib.sha1(b"blob %d\0" % len(content) + content).hexdigest()
+
+
+def _tree(
+    client: Client, place: Place, head: _Head | None, files: Mapping[str, bytes]
+) -> str | None:
+    """Make the tree of a commit; null if it is that of the head."""
+    there = head.files if head else {}
+    changes: list[dict[str, Any]] = []
+    for path, content in sorted(files.items()):
+        sha = git_id(content)
+        if path in there and (there[path]["sha"], there[path]["mode"]) == (sha, _FILE):
+            continue
+        body = {"content": base64.b64encode(content).decode("ascii"), "encoding": "base64"}
+        sha = str(client.send("POST", "git/blobs", body, needs=WRITES)["sha"])
+        changes.append(_entry(place, path, "blob", sha))
+    changes += [_entry(place, p, str(there[p]["type"]), None) for p in sorted(there.keys() - files)]
+    if head and not changes:
+        return None
+    base = {"base_tree": head.tree} if head else {}
+    made = client.send("POST", "git/trees", {**base, "tree": changes}, needs=WRITES)
+    return str(made["sha"])
+
+
+def _entry(place: Place, path: str, kind: str, sha: str | None) -> dict[str, Any]:
+    return {"path": f"{place.folder}/{path}", "mode": _FILE, "type": kind, "sha": sha}
+
+
+def _move(client: Client, branch: str, sha: str, *, new: bool) -> None:
+    if new:
+        body = {"ref": f"refs/heads/{branch}", "sha": sha}
+        client.send("POST", "git/refs", body, needs=WRITES)
+    else:
+        path = f"git/refs/heads/{path_of(branch)}"
+        client.send("PATCH", path, {"sha": sha, "force": False}, needs=WRITES)
