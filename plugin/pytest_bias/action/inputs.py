@@ -11,6 +11,7 @@ from typing import Final
 
 from pytest_bias.errors import UnknownName, UsageError
 from pytest_bias.folder import REPORT
+from pytest_bias.github.branches import Place
 from pytest_bias.options import is_offline
 
 OPTIONS: Final = ("profile", "config", "baseline", "device", "devices", "data-dir", "shard")
@@ -31,7 +32,6 @@ CHOICES: Final[Mapping[str, tuple[str, ...]]] = {
 """Inputs of few values; the first is the default."""
 DEFAULT_OUT: Final = "bias-report"
 _ARTIFACT: Final = re.compile(r"[^\":<>|*?\r\n\\/\0]{0,200}")
-_BRANCH: Final = re.compile(r"[\w.][\w./-]*")
 
 
 @dataclass(frozen=True)
@@ -75,17 +75,15 @@ class Inputs:
         for name, known in CHOICES.items():
             if self[name] and self[name] not in known:
                 raise UnknownName.among(f"the input `{name}`", self[name], known)
-        for name in (n for n in OPTIONS if "\n" in self[n]):
+        for name in (n for n in (*OPTIONS, "out", "reports") if "\n" in self[n]):
             raise UsageError(f"the input `{name}` has more than one line.")
         if not _ARTIFACT.fullmatch(self["artifact"]):
             raise UsageError(
                 f"the input `artifact` is {self['artifact'][:100]!r}.",
                 'Names of artifacts have none of " : < > | * ? \\ / in them, and one line.',
             )
-        if self["badges-branch"] and not _BRANCH.fullmatch(self["badges-branch"]):
-            raise UsageError(
-                f"the input `badges-branch` is {self['badges-branch'][:100]!r}: no name of a branch."
-            )
+        if self["badges-branch"]:
+            Place.parse(self["badges-branch"])
 
     @property
     def command(self) -> str:

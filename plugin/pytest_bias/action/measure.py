@@ -13,17 +13,19 @@ from pytest_bias.action.runner import for_a_model, quiet, without_secrets, write
 from pytest_bias.claims import REPRODUCTION
 from pytest_bias.emit.wording import clean
 from pytest_bias.errors import MeasurementError
+from pytest_bias.evidence_commands import EXITS
 from pytest_bias.folder import DECISION, REPORT, read_report
 from pytest_bias.limits import GRAVEST
 from pytest_bias.models.snapshot import file_sha256
 from pytest_bias.records import Report
+from pytest_bias.reproduction import Reproduction
 
 NOTHING: Final[Mapping[str, str]] = {
     **{"report": "", "badges": "", "status": "could-not-measure", "scores": "{}", "worst": ""},
     **{"changed": "", "change": "", "digest": "", "sha256": ""},
 }
 """What a run that left no report leaves to later steps."""
-_ERROR: Final = re.compile(r"error: (.+)")
+_ERROR: Final = re.compile("[Ee]rror: (.+)")
 
 
 def main(environment: Mapping[str, str]) -> int:
@@ -82,9 +84,12 @@ def _problem(lines: Sequence[str]) -> str:
 def outputs(out: Path) -> tuple[dict[str, str], int]:
     """Return what later steps can read of a folder, and the exit code of what was decided."""
     report = read_report(out)
+    evidence = out / REPRODUCTION
     decision = json.loads((out / DECISION).read_text(encoding="utf-8"))
     change = decision.get("change") or {}
-    evidence = out / REPRODUCTION
+    code = int(decision["exit_code"])
+    if evidence.is_file():
+        code = code or EXITS[Reproduction.from_json(evidence.read_text(encoding="utf-8")).verdict]
     values = {
         "report": str(out / REPORT),
         "badges": str(out / "badges"),
@@ -97,7 +102,7 @@ def outputs(out: Path) -> tuple[dict[str, str], int]:
         # Of the file that is signed, so that a job which signs knows that it has the right one.
         "sha256": file_sha256(evidence if evidence.is_file() else out / REPORT),
     }
-    return values, int(decision["exit_code"])
+    return values, code
 
 
 def scores(report: Report) -> dict[str, dict[str, Any]]:

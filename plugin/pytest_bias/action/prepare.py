@@ -2,6 +2,7 @@
 
 import json
 import sys
+import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
@@ -15,7 +16,7 @@ from pytest_bias.errors import BiasError, UsageError
 from pytest_bias.folder import REPORT, read_report
 from pytest_bias.github.api import Client
 from pytest_bias.github.artifacts import last_report
-from pytest_bias.github.branches import read_branch
+from pytest_bias.github.branches import Place, read_report_of
 from pytest_bias.identity import tool_version
 from pytest_bias.models.heads import differences, head
 from pytest_bias.models.reference import ModelRef
@@ -34,9 +35,12 @@ def main(environment: Mapping[str, str]) -> int:
         found = fetched_baseline(baseline, inputs, environment)
         remark = "" if found else first_run_remark(inputs)
         baseline = str(found) if found else None
-    words = inputs.words(baseline, first_run=bool(remark))
     settings = settings_of(inputs)
-    earlier = unchanged(inputs, settings, baseline) if inputs.flag("skip-unchanged") else None
+    skips = inputs.flag("skip-unchanged")
+    earlier = unchanged(inputs, settings, baseline) if skips else None
+    # Parts are compared when they are joined; to them a baseline says only whether to measure.
+    compared = not (skips and inputs["shard"])
+    words = inputs.words(baseline if compared else None, first_run=bool(remark) and compared)
     taken = inputs["reports"] if not words else str(earlier or "")
     key, paths = ("", [])
     if inputs.flag("cache") and inputs.command != "merge" and not taken:
@@ -75,10 +79,10 @@ def fetched_baseline(text: str, inputs: Inputs, environment: Mapping[str, str]) 
         If GitHub cannot be asked, or what there was is gone.
     """
     client = Client.of(environment.get("GITHUB_TOKEN", ""), environment)
-    into = temp(environment) / "pytest-bias-baseline"
+    into = Path(tempfile.mkdtemp(prefix="pytest-bias-baseline-", dir=temp(environment)))
     if text.startswith(BRANCH):
-        name, _, folder = text.removeprefix(BRANCH).partition(":")
-        return read_branch(client, name, folder or "bias", into)
+        kept = read_report_of(client, Place.parse(text.removeprefix(BRANCH)), into)
+        return kept.folder if kept else None
     if not inputs["artifact"]:
         raise UsageError(
             f"the input `baseline` is {LAST_RUN}, and the input `artifact` is empty: no run leaves "
@@ -88,8 +92,7 @@ def fetched_baseline(text: str, inputs: Inputs, environment: Mapping[str, str]) 
         client,
         name=inputs["artifact"],
         workflow_ref=environment.get("GITHUB_WORKFLOW_REF", ""),
-        branch=None,
-        run_id=environment.get("GITHUB_RUN_ID", ""),
+        run_id=int(environment.get("GITHUB_RUN_ID") or 0),
         into=into,
     )
     return found.folder if found else None
