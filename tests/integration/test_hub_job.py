@@ -15,7 +15,7 @@ import huggingface_hub
 import pytest
 from commands import Ran, environment
 from hub_server import Failure, Hub, Repository, serving
-from huggingface_hub import constants
+from huggingface_hub import HfApi, constants
 from rich.console import Console
 
 import pytest_bias
@@ -348,6 +348,29 @@ def test_who_may_not_write_registers_nothing(hub: Hub, monkeypatch: pytest.Monke
     monkeypatch.setenv("HF_TOKEN", "")
     refused("there is no token to write with")
     assert [a for a in hub.asked if a.startswith(WRITING)] == []
+
+
+@pytest.mark.usefixtures("client")
+def test_a_client_that_is_too_old_is_named(hub: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
+    def create_webhook(self: HfApi, *, url: str, watched: list[str]) -> None:
+        raise AssertionError("it was not to be called")
+
+    monkeypatch.setattr(HfApi, "create_webhook", create_webhook)
+    refused("pip install -U huggingface_hub", kind=UsageError)
+    assert jobs(hub) == []
+
+
+@pytest.mark.usefixtures("client")
+@pytest.mark.parametrize("watched", [[("org", "org-a")], [("model", NAME), ("model", "org-b/m")]])
+def test_a_webhook_that_watches_more_is_left_alone(
+    hub: Hub, watched: list[tuple[str, str]]
+) -> None:
+    register()
+    ((number, hook),) = ours(hub).items()
+    hook["watched"] = [{"type": kind, "name": name} for kind, name in watched]
+    register()
+    assert hub.webhooks[number] == hook
+    assert len(ours(hub)) == 2
 
 
 @pytest.mark.usefixtures("client")
