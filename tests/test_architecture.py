@@ -35,10 +35,10 @@ LAYERS = (
     {"claims", "card_results"},
     {"published", "front_matter"},
     {"readme", "limits", "child", "baselines", "trajectory", "reproduction", "hub", "lock"},
-    {"signatures"},
+    {"signatures", "hub_webhooks"},
     {"emit", "children", "lock_file"},
     {"withholding", "reproducing", "provenance", "own_data"},
-    {"evidence", "jobs", "shown"},
+    {"evidence", "jobs", "shown", "hub_job", "hub_due"},
     {"verification"},
     {"publishing", "places", "github"},
     {"run"},
@@ -46,7 +46,7 @@ LAYERS = (
     {"evidence_commands"},
     {"locking"},
     {"cli", "pytest_session", "action"},
-    {"pytest_plugin", "__main__"},
+    {"pytest_plugin", "__main__", "hub_event"},
 )
 """Modules and packages of `pytest_bias`: each imports from the layers above its own line only."""
 
@@ -59,13 +59,16 @@ SUITES_MAY = {
 HEAVY = {
     "torch": {"models", "engine"},
     "transformers": {"models"},
-    "huggingface_hub": {"models", "hub_files", "hub_refusals", "hub"},
+    "huggingface_hub": {"models", "hub_files", "hub_refusals", "hub", "hub_webhooks"},
     "peft": {"models"},
     "requests": {"downloads", "github"},
     "sigstore": {"signatures"},
     "cryptography": {"signatures"},
     "matplotlib": {"emit"},
-    "rich": {"again", "cli", "evidence_commands", "run", "locking", "emit", "pytest_session"},
+    "rich": {
+        *("again", "cli", "evidence_commands", "run", "locking", "emit", "pytest_session"),
+        *("hub_job", "hub_event"),
+    },
     "typer": {"cli"},
     "pytest": {"pytest_plugin", "pytest_session"},
 }
@@ -199,6 +202,11 @@ def test_matplotlib_is_imported_when_a_page_is_rendered() -> None:
 
 def test_importing_the_suites_loads_no_torch() -> None:
     assert imported_by("import bias_suites") & {"torch", "transformers"} == set()
+
+
+def test_what_an_event_asks_for_is_known_without_torch() -> None:
+    found = imported_by("import pytest_bias.hub_job, pytest_bias.hub_event")
+    assert found & {"torch", "transformers", "huggingface_hub"} == set()
 
 
 @pytest.fixture(scope="module")

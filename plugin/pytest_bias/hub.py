@@ -1,8 +1,9 @@
 """A model's repository on the Hugging Face Hub: look at it, read it, and commit to it.
 
-No other module writes to the network. What is written is one commit, whole or not at all: large
-files are sent first and nobody sees them before a commit names them, and the commit names the head
-that was looked at, so that a repository which has moved meanwhile refuses it.
+No other module writes to a repository; `hub_webhooks` registers what the Hub is to run. What is
+written here is one commit, whole or not at all: large files are sent first and nobody sees them
+before a commit names them, and the commit names the head that was looked at, so that a repository
+which has moved meanwhile refuses it.
 
 What comes before the commit (how files are to be sent, and the large files) the Hub's client asks
 for up to six times, if the Hub is busy or does not answer. The commit itself it sends once, so that
@@ -105,7 +106,7 @@ def look(name: str, *, offline: bool = False) -> Repository:
         If the Hub is not asked, cannot be reached, or refuses; says which, and what helps.
     """
     subject = Subject(f"{name} cannot be read from the Hub", name, ModelError)
-    with _asked(subject, offline=offline) as api:
+    with asked(subject, offline=offline) as api:
         return _seen(api, name)
 
 
@@ -121,7 +122,7 @@ def read(repository: Repository, path: str, *, offline: bool = False) -> bytes |
 
     name, head = repository.name, repository.head
     subject = Subject(f"{path} of {name} cannot be read from the Hub", name, ModelError, head)
-    with _asked(subject, offline=offline) as api:
+    with asked(subject, offline=offline) as api:
         try:
             kept = Path(api.hf_hub_download(name, path, revision=head))
             content = kept.read_bytes()
@@ -178,7 +179,7 @@ def commit(
         return Committed(repository.page, head, new=False)
     subject = Subject(f"nothing was published to {name}", name, PublishError, head)
     with (
-        _asked(subject, offline=offline, to_write=True) as api,
+        asked(subject, offline=offline, to_write=True) as api,
         warnings.catch_warnings(record=True) as said,
     ):
         warnings.simplefilter("always")
@@ -201,13 +202,46 @@ def commit(
                 parent_commit=head,
             )
         except Exception as error:
-            if not may_have_arrived(error, name):
+            if not may_have_arrived(error, f"/api/models/{name}/commit/"):
                 raise
             return sent.found_after(error)
         notices = sent.missing(made.oid)
     texts = (" ".join(str(w.message).split()) for w in said if w.category is UserWarning)
     notices += [text for text in texts if not text.startswith(_NOT_A_DATASET)]
     return Committed(str(made.commit_url), made.oid, made.pr_url, notices=tuple(notices))
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """An open pull request: its title, the branch that it is on, and its page."""
+
+    title: str
+    reference: str
+    page: str
+
+
+def own_proposals(repository: Repository, *, offline: bool = False) -> tuple[Proposal, ...]:
+    """Return the open pull requests of whoever the token belongs to.
+
+    Anybody can open one under any title; those of others say nothing.
+
+    Raises
+    ------
+    ModelError
+        As `look` does.
+    """
+    name = repository.name
+    subject = Subject(f"the pull requests of {name} cannot be listed", name, ModelError)
+    with asked(subject, offline=offline, to_write=True) as api:
+        owner = api.whoami()["name"]
+        pulls = api.get_repo_discussions(
+            name, author=owner, discussion_type="pull_request", discussion_status="open"
+        )
+        return tuple(
+            Proposal(p.title, str(p.git_reference), f"{repository.address}/discussions/{p.num}")
+            for p in pulls
+            if p.author == owner
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -296,7 +330,7 @@ class _Sent:
 
 
 @contextmanager
-def _asked(subject: Subject, *, offline: bool, to_write: bool = False) -> Iterator["HfApi"]:
+def asked(subject: Subject, *, offline: bool, to_write: bool = False) -> Iterator["HfApi"]:
     """Give a client with a token and a limit to its patience, and say in plain words what fails."""
     from huggingface_hub import HfApi
     from huggingface_hub.utils import get_session

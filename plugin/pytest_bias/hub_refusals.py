@@ -5,7 +5,7 @@ import os
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from pytest_bias.downloads import in_words
@@ -23,6 +23,10 @@ _TOKEN: Final = re.compile("[!-~]+")
 
 _ANSWERS: Final[Mapping[int, tuple[str, str]]] = {
     401: ("it does not accept the token", "{login}"),
+    402: (
+        "it has to be paid for, and the balance does not suffice",
+        "Add credit: https://huggingface.co/settings/billing",
+    ),
     403: ("the token does not allow it", "{login} Who may not write can propose: --create-pr"),
     404: ("there is no such thing", "Check the name: {address}"),
     409: ("another change of the repository is under way", "Run the command again in a moment."),
@@ -51,12 +55,16 @@ class Subject:
         The error to make of it.
     head : str, optional
         The commit that it was to be done with.
+    helps : mapping of int to str
+        What helps against an answer of this status, where it is not what helps against a commit
+        that is refused.
     """
 
     text: str
     name: str
     kind: type[BiasError]
     head: str = ""
+    helps: Mapping[int, str] = field(default_factory=dict)
 
     def offline(self) -> BiasError:
         """Return the error of a run that must not use the network."""
@@ -69,6 +77,8 @@ class Subject:
         why, hint = _explained(error)
         if why is None:
             return None
+        status = next((s for e in _chain(error) if (s := _status(e))), 0)
+        hint = self.helps.get(status, hint)
         words = {
             "address": f"https://huggingface.co/{self.name}",
             "at": f" at {self.head[:7]}" if self.head else "",
@@ -83,16 +93,17 @@ def reason(error: BaseException) -> str | None:
     return None if why is None else _filled(why, {"at": ""})
 
 
-def may_have_arrived(error: BaseException, name: str) -> bool:
-    """Whether a commit to a repository may have been made, though it brought an error.
+def may_have_arrived(error: BaseException, path: str) -> bool:
+    """Whether what was sent to an address may have been done, though it brought an error.
 
-    The Hub has been seen to make a commit and to answer 500.
+    The Hub has been seen to make a commit and to answer 500. `path` is the beginning of the
+    address behind the Hub's own; an error of a request to another one is none of this.
     """
     if isinstance(error, json.JSONDecodeError):
         return True
     for one in _chain(error):
         request = _request(one)
-        if request is None or not request.url.path.startswith(f"/api/models/{name}/commit/"):
+        if request is None or not request.url.path.startswith(path):
             continue
         answer = getattr(one, "response", None)
         if answer is not None:
@@ -209,6 +220,10 @@ def _chain(error: BaseException | None) -> Iterator[BaseException]:
     while error is not None:
         yield error
         error = error.__cause__
+
+
+def _status(error: BaseException) -> int | None:
+    return getattr(getattr(error, "response", None), "status_code", None)
 
 
 def _request(error: BaseException) -> Any:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any, TypedDict
 
 import yaml
-from hub_contents import FORBIDDEN, Answer, Hub, Repository, git_sha, is_large, sha256
+from hub_contents import FORBIDDEN, OWNER, Answer, Hub, Repository, git_sha, is_large, sha256
 
 CI_TOKEN = "hf_jwt_"
 
@@ -99,19 +99,20 @@ def _sha(parent: str, title: str, files: Mapping[str, bytes]) -> str:
     return hashlib.sha1("\n".join(lines).encode()).hexdigest()
 
 
-def discussions(name: str, repository: Repository) -> Answer:
-    """List the pull requests, the newest first."""
+def discussions(name: str, repository: Repository, author: str | None) -> Answer:
+    """List the pull requests, of one author or of all, the newest first."""
     listed = [
         {
             "title": title,
             "num": number,
-            "author": {"name": "somebody"},
+            "author": {"name": repository.authors.get(number, OWNER)},
             "createdAt": "2026-11-01T00:00:00.000Z",
             "status": "open",
             "isPullRequest": True,
             "repo": {"name": name, "type": "model"},
         }
         for number, title in enumerate(repository.pulls, 1)
+        if author in (None, repository.authors.get(number, OWNER))
     ]
     return Answer.of({"discussions": listed[::-1], "count": len(listed), "start": 0})
 

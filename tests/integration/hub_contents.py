@@ -5,7 +5,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from threading import RLock
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 LARGE = (".safetensors", ".bin", ".parquet")
 """Names whose contents are stored as large files, whatever their size."""
@@ -17,6 +17,9 @@ Access: TypeAlias = Literal["read", "propose", "write"]
 
 Large files the Hub takes of them by Xet, which is not here, and not by LFS (huggingface_hub#3816).
 """
+
+OWNER = "somebody"
+"""To whom every token belongs."""
 
 FORBIDDEN = "Forbidden: you must use a write token to upload to a repository."
 
@@ -89,6 +92,8 @@ class Repository:
     """Endings of names that its .gitignore has, unless a commit brings another .gitignore."""
     pulls: list[str] = field(default_factory=list)
     """Titles of the pull requests; that of number N is the branch ``refs/pr/N``."""
+    authors: dict[int, str] = field(default_factory=dict)
+    """Who opened a pull request, by its number, if it was not `OWNER`."""
 
     @property
     def head(self) -> Mapping[str, bytes]:
@@ -113,6 +118,10 @@ class Hub:
     """By the name of what is asked for, in the order in which they happen; each happens once."""
     objects: dict[str, bytes] = field(default_factory=dict)
     """Large files by their SHA-256, whether a commit has them or not."""
+    jobs: dict[str, dict[str, Any]] = field(default_factory=dict)
+    """Jobs by their ids, as they were asked for: with their secrets, and `stage`."""
+    webhooks: dict[str, dict[str, Any]] = field(default_factory=dict)
+    """Webhooks by their ids, each with a copy of its job and the secrets that this gets."""
     lock: RLock = field(default_factory=RLock)
 
     @property

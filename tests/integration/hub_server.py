@@ -11,7 +11,18 @@ from typing import ClassVar, NamedTuple
 from urllib.parse import parse_qs, unquote, urlsplit
 
 import hub_commits
-from hub_contents import Answer, Failure, Hub, Repository, git_sha, is_large, sha256, stored
+import hub_jobs
+from hub_contents import (
+    OWNER,
+    Answer,
+    Failure,
+    Hub,
+    Repository,
+    git_sha,
+    is_large,
+    sha256,
+    stored,
+)
 
 __all__ = ["Failure", "Hub", "Repository", "serving"]
 
@@ -31,6 +42,7 @@ def _route(name: str, method: str, pattern: str) -> Route:
 _API = "/api/models/(?P<id>[^/]+/[^/]+)"
 _AT = "(?P<revision>[^/]+)"
 _ID = "(?P<id>(datasets/)?[^/]+/[^/]+)"
+_HOOKS = "/api/settings/webhooks"
 ROUTES = (
     _route("tree", "GET", f"{_API}/tree/{_AT}(/(?P<path>.+))?"),
     _route("discussions", "GET", f"{_API}/discussions"),
@@ -44,6 +56,14 @@ ROUTES = (
     _route("exchange", "POST", "/oauth/token"),
     _route("batch", "POST", rf"/{_ID}\.git/info/lfs/objects/batch"),
     _route("upload", "PUT", "/lfs/(?P<oid>[0-9a-f]{64})"),
+    _route("access", "GET", f"{_API}/auth-check/write"),
+    _route("hardware", "GET", "/api/jobs/hardware"),
+    _route("jobs", "GET", "/api/jobs/(?P<owner>[^/]+)"),
+    _route("start", "POST", "/api/jobs/(?P<owner>[^/]+)"),
+    _route("cancel", "POST", "/api/jobs/(?P<owner>[^/]+)/(?P<job>[^/]+)/cancel"),
+    _route("webhooks", "GET", _HOOKS),
+    _route("hook", "POST", f"{_HOOKS}(/(?P<hook>[^/]+))?"),
+    _route("enable", "POST", f"{_HOOKS}/(?P<hook>[^/]+)/enable"),
     _route("file", "GET", f"/{_ID}/resolve/{_AT}/(?P<path>.+)"),
 )
 """Names of `Hub.failures` and of the methods below; the first that fits counts."""
@@ -186,7 +206,8 @@ class _Handler(BaseHTTPRequestHandler):
         return Answer(200, content, headers)
 
     def _discussions(self, given: Mapping[str, str], repository: Repository) -> Answer:
-        return hub_commits.discussions(given["id"], repository)
+        (author,) = self.query.get("author", [None])
+        return hub_commits.discussions(given["id"], repository, author)
 
     def _whoami(self, given: Mapping[str, str]) -> Answer:
         access = self.hub.tokens.get(self.token)
@@ -194,7 +215,7 @@ class _Handler(BaseHTTPRequestHandler):
             return Answer.refusal(401, "", "Invalid username or password.")
         role = "read" if access == "read" else "write"
         auth = {"type": "access_token", "accessToken": {"displayName": "key", "role": role}}
-        return Answer.of({"type": "user", "name": "somebody", "orgs": [], "auth": auth})
+        return Answer.of({"type": "user", "name": OWNER, "orgs": [], "auth": auth})
 
     # Writing
 
@@ -236,6 +257,38 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _exchange(self, given: Mapping[str, str]) -> Answer:
         return hub_commits.exchange(self.hub, self.body)
+
+    # Jobs of the Hub, and webhooks
+
+    def _access(self, given: Mapping[str, str], repository: Repository) -> Answer:
+        refused = hub_commits.may_write(self.hub, self.token, propose=False, large=False)
+        return refused or Answer.of({})
+
+    def _hardware(self, given: Mapping[str, str]) -> Answer:
+        return Answer.of(hub_jobs.HARDWARE)
+
+    def _jobs(self, given: Mapping[str, str]) -> Answer:
+        labels, stages = (self.query.get(name, []) for name in ("label", "stage"))
+        return hub_jobs.listed(self.hub, given["owner"], labels, stages)
+
+    def _start(self, given: Mapping[str, str]) -> Answer:
+        return hub_jobs.may_manage(self.hub, self.token) or hub_jobs.start(
+            self.hub, given["owner"], self.body
+        )
+
+    def _cancel(self, given: Mapping[str, str]) -> Answer:
+        return hub_jobs.cancel(self.hub, given["owner"], given["job"])
+
+    def _webhooks(self, given: Mapping[str, str]) -> Answer:
+        return hub_jobs.may_manage(self.hub, self.token) or hub_jobs.hooks(self.hub)
+
+    def _hook(self, given: Mapping[str, str]) -> Answer:
+        return hub_jobs.may_manage(self.hub, self.token) or hub_jobs.hook(
+            self.hub, given.get("hook"), self.body
+        )
+
+    def _enable(self, given: Mapping[str, str]) -> Answer:
+        return hub_jobs.enable(self.hub, given["hook"])
 
     # The connection
 
