@@ -57,11 +57,16 @@ def pinned(*texts: str) -> set[tuple[str, str]]:
 
 @dataclass(frozen=True)
 class Run:
-    """What a run of a workflow left: exit code, events of the log, and the store."""
+    """What a run of a workflow left: exit code, events of the log, outputs, and the store.
+
+    The artifacts in the store are those of the last run.
+    """
 
     code: int
     log: str
     store: Path
+    outputs: Mapping[str, str]
+    """Outputs of the action, if the workflow kept them."""
 
     def __post_init__(self) -> None:
         assert "Traceback" not in self.log, self.log
@@ -99,11 +104,6 @@ class Run:
         """The summaries of the run."""
         return "\n".join(e["content"] for e in self.events if e.get("command") == "summary")
 
-    @property
-    def outputs(self) -> dict[str, str]:
-        """Outputs of the action, if the workflow kept them."""
-        return json.loads((self.store / "outputs.json").read_text(encoding="utf-8"))
-
     def artifact(self, name: str = "bias-report") -> Path:
         """Folder of an artifact."""
         return self.store / "artifacts" / name
@@ -119,7 +119,7 @@ class Run:
 
     def ended(self, code: int) -> "Run":
         """Assert whether the run failed."""
-        assert self.code == code, self.log[-6000:]
+        assert self.code == code, "\n".join([*self.lines[-40:], *self.commands])
         return self
 
 
@@ -209,6 +209,7 @@ class Caller:
             "ACT_STAND_INS": STAND_INS,
             "ACT_PRODUCT": self.product,
             "GITHUB_RUN_ID": run_id,
+            "GITHUB_WORKFLOW_REF": f"{self.name}/{path}@refs/heads/main",
             "PYTEST_BIAS_CACHE": self.folder / "cache",
             **{k: v for k, v in environment().items() if k in ("COLUMNS", "OMP_NUM_THREADS")},
             "HF_HUB_OFFLINE": "1",
@@ -235,7 +236,9 @@ class Caller:
             errors="replace",
             timeout=600,
         )
-        return Run(ran.returncode, ran.stdout, self.store)
+        kept_outputs = self.store / "outputs.json"
+        outputs = json.loads(kept_outputs.read_text("utf-8")) if kept_outputs.is_file() else {}
+        return Run(ran.returncode, ran.stdout, self.store, outputs)
 
 
 KEEP = """\
