@@ -55,7 +55,8 @@ SAID: Final = 15
 NAME: Final = 80
 NUMBER: Final = 40
 
-_GRAVE: Final = ("exceeded", "not_measured", "no_baseline", "undecided", "held")
+GRAVITY: Final = ("exceeded", "not_measured", "no_baseline", "undecided", "held")
+"""Verdicts on a limit, the gravest first."""
 
 
 def render(
@@ -78,10 +79,10 @@ def render(
         change=markdown(main_sentence(comparison) or "", 400) if comparison else "",
         changes=few(_changes(comparison), ROWS),
         about_changes=_about_changes(comparison),
-        refused=few(_refused(comparison), LISTED),
+        refused=few(refused_rows(comparison), LISTED),
         since=markdown(model_name(comparison.baseline)) if comparison else "",
         tables=tables,
-        others=few(_others(report), LISTED),
+        others=few(unscored_rows(report), LISTED),
         not_published=[markdown(line, 600) for line in not_published(report)],
         notes=few([[markdown(note)] for note in _notes(report, comparison)], LISTED),
         limits=few(_limits(decision), ROWS),
@@ -155,7 +156,7 @@ def _about(report: Report, suite: SuiteResult) -> Iterator[str]:
             yield f"{markdown(suite_label(suite))}, {markdown(note)}"
 
 
-def _others(report: Report) -> list[list[str]]:
+def unscored_rows(report: Report) -> list[list[str]]:
     """Return the suites without a score, those that went wrong first."""
     found = (s for s in report.suites if s.status not in ("scored", "withheld"))
     ordered = sorted(found, key=lambda s: s.status not in ("error", "inconclusive"))
@@ -169,7 +170,8 @@ def _notes(report: Report, comparison: Comparison | None) -> Iterator[str]:
             yield f"{suite.title}: {suite.note}"
 
 
-def _refused(comparison: Comparison | None) -> list[list[str]]:
+def refused_rows(comparison: Comparison | None) -> list[list[str]]:
+    """Return the suites that cannot be compared, each with the reason."""
     suites = comparison.suites if comparison else ()
     return [
         [f"{_name(s.entry)} cannot be compared: {markdown(s.reason)}"] for s in suites if s.reason
@@ -210,11 +212,12 @@ def _limits(decision: Decision | None) -> list[list[str]]:
     """Return what became of the limits, the gravest first where not all have room."""
     outcomes = list(decision.outcomes) if decision else []
     if len(outcomes) > ROWS:
-        outcomes.sort(key=lambda o: _GRAVE.index(o.verdict))
-    return [_limit(o) for o in outcomes]
+        outcomes.sort(key=lambda o: GRAVITY.index(o.verdict))
+    return [limit_row(o) for o in outcomes]
 
 
-def _limit(outcome: Outcome) -> list[str]:
+def limit_row(outcome: Outcome) -> list[str]:
+    """Return a limit, its verdict and what that rests on."""
     return [
         markdown(outcome.limit, 120),
         f"**{VERDICTS[outcome.verdict]}**",

@@ -173,9 +173,13 @@ def _head(client: Client, place: Place) -> _Head | None:
         ref = client.get(f"git/ref/heads/{path_of(place.branch)}", needs=READS)
     except GitHubError as error:
         # A repository without any commit has no branch either.
-        if error.status == 404 or (error.status == 409 and "empty" in error.message):
+        if error.status == 409 and "empty" in error.message:
             return None
-        raise
+        if error.status != 404:
+            raise
+        # The same is said of a repository that the token may not see.
+        client.get("", needs=READS)
+        return None
     commit = str(ref["object"]["sha"])
     made = client.get(f"git/commits/{commit}", needs=READS)
     tree = str(made["tree"]["sha"])
