@@ -69,7 +69,7 @@ def expected(folder: Path) -> set[str]:
 
 
 def test_a_new_branch_begins_with_the_report_alone(github, client, folder):
-    done = commit_report(client, BADGES, folder, made())
+    done = commit_report(client, BADGES, folder)
     files = github.files("badges")
     assert files.keys() == expected(folder)
     assert files["bias/report.json"] == (folder / REPORT).read_bytes()
@@ -80,8 +80,8 @@ def test_a_new_branch_begins_with_the_report_alone(github, client, folder):
 
 
 def test_git_reads_what_was_written(github, client, folder, tmp_path):
-    commit_report(client, BADGES, folder, made())
-    commit_report(client, BADGES, written(made(55.0), tmp_path / "next"), made(55.0))
+    commit_report(client, BADGES, folder)
+    commit_report(client, BADGES, written(made(55.0), tmp_path / "next"))
     repository = tmp_path / "repository.git"
     github.objects.write(repository, github.branches)
 
@@ -97,20 +97,20 @@ def test_git_reads_what_was_written(github, client, folder, tmp_path):
 
 
 def test_the_same_report_makes_no_commit(github, client, folder):
-    first = commit_report(client, BADGES, folder, made())
+    first = commit_report(client, BADGES, folder)
     github.asked.clear()
-    again = commit_report(client, BADGES, folder, made())
+    again = commit_report(client, BADGES, folder)
     assert again == replace(first, changed=False)
     assert github.wrote() == []
 
 
 def test_what_changed_is_sent_and_what_is_gone_is_removed(github, client, folder, tmp_path):
-    commit_report(client, BADGES, folder, made())
+    commit_report(client, BADGES, folder)
     other = {"bias/badges/old.svg": b"<svg/>", "bias/notes.txt": b"x", "docs/bias/x": b"y"}
     github.push("badges", {**other, "README.md": b"Badges\n", "biased": b"z"})
     head = github.branches["badges"]
     github.asked.clear()
-    done = commit_report(client, BADGES, written(made(55.0), tmp_path / "next"), made(55.0))
+    done = commit_report(client, BADGES, written(made(55.0), tmp_path / "next"))
     assert github.objects.commits[done.sha].parents == (head,)
     left = github.files("badges").keys()
     assert left == expected(folder) | {"README.md", "docs/bias/x", "biased"}
@@ -120,12 +120,14 @@ def test_what_changed_is_sent_and_what_is_gone_is_removed(github, client, folder
     assert 0 < sent.count("blobs") < len(expected(folder))
 
 
-def test_the_message_says_model_and_digest(github, client, folder):
-    model = replace(made().model, reference="org/name", revision="abc1234" * 5)
-    done = commit_report(client, BADGES, folder, replace(made(), model=model))
-    text = github.objects.commits[done.sha].message
-    assert text.startswith("Bias report: org/name\n\nModel org/name, revision abc1234abc1234")
-    assert f"\nReport {replace(made(), model=model).digest}\n" in text
+def test_the_message_says_model_and_digest(github, client, tmp_path):
+    plain = made()
+    measured = replace(plain, model=replace(plain.model, revision="abc1234" * 5))
+    done = commit_report(client, BADGES, written(measured, tmp_path / "report"))
+    assert github.objects.commits[done.sha].message == (
+        f"Bias report: org/name\n\nModel org/name, revision {'abc1234' * 5}\n"
+        f"Report {measured.digest}\n"
+    )
 
 
 @pytest.mark.parametrize("name", [*HOSTILE.values(), "x [skip ci]", "fixes #1, @team", "a\n\nb: c"])
@@ -142,7 +144,7 @@ def test_what_is_the_owners_own_stays_behind(github, client, tmp_path):
     for name in ("unfinished/state.json", "records/crows_pairs[en].parquet", "badges/x.svg"):
         (folder / name).parent.mkdir(exist_ok=True)
         (folder / name).write_text("left by another run", encoding="utf-8")
-    commit_report(client, BADGES, folder, sealed)
+    commit_report(client, BADGES, folder)
     assert github.files("badges").keys() == expected(folder) - {
         "bias/records/crows_pairs[en].parquet"
     }
@@ -157,7 +159,7 @@ def test_texts_of_items_stay_behind(github, client, tmp_path):
     with (folder / PAGE).open("a", encoding="utf-8") as stream:
         stream.write(f"<dd>{text}</dd>")
     assert text.encode() in (folder / "records/crows_pairs[en].parquet").read_bytes()
-    commit_report(client, BADGES, folder, made())
+    commit_report(client, BADGES, folder)
     assert github.files("badges").keys() == expected(folder)
     assert not [p for p, c in github.files("badges").items() if text.encode() in c]
 
@@ -165,26 +167,37 @@ def test_texts_of_items_stay_behind(github, client, tmp_path):
 def test_a_report_that_does_not_hold_together_is_not_written(github, client, folder):
     (folder / "records/crows_pairs[en].parquet").unlink()
     with pytest.raises(ReportError, match="is missing"):
-        commit_report(client, BADGES, folder, made())
+        commit_report(client, BADGES, folder)
     assert "badges" not in github.branches
+
+
+@pytest.mark.parametrize(
+    ("about", "words"),
+    [({"interrupted": True}, "interrupted"), ({"shard": {"part": 1, "of": 2}}, "one shard")],
+)
+def test_a_part_of_a_run_is_not_written(github, client, tmp_path, about, words):
+    part = replace(made(), run={**made().run, **about})
+    with pytest.raises(ReportError, match=words):
+        commit_report(client, BADGES, written(part, tmp_path / "report"))
+    assert github.wrote() == []
 
 
 # Somebody else pushes
 
 
 def test_the_commit_is_made_anew_upon_theirs(github, client, folder):
-    commit_report(client, BADGES, folder, made())
+    commit_report(client, BADGES, folder)
     github.push("badges", {"bias/report.json": b"{}"})
     theirs = [lambda i=i: github.push("badges", {f"{i}.txt": b"x"}) for i in range(3)]
     github.meanwhile["move_ref"] = theirs
-    commit_report(client, BADGES, folder, made())
+    commit_report(client, BADGES, folder)
     assert github.files("badges").keys() == expected(folder) | {"0.txt", "1.txt", "2.txt"}
     assert github.files("badges")["bias/report.json"] == (folder / REPORT).read_bytes()
 
 
 def test_the_branch_is_made_by_another_job_meanwhile(github, client, folder):
     github.meanwhile["new_ref"] = [lambda: github.push("badges", {"x": b"x"})]
-    commit_report(client, BADGES, folder, made())
+    commit_report(client, BADGES, folder)
     assert github.files("badges").keys() == expected(folder) | {"x"}
 
 
@@ -193,7 +206,7 @@ def test_a_branch_that_moves_all_the_time_is_not_forced(github, client, folder):
     theirs = [lambda i=i: github.push("badges", {f"{i}.txt": b"x"}) for i in range(4)]
     github.meanwhile["move_ref"] = theirs
     with pytest.raises(GitHubError, match="Update is not a fast forward"):
-        commit_report(client, BADGES, folder, made())
+        commit_report(client, BADGES, folder)
     assert github.objects.descends(github.branches["badges"], first)
     assert "bias/report.json" not in github.files("badges")
 
@@ -201,20 +214,20 @@ def test_a_branch_that_moves_all_the_time_is_not_forced(github, client, folder):
 def test_a_conflict_is_tried_again(github, client, folder):
     github.push("badges", {"x": b"x"})
     github.failures["move_ref"] = [Failure(409, message="Conflict")] * 3
-    assert commit_report(client, BADGES, folder, made()).changed
+    assert commit_report(client, BADGES, folder).changed
 
 
 @pytest.mark.parametrize("what", ["new_blob", "new_tree", "new_commit", "new_ref"])
 def test_an_answer_that_was_lost(github, client, folder, what):
     github.failures[what] = [Failure(drop="after")]
-    assert commit_report(client, BADGES, folder, made()).changed
+    assert commit_report(client, BADGES, folder).changed
     assert github.files("badges").keys() == expected(folder)
 
 
 def test_a_token_that_may_only_read(github, folder):
     github.tokens["job-token"] = READER
     with pytest.raises(GitHubError, match="`contents: write`"):
-        commit_report(Client.of("job-token"), BADGES, folder, made())
+        commit_report(Client.of("job-token"), BADGES, folder)
     assert "badges" not in github.branches
 
 
@@ -223,7 +236,7 @@ def test_a_token_that_may_only_read(github, folder):
 
 def test_a_report_is_read_as_it_was_written(github, client, folder, tmp_path):
     place = Place("reports/nightly", "docs/bias")
-    commit_report(client, place, folder, made())
+    commit_report(client, place, folder)
     head = github.branches["reports/nightly"]
     found = read_report_of(client, place, tmp_path / "into")
     assert read_report(found.folder) == read_report(folder)
@@ -242,7 +255,7 @@ def test_where_there_is_none(github, client, tmp_path):
 
 
 def test_only_files_of_a_report_are_read(github, client, folder, tmp_path):
-    commit_report(client, BADGES, folder, made())
+    commit_report(client, BADGES, folder)
     github.push("badges", {"bias/evil.py": b"x", "bias/.netrc": b"x", f"bias/{SALT}": b"x"})
     found = read_report_of(client, BADGES, tmp_path / "into")
     names = {f"bias/{p.relative_to(found.folder).as_posix()}" for p in found.folder.rglob("*.*")}
@@ -315,6 +328,6 @@ def test_what_is_no_place(text):
 def test_a_branch_of_any_name_is_asked_for_as_it_is(github, client, folder, tmp_path):
     place = Place("feature/ü%2F#1&x=y")
     shutil.rmtree(tmp_path / "into", ignore_errors=True)
-    commit_report(client, place, folder, made())
+    commit_report(client, place, folder)
     assert place.branch in github.branches
     assert read_report_of(client, place, tmp_path / "into") is not None

@@ -85,8 +85,8 @@ class Client:
 
     def __post_init__(self) -> None:
         self.api = self.api.rstrip("/")
-        at = urlsplit(self.api)
-        if at.scheme != "https" and not (at.scheme == "http" and at.hostname in _LOCAL):
+        scheme, host, _ = _origin(self.api) or ("", None, None)
+        if scheme != "https" and not (scheme == "http" and host in _LOCAL):
             raise UsageError(
                 f"GITHUB_API_URL is {clean(self.api)!r}: no token is sent there.",
                 f"It begins with https://, as {API} does.",
@@ -187,15 +187,25 @@ class Client:
         return f"{self.api}/repos/{self.repository}/{path}".rstrip("/")
 
     def _is_own(self, address: str) -> bool:
-        return _origin(address) == _origin(self.api)
+        """Whether an address is of the API: an own server may have other services beside it."""
+        if _origin(address) is None:
+            return False
+        path, top = urlsplit(address).path, urlsplit(self.api).path
+        below = path.startswith(f"{top}/") and ".." not in path.split("/")
+        return below and _origin(address) == _origin(self.api)
 
     def _send(self, request: _Request, *, stream: bool = False) -> "requests.Response":
+        from requests import RequestException
+
         for attempt in range(1, ATTEMPTS + 1):
             try:
                 answer = self._followed(request, stream=stream)
             except _broken() as error:
                 refused, after = _silence(request, error), None
                 again = request.repeatable
+            except (RequestException, ValueError) as error:
+                # An address that is none, which requests reads even where it follows none.
+                raise _silence(request, error) from None
             else:
                 if answer.ok:
                     return answer
@@ -239,8 +249,9 @@ class Client:
             answer.close()
             address, query = urljoin(address, answer.headers["Location"]), {}
             elsewhere = not self._is_own(address)
-            less = urlsplit(self.api).scheme == "https" and urlsplit(address).scheme != "https"
-            if less or (elsewhere and request.method != "GET"):
+            to = _origin(address)
+            secure = to and (to[0] == "https" or self.api.startswith("http://"))
+            if not secure or (elsewhere and request.method != "GET"):
                 raise GitHubError(f"{request.words} leads to {_plain(address)}: not followed.")
         raise GitHubError(f"{request.words} leads from address to address.")
 
@@ -332,13 +343,20 @@ def _save(answer: "requests.Response", target: Path, most: int, request: _Reques
                 raise GitHubError(f"{request.words} is larger than {most / 1e6:g} MB.")
 
 
-def _origin(address: str) -> tuple[str, str | None, int | None]:
-    parts = urlsplit(address)
-    return parts.scheme, parts.hostname, parts.port or {"https": 443, "http": 80}.get(parts.scheme)
+def _origin(address: str) -> tuple[str, str | None, int | None] | None:
+    """Return scheme, host and port of an address; null if it is none."""
+    try:
+        parts = urlsplit(address)
+        port = parts.port or {"https": 443, "http": 80}.get(parts.scheme)
+    except ValueError:
+        return None
+    return parts.scheme, parts.hostname, port
 
 
 def _plain(address: str) -> str:
     """Return an address without what may be secret: user, query and fragment."""
+    if _origin(address) is None:
+        return "an address that is none"
     parts = urlsplit(address)
     return clean(f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}", 300)
 

@@ -115,7 +115,7 @@ def read_report_of(client: Client, place: Place, into: Path) -> Found | None:
     return Found(into, source, head.page)
 
 
-def commit_report(client: Client, place: Place, folder: Path, report: Report) -> Committed:
+def commit_report(client: Client, place: Place, folder: Path) -> Committed:
     """Commit badges, report, records, page and summary to a folder of a branch.
 
     Files below that folder that are not part of it are removed. A branch that is not there begins
@@ -125,17 +125,17 @@ def commit_report(client: Client, place: Place, folder: Path, report: Report) ->
     ----------
     client : Client
         With a token that has ``contents: write``.
-    folder, report
-        What a run left, and the report of it, for the message.
+    folder : Path
+        What a run left.
 
     Raises
     ------
     ReportError
-        If the folder does not hold together.
+        If the folder does not hold together, or is of a part of a run.
     GitHubError
         If the branch is protected, moves all the time, or GitHub does not do it.
     """
-    files = to_show(folder)
+    report, files = to_show(folder)
     within_limits(str(folder), {path: len(content) for path, content in files.items()})
     message = commit_message(report)
     ours: list[str] = []
