@@ -201,6 +201,12 @@ def test_importing_the_suites_loads_no_torch() -> None:
     assert imported_by("import bias_suites") & {"torch", "transformers"} == set()
 
 
+def test_talking_to_github_loads_no_torch() -> None:
+    code = "import pytest_bias.emit.comment, pytest_bias.github.branches as b"
+    code += "; import pytest_bias.github.comments"
+    assert imported_by(code) & {"torch", "transformers", "requests", "matplotlib"} == set()
+
+
 @pytest.fixture(scope="module")
 def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return the folder of a small run."""

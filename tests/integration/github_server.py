@@ -364,7 +364,9 @@ class _Handler(_Connection):
         objects, sent = self.github.objects, self.sent
         files = objects.files(sent["base_tree"]) if "base_tree" in sent else {}
         for entry in sent["tree"]:
-            if entry["sha"] is None:
+            if "content" in entry:
+                files[entry["path"]] = (entry["mode"], objects.blob(entry["content"].encode()))
+            elif entry["sha"] is None:
                 if entry["path"] not in files:
                     return refusal(422, "GitRPC::BadObjectState")
                 del files[entry["path"]]
