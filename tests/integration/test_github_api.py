@@ -167,6 +167,12 @@ def test_nobody_listens(github, client):
     assert (error.status, error.unsure, error.forbidden) == (None, True, False)
 
 
+def test_a_server_that_says_nothing_is_not_waited_for_without_end(github, client, monkeypatch):
+    monkeypatch.setattr(api, "TIMEOUT_S", (1.0, 0.1))
+    github.failures["comments"] = [Failure(late=0.4, drop="before")] * 5
+    assert "nothing came within 0.1 s" in refused(client).message
+
+
 # Refusals
 
 

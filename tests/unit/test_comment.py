@@ -181,7 +181,7 @@ def test_the_last_line_says_what_it_is_of():
     made = replace(MADE, model=model)
     text = comment.render(made, None, None, LINKS)
     assert f"report {made.digest[:19]} · pytest-bias 0.1.0 · [run]({LINKS.run})" in text
-    assert f"[report]({LINKS.report})" in text
+    assert f"[page]({LINKS.page})" in text
     assert "org/name@&#8203;abc1234 · " in text
     assert "A low score does not show that a model is safe." in text
 
@@ -280,7 +280,7 @@ def test_a_hostile_text_is_only_text(place, text):
     source = comment.render(made, decision, comparison, LINKS, problem=problem)
     html = page(made, decision, comparison, LINKS, problem=problem)
     assert set(re.findall(r"<(\w+)", html)) <= SAFE
-    assert re.findall(r'href="(.*?)"', html) == [LINKS.run, LINKS.report]
+    assert re.findall(r'href="(.*?)"', html) == [LINKS.run, LINKS.page]
     assert "<!--" not in source
     assert {len(row) for row in cells(html)} <= {3, 5}
     # What GitHub looks for after it has read Markdown, in the text that is then there.
@@ -288,7 +288,7 @@ def test_a_hostile_text_is_only_text(place, text):
     assert not re.search(r"@\w", shown)
     assert not re.search(r"#\d|(?i:gh)-\d", shown)
     # What it looks for while it reads Markdown.
-    bare = source.replace(LINKS.run, "").replace(LINKS.report, "")
+    bare = source.replace(LINKS.run, "").replace(LINKS.page, "")
     assert not re.search(r"(?i)https?://|\bwww\.", bare)
 
 

@@ -51,7 +51,7 @@ NOTHING: Final = "Nothing could be measured, so nothing is known of this version
 
 @dataclass(frozen=True, slots=True)
 class Links:
-    """Addresses that a comment leads to: the run, and the page or the artifact with the report.
+    """Addresses that a comment leads to: the run, and the page of the report.
 
     Raises
     ------
@@ -60,10 +60,10 @@ class Links:
     """
 
     run: str | None = None
-    report: str | None = None
+    page: str | None = None
 
     def __post_init__(self) -> None:
-        for address in (self.run, self.report):
+        for address in (self.run, self.page):
             if address is not None:
                 _target(address)
 
@@ -225,7 +225,7 @@ def _about(report: Report | None) -> str:
 
 
 def _links(links: Links) -> list[str]:
-    named = (("run", links.run), ("report", links.report))
+    named = (("run", links.run), ("page", links.page))
     return [f"[{name}]({_target(address)})" for name, address in named if address]
 
 
