@@ -329,18 +329,26 @@ def test_a_large_project_has_a_short_comment():
     assert "suite/0" not in text
 
 
-@pytest.mark.parametrize("character", ["&", "@", "#", "\N{GRINNING FACE}", "GH-1"])
-def test_no_comment_is_too_long(character):
+@pytest.fixture(scope="module")
+def huge() -> tuple[Report, Decision, Comparison]:
     made = endless()
-    given = (made, endless_decision(), endless_comparison(made))
+    return made, endless_decision(), endless_comparison(made)
+
+
+@pytest.mark.parametrize("character", ["&", "@", "#", "\N{GRINNING FACE}", "GH-1"])
+def test_no_comment_is_too_long(huge, character):
+    made, decision, comparison = huge
     name = character * 10_000
     made = replace(made, model=replace(made.model, reference=name), tool={"version": name})
     links = Links(f"https://x/{'a' * 480}", f"https://x/{'a' * 480}")
-    text = comment.render(made, *given[1:], links, problem=name)
+    text = comment.render(made, decision, comparison, links, problem=name)
     assert 20_000 < len(text.encode()) < comment.COMMENT_LIMIT
     assert "the one that counts | **EXCEEDED**" in text
-    sealed = withheld(made, "ab" * 32)
-    text = comment.render(sealed, given[1], given[2], links, problem=name)
+
+
+def test_no_comment_on_a_withheld_report_is_too_long(huge):
+    made, decision, comparison = huge
+    text = comment.render(withheld(made, "ab" * 32), decision, comparison, problem="@" * 10_000)
     assert len(text.encode()) < comment.COMMENT_LIMIT
 
 
