@@ -209,6 +209,12 @@ def test_what_an_event_asks_for_is_known_without_torch() -> None:
     assert found & {"torch", "transformers", "huggingface_hub"} == set()
 
 
+def test_talking_to_github_loads_no_torch() -> None:
+    code = "import pytest_bias.emit.comment, pytest_bias.github.branches as b"
+    code += "; import pytest_bias.github.comments"
+    assert imported_by(code) & {"torch", "transformers", "requests", "matplotlib"} == set()
+
+
 @pytest.fixture(scope="module")
 def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return the folder of a small run."""

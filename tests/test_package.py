@@ -70,6 +70,7 @@ def test_wheel_has_all_that_is_needed(wheel: Path) -> None:
         "pytest_bias/models/demo/planted/model.safetensors",
         "pytest_bias/models/demo/neutral/model.safetensors",
         "bias_templates/badge.svg",
+        "bias_templates/pages/comment.md.j2",
         "bias_templates/pages/summary.md.j2",
         "bias_templates/pages/card.md.j2",
         "bias_templates/pages/report.html.j2",

@@ -208,6 +208,16 @@ def read_report(path: Path, *, check: bool = True) -> Report:
     return replace(report, suites=tuple(suites))
 
 
+def require_finished(report: Report, source: Path) -> None:
+    """Raise `ReportError` if a report is a part of one: of a shard, or of a run that broke off."""
+    if report.run.get("interrupted"):
+        raise ReportError(
+            f"{source} is of a run that was interrupted.", "The same command goes on with it."
+        )
+    if (report.run.get("shard") or {}).get("part"):
+        raise ReportError(f"{source} is one shard of a run.", "pytest-bias merge joins the shards.")
+
+
 def read_plain_report(file: Path, *, check: bool = True) -> Report:
     """Read a report.json without its records."""
     try:

@@ -32,7 +32,13 @@ from pytest_bias.config import Settings
 from pytest_bias.emit import badges, card, model_index
 from pytest_bias.errors import OutputError, ReportError, UsageError
 from pytest_bias.evidence import verify
-from pytest_bias.folder import REPORT, read_plain_report, read_report, write_records
+from pytest_bias.folder import (
+    REPORT,
+    read_plain_report,
+    read_report,
+    require_finished,
+    write_records,
+)
 from pytest_bias.readme import merged
 from pytest_bias.records import Report
 from pytest_bias.reproduction import Reproduction
@@ -182,12 +188,7 @@ def _copied(root: Path, future: Path) -> None:
 def _checked(source: Path, settings: Settings) -> Report:
     """Return a report that holds and is finished."""
     report = read_report(source)
-    if report.run.get("interrupted"):
-        raise ReportError(
-            f"{source} is of a run that was interrupted.", "The same command goes on with it."
-        )
-    if (report.run.get("shard") or {}).get("part"):
-        raise ReportError(f"{source} is one shard of a run.", "pytest-bias merge joins the shards.")
+    require_finished(report, source)
     bad = [c for c in verify(source, settings=settings, is_run=False) if c.outcome == "fails"]
     if bad:
         raise ReportError(

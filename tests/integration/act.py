@@ -2,7 +2,8 @@
 
 What act cannot fetch here are the actions that our own use: `stand_ins` has one for each, which
 does the same with a folder. The product under test is a copy of action.yml and of the reusable
-workflow in which two defaults are others: nothing is installed, and the Python is that of the tests.
+workflow in which two defaults are others: nothing is installed, and the Python is that of the
+tests.
 """
 
 import json
@@ -38,14 +39,17 @@ def product(folder: Path, *, installs: bool = False) -> Path:
     shutil.copy(ROOT / name, folder / name)
     if installs:
         for part in ("plugin", "bias_tests", "templates"):
-            shutil.copytree(ROOT / part, folder / part, ignore=shutil.ignore_patterns("__pycache__"))
+            shutil.copytree(
+                ROOT / part, folder / part, ignore=shutil.ignore_patterns("__pycache__")
+            )
         for part in ("pyproject.toml", "README.md", "LICENSE", "constraints.txt"):
             shutil.copy(ROOT / part, folder / part)
     return folder
 
 
 def _with_default(action: str, name: str, default: str) -> str:
-    changed, n = re.subn(rf"(?ms)^(  {name}:\n.*?    default: )[^\n]*", rf"\g<1>{default}", action, 1)
+    before = re.compile(rf"(^  {name}:\n.*?    default: )[^\n]*", re.MULTILINE | re.DOTALL)
+    changed, n = before.subn(rf"\g<1>{default}", action, count=1)
     assert n == 1, name
     return changed
 
@@ -164,7 +168,11 @@ class Caller:
     def _git(self, *words: str) -> str:
         identity = ("-c", "user.name=somebody", "-c", "user.email=somebody@example.org")
         done = subprocess.run(
-            ["git", *identity, *words], cwd=self.checkout, check=True, capture_output=True, text=True
+            ["git", *identity, *words],
+            cwd=self.checkout,
+            check=True,
+            capture_output=True,
+            text=True,
         )
         return done.stdout.strip()
 
@@ -251,7 +259,7 @@ KEEP = """\
 
 
 def workflow(inputs: Mapping[str, str], *, on: str = "push", before: str = "") -> str:
-    """Return a workflow that uses the action; inputs come from the event, as hostile as they are."""
+    """Return a workflow that uses the action; its inputs come from the event as they are."""
     given = {name: f"${{{{ github.event.inputs.{name} }}}}" for name in inputs}
     step = {"id": "bias", "uses": f"{OURS}@{VERSION}", "with": given}
     used = yaml.safe_dump([step], sort_keys=False, width=1000)

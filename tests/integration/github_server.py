@@ -153,13 +153,16 @@ class _Connection(BaseHTTPRequestHandler):
 
 
 class _Storage(_Connection):
-    """The storage of artifacts: whoever has the signed address may read, and nobody else."""
+    """The storage of artifacts: whoever has the signed address may read, and nobody else.
+
+    Where the connection is dropped ``after`` the work, that is in the middle of the file.
+    """
 
     mark = "storage "
 
     def _made(self) -> Answer | None:
         failure = self.github.failure("storage")
-        if failure.status is not None or failure.drop:
+        if failure.status is not None or failure.drop == "before":
             return self._failing(failure)
         if "Authorization" in self.headers:
             return refusal(400, "Only one authentication method is allowed")
@@ -167,7 +170,11 @@ class _Storage(_Connection):
         found = [a for a in self.github.artifacts if a.id == number]
         if not found or self.query.get("sig") != f"secret-{number}":
             return refusal(403, "Server failed to authenticate the request.")
-        return Answer(200, found[0].content, {"Content-Type": "application/zip"})
+        content, headers = found[0].content, {"Content-Type": "application/zip"}
+        if failure.drop == "after":
+            self.close_connection = True
+            return Answer(200, content[:50], {**headers, "Content-Length": str(len(content))})
+        return Answer(200, content, headers)
 
 
 class _Handler(_Connection):
@@ -357,7 +364,9 @@ class _Handler(_Connection):
         objects, sent = self.github.objects, self.sent
         files = objects.files(sent["base_tree"]) if "base_tree" in sent else {}
         for entry in sent["tree"]:
-            if entry["sha"] is None:
+            if "content" in entry:
+                files[entry["path"]] = (entry["mode"], objects.blob(entry["content"].encode()))
+            elif entry["sha"] is None:
                 if entry["path"] not in files:
                     return refusal(422, "GitRPC::BadObjectState")
                 del files[entry["path"]]

@@ -311,7 +311,9 @@ def test_hostile_inputs_do_nothing(caller: Caller, inputs: dict[str, str]) -> No
     assert run.outputs["exit-code"] in ("2", "3")
     assert list(caller.folder.rglob("pwned")) == []
     found = [c for c in run.commands if not re.match(r"::(stop-commands::)?[0-9a-f]{32}", c)]
-    assert [c for c in found if not re.match(r"::(error|notice) [\w ,=.-]*title=[\w -]+::", c)] == []
+    assert [
+        c for c in found if not re.match(r"::(error|notice) [\w ,=.-]*title=[\w -]+::", c)
+    ] == []
     assert set(run.outputs) == set(ACTION["outputs"])
     assert re.findall(r"<(?!/?sub>)", run.summary) == []
 

@@ -84,9 +84,7 @@ def pull_request(head: dict[str, Any] | None = None) -> dict[str, Any]:
 # Baselines
 
 
-def test_the_first_run_has_no_baseline_and_the_next_has_it(
-    caller: Caller, github: GitHub
-) -> None:
+def test_the_first_run_has_no_baseline_and_the_next_has_it(caller: Caller, github: GitHub) -> None:
     caller.write("pytest-bias.yaml", REGRESSION)
     first = used(caller, {"baseline": "last-run"}).ended(0)
     assert first.outputs["changed"] == ""
@@ -130,9 +128,7 @@ def test_without_the_permission_nothing_is_guessed(caller: Caller, github: GitHu
     assert "actions: read" in run.summary
 
 
-def test_a_branch_takes_the_report_and_is_the_next_baseline(
-    caller: Caller, github: GitHub
-) -> None:
+def test_a_branch_takes_the_report_and_is_the_next_baseline(caller: Caller, github: GitHub) -> None:
     inputs = {"badges-branch": "badges", "baseline": "branch:badges"}
     first = used(caller, inputs).ended(0)
     files = github.files("badges")
@@ -157,9 +153,7 @@ def test_a_pull_request_publishes_nothing(caller: Caller, github: GitHub) -> Non
 # A model that did not change
 
 
-def test_a_model_that_did_not_change_is_not_measured_again(
-    caller: Caller, github: GitHub
-) -> None:
+def test_a_model_that_did_not_change_is_not_measured_again(caller: Caller, github: GitHub) -> None:
     inputs = {"baseline": "last-run", "skip-unchanged": "true"}
     first = used(caller, inputs).ended(0)
     assert first.outputs["skipped"] == "false"
@@ -185,12 +179,16 @@ def test_a_model_that_did_not_change_is_not_measured_again(
 def test_the_one_comment_is_updated(caller: Caller, github: GitHub) -> None:
     """Written, then changed by the next run; those of others stay as they are."""
     foreign = github.comment("<!-- pytest-bias:0123456789abcdef -->\nnot ours", {"login": "eve"})
-    caller.write("pytest-bias.yaml", "limits: {template_association.association: {max_distance: 5}}")
+    caller.write(
+        "pytest-bias.yaml", "limits: {template_association.association: {max_distance: 5}}"
+    )
     used(caller, {}, event="pull_request", **pull_request()).ended(0)
     (first,) = [c for c in github.comments if c is not foreign]
     assert "Every limit of this project is held." in first.body
     text = first.body
-    caller.write("pytest-bias.yaml", "limits: {template_association.association: {max_distance: 0}}")
+    caller.write(
+        "pytest-bias.yaml", "limits: {template_association.association: {max_distance: 0}}"
+    )
     set_model(caller, "planted")
     used(caller, {}, event="pull_request", **pull_request()).ended(1)
     (second,) = [c for c in github.comments if c is not foreign]

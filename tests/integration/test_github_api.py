@@ -88,6 +88,8 @@ def test_a_list_without_end_is_refused(github, client, monkeypatch):
     [
         ("http://api.example.org", "o/r", "t", "no token is sent there"),
         ("ftp://127.0.0.1", "o/r", "t", "no token is sent there"),
+        ("https://[", "o/r", "t", "no token is sent there"),
+        ("https://x:99999", "o/r", "t", "no token is sent there"),
         ("https://api.github.com", "", "t", "owner/name"),
         ("https://api.github.com", "o/r/../../x", "t", "owner/name"),
         ("https://api.github.com", "o/r", "", "empty"),
@@ -163,6 +165,12 @@ def test_nobody_listens(github, client):
     error = refused(client)
     assert "Connection refused" in error.message
     assert (error.status, error.unsure, error.forbidden) == (None, True, False)
+
+
+def test_a_server_that_says_nothing_is_not_waited_for_without_end(github, client, monkeypatch):
+    monkeypatch.setattr(api, "TIMEOUT_S", (1.0, 0.1))
+    github.failures["comments"] = [Failure(late=0.4, drop="before")] * 5
+    assert "nothing came within 0.1 s" in refused(client).message
 
 
 # Refusals
@@ -241,6 +249,22 @@ def test_a_repository_that_was_renamed_is_followed(github, client):
     github.failures["comment"] = [Failure(307, headers=link)]
     client.send("POST", "issues/7/comments", {"body": "x"}, needs="pull-requests: write")
     assert [c.body for c in github.comments] == ["x"]
+
+
+def test_other_services_of_an_own_server_get_no_token(github, client):
+    client.api = f"{github.address}/api/v3"
+    for path in ("/_services/x", "/api/v31", "/api/v3/../x"):
+        assert not client._is_own(f"{github.address}{path}")
+    assert client._is_own(f"{github.address}/api/v3/repositories/1/issues")
+    for other in ("http://127.0.0.1:1/api/v3/x", "http://127.0.0.1:99999/api/v3/x", "http://[/x"):
+        assert not client._is_own(other)
+
+
+@pytest.mark.parametrize("to", ["http://[", "http://127.0.0.1:99999/x", "ftp://x/y", "file:///x"])
+def test_a_redirect_to_nowhere(github, client, to):
+    github.failures["comments"] = [Failure(302, headers={"Location": to})]
+    refused(client)
+    assert len(github.asked) == 1
 
 
 def test_redirects_in_a_circle_end(github, client):

@@ -186,10 +186,27 @@ def test_the_signed_address_is_not_shown(github, last):
     assert "/artifacts/" in str(caught.value)
 
 
-@pytest.mark.parametrize("failure", [Failure(500), Failure(drop="before")])
+@pytest.mark.parametrize("failure", [Failure(500), Failure(drop="before"), Failure(drop="after")])
 def test_the_storage_is_asked_again(github, last, failure):
     github.artifact(github.run(), REPORT)
     github.failures["storage"] = [failure] * 3
+    assert files_of(last().folder) == REPORT
+
+
+def test_a_download_that_always_breaks_off(github, last):
+    github.artifact(github.run(), REPORT)
+    github.failures["storage"] = [Failure(drop="after")] * 9
+    with pytest.raises(GitHubError, match="does not answer") as caught:
+        last()
+    assert "sig" not in str(caught.value)
+
+
+def test_a_password_for_the_storage_in_netrc_is_not_sent(github, last, tmp_path, monkeypatch):
+    netrc = tmp_path / "netrc"
+    netrc.write_text("machine 127.0.0.1 login somebody password secret\n", encoding="utf-8")
+    netrc.chmod(0o600)
+    monkeypatch.setenv("NETRC", str(netrc))
+    github.artifact(github.run(), REPORT)
     assert last() is not None
 
 

@@ -6,9 +6,11 @@ from dataclasses import replace
 import pytest
 from markdown_it import MarkdownIt
 
+from pytest_bias.compare import Change, Comparison, SuiteComparison
 from pytest_bias.emit import summary
 from pytest_bias.limits import decide, read_limits
 from pytest_bias.records import Report
+from pytest_bias.statistics import Estimate
 from unit.made import (
     HOSTILE,
     endless,
@@ -212,6 +214,24 @@ def test_no_summary_is_too_long():
     assert "and 1960 more in report.json" in text
     # Of too many limits the gravest come first.
     assert re.search(r"Because \|\n.*\n\| the one that counts \| \*\*EXCEEDED", text)
+
+
+def test_sixty_suites_with_ten_thousand_changed_items_are_counted_not_listed():
+    suites = [replace(CROWS, name=f"suite_{i}", title=f"A suite {i}") for i in range(60)]
+    made = report(*suites)
+    ids = tuple(f"suite/{i:06}" for i in range(10_000))
+    moved = Estimate(6.1, (3.0, 9.2))
+    changes = tuple(
+        Change(s, s, moved, moved, moved, "worse", n=10_000, n_changed=10_000, items=ids)
+        for s in CROWS.scores
+    )
+    comparison = Comparison(
+        made, made, tuple(SuiteComparison(s.entry, s.title, changes) for s in suites)
+    )
+    text = summary.render(made, decide(made, []), comparison)
+    assert len(text.encode()) < 2**20
+    assert "10000 of 10000" in text
+    assert "suite/0" not in text
 
 
 def test_a_table_says_what_it_leaves_out():

@@ -1,4 +1,4 @@
-"""``python -m pytest_bias.action STEP``: one step of the action, everything from the environment."""
+"""``python -m pytest_bias.action STEP``: one step, all it needs from the environment."""
 
 import sys
 

@@ -133,7 +133,10 @@ def _beyond(outcome: Mapping[str, Any]) -> float:
     if not outcome["interval"] or not outcome["allowed"]:
         return 0.0
     (low, high), (least, most) = outcome["interval"], outcome["allowed"]
-    gaps = [*([least - high] if least is not None else []), *([low - most] if most is not None else [])]
+    gaps = [
+        *([least - high] if least is not None else []),
+        *([low - most] if most is not None else []),
+    ]
     return max(gaps, default=0.0) / ((high - low) or 1.0)
 
 

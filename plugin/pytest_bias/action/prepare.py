@@ -42,7 +42,7 @@ def main(environment: Mapping[str, str]) -> int:
     compared = not (skips and inputs["shard"])
     words = inputs.words(baseline if compared else None, first_run=bool(remark) and compared)
     taken = inputs["reports"] if not words else str(earlier or "")
-    key, paths = ("", [])
+    key, paths = "", list[str]()
     if inputs.flag("cache") and inputs.command != "merge" and not taken:
         key, paths = cached(inputs, settings, environment)
     values = {
@@ -161,6 +161,8 @@ def cached(
         names = (there.base or ref.name, *([ref.adapter.name] if ref.adapter else []))
         paths += [str(kept_at(name)) for name in names]
     config = settings.config.read_text(encoding="utf-8") if settings.config else ""
-    of_data = canonical_json([tool_version(), inputs.suites, inputs["profile"], inputs.extra, config])
+    of_data = canonical_json(
+        [tool_version(), inputs.suites, inputs["profile"], inputs.extra, config]
+    )
     system = f"{environment.get('RUNNER_OS', '')}-{environment.get('RUNNER_ARCH', '')}"
     return f"pytest-bias-{system}-{weights}-{sha256(of_data)[:16]}", paths

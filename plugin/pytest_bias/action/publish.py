@@ -11,7 +11,6 @@ from pytest_bias.action.runner import annotation, quiet, without_secrets, write_
 from pytest_bias.emit.wording import clean
 from pytest_bias.errors import BiasError
 from pytest_bias.github.api import Client
-from pytest_bias.folder import read_report
 from pytest_bias.github.branches import Place, commit_report
 
 OF_PULL_REQUESTS: Final = ("pull_request", "pull_request_target")
@@ -34,7 +33,7 @@ def main(environment: Mapping[str, str]) -> int:
     if branch:
         try:
             client = Client.of(environment.get("GITHUB_TOKEN", ""), environment)
-            commit_report(client, Place.parse(branch), out, read_report(out))
+            commit_report(client, Place.parse(branch), out)
         except BiasError as error:
             code = error.exit_code
             problems.append(f"badges-branch: {error}")

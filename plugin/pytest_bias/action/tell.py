@@ -1,21 +1,22 @@
 """What was found, where people look: the summary of the run, its annotations, the pull request."""
 
-import json
 import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import yaml
 
 from pytest_bias.action.publish import OF_PULL_REQUESTS
 from pytest_bias.action.runner import Level, annotations, without_secrets, write_summary
 from pytest_bias.emit import comment as emit_comment
-from pytest_bias.emit.wording import clean, markdown
+from pytest_bias.emit.terminal import VERDICTS, because
+from pytest_bias.emit.wording import markdown
 from pytest_bias.errors import BiasError
 from pytest_bias.folder import DECISION, SUMMARY, read_report
 from pytest_bias.github.api import Client
 from pytest_bias.github.comments import comment, marker, pull_request
+from pytest_bias.limits import Decision
 from pytest_bias.options import FILE_NAME
 
 LEVELS: Final[Mapping[str, Level]] = {
@@ -53,29 +54,30 @@ def _problem(environment: Mapping[str, str]) -> str:
     return "The run ended before it left a report. Its log says more."
 
 
-def _decision(environment: Mapping[str, str]) -> Mapping[str, Any]:
-    if not environment.get("BIAS_REPORT"):
-        return {}
-    file = Path(environment["BIAS_REPORT"]).parent / DECISION
-    return json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
+def _decision(environment: Mapping[str, str]) -> Decision | None:
+    if not (report := environment.get("BIAS_REPORT")):
+        return None
+    return Decision.from_json((Path(report).parent / DECISION).read_text(encoding="utf-8"))
 
 
 # Annotations
 
 
 def _told(
-    level: Level, environment: Mapping[str, str], decision: Mapping[str, Any], problem: str
+    level: Level, environment: Mapping[str, str], decision: Decision | None, problem: str
 ) -> Iterator[_Told]:
     if problem and level == "error":
         yield problem, "", 0
-    for text in decision.get("problems", ()) if level == "error" else ():
+    if decision is None:
+        return
+    for text in decision.problems if level == "error" else ():
         yield text, "", 0
     file, lines = lines_of_limits(environment.get("INPUT_CONFIG", "").strip() or FILE_NAME)
-    for outcome in decision.get("outcomes", ()):
-        if LEVELS.get(outcome["verdict"]) == level:
-            limit = outcome["limit"]
-            line = lines.get(limit, 0)
-            yield emit_comment.limit_in_words(outcome), file if line else "", line
+    for outcome in decision.outcomes:
+        if LEVELS.get(outcome.verdict) == level:
+            line = lines.get(outcome.limit, 0)
+            told = f"{outcome.limit} {VERDICTS[outcome.verdict]}: {because(outcome)}"
+            yield told, file if line else "", line
 
 
 def lines_of_limits(name: str) -> tuple[str, dict[str, int]]:
@@ -121,7 +123,7 @@ def _remark(environment: Mapping[str, str]) -> str:
 # The comment
 
 
-def commented(environment: Mapping[str, str], decision: Mapping[str, Any], problem: str) -> str:
+def commented(environment: Mapping[str, str], decision: Decision | None, problem: str) -> str:
     """Write the comment of a pull request; returns why there is none, empty if there is."""
     if environment.get("INPUT_COMMENT", "auto") != "auto":
         return ""
@@ -136,8 +138,8 @@ def commented(environment: Mapping[str, str], decision: Mapping[str, Any], probl
         text = emit_comment.render(
             read_report(Path(report).parent) if report else None,
             decision,
+            _links(environment),
             problem=problem,
-            links=_links(environment),
         )
         client = Client.of(environment.get("GITHUB_TOKEN", ""), environment)
         mark = marker(*(environment.get(name, "") for name in names))
@@ -147,11 +149,10 @@ def commented(environment: Mapping[str, str], decision: Mapping[str, Any], probl
     return f"No comment was written: {done.reason}" if done.outcome == "refused" else ""
 
 
-def _links(environment: Mapping[str, str]) -> dict[str, str]:
+def _links(environment: Mapping[str, str]) -> emit_comment.Links:
     """Return the pages that the comment leads to."""
     server, repository, run = (
         environment.get(f"GITHUB_{name}", "") for name in ("SERVER_URL", "REPOSITORY", "RUN_ID")
     )
-    links = {"run": f"{server}/{repository}/actions/runs/{run}"} if run else {}
-    artifact = environment.get("BIAS_ARTIFACT")
-    return {**links, **({"report": clean(artifact)} if artifact else {})}
+    at = f"{server}/{repository}/actions/runs/{run}" if run else None
+    return emit_comment.Links(at, environment.get("BIAS_ARTIFACT") or None)

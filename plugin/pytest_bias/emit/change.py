@@ -135,12 +135,13 @@ def main_sentence(comparison: Comparison) -> str | None:
 def in_short(comparison: Comparison) -> dict[str, Any]:
     """Return what changed as plain data, for decision.json: counts, and no ids of items.
 
-    ``changed`` says whether a headline or a group of it changed clearly, ``headlines`` has the
-    change of every headline, ``refused`` why a suite cannot be compared.
+    ``sentence`` is empty if nothing can be compared, ``changed`` says whether a headline or a group
+    of it changed clearly, ``headlines`` has the change of every headline, ``refused`` why a suite
+    cannot be compared.
     """
     moved = [c for s in comparison.suites for c in shown(s)]
     return {
-        "sentence": main_sentence(comparison) or "Nothing can be compared.",
+        "sentence": main_sentence(comparison) or "",
         "changed": any(c.direction != "unclear" for c in moved),
         "headlines": {
             suite.entry: {

@@ -1,6 +1,233 @@
-"""Temporary."""
-from typing import Any
-def render(report: Any, decision: Any, *, problem: str = "", links: Any = ()) -> str:
-    return f"{decision.get('status')} {problem}"
-def limit_in_words(outcome: Any) -> str:
-    return f"{outcome['limit']}: {outcome['verdict']}"
+"""A report in a few lines of Markdown, for a comment on a pull request: ids and counts, no texts.
+
+It stays below `COMMENT_LIMIT` by construction: every text has a number of characters at most, a
+character takes eight bytes at most (``@`` becomes ``@&#8203;``), and what has many rows has a room
+in bytes, of which the rest is counted.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from typing import Any, Final
+from urllib.parse import quote
+
+import jinja2
+
+from pytest_bias.emit.change import THESE_TWO, signed
+from pytest_bias.emit.summary import limit_row, refused_rows, unscored_rows
+from pytest_bias.emit.terminal import KINDS
+from pytest_bias.emit.wording import (
+    STATUS_SENTENCES,
+    ideal,
+    interval,
+    markdown,
+    metric_words,
+    model_name,
+    not_published,
+    own_rows,
+    sample,
+    scope_limits,
+    suite_label,
+    value,
+)
+from pytest_bias.limits import GRAVEST, Decision
+from pytest_bias.records import Report, SuiteResult
+from pytest_bias.scores import Score
+
+COMMENT_LIMIT: Final = 60_000
+"""Bytes; GitHub takes 65,536 characters."""
+SCORES_ROOM: Final = 20_000
+LIMITS_ROOM: Final = 10_000
+UNMEASURED_ROOM: Final = 5_000
+REFUSED_ROOM: Final = 3_000
+"""Bytes of each part that has many rows."""
+LONGEST_ADDRESS: Final = 500
+
+NOTHING: Final = "Nothing could be measured, so nothing is known of this version of the model."
+
+
+@dataclass(frozen=True, slots=True)
+class Links:
+    """Addresses that a comment leads to: the run, and the page of the report.
+
+    Raises
+    ------
+    ValueError
+        If one is no address of the web, or is longer than any is.
+    """
+
+    run: str | None = None
+    page: str | None = None
+
+    def __post_init__(self) -> None:
+        for address in (self.run, self.page):
+            if address is not None:
+                _target(address)
+
+
+class _Written(str):
+    """Markdown that is not of others: its links are meant."""
+
+
+def render(
+    report: Report | None,
+    decision: Decision | None = None,
+    links: Links | None = None,
+    *,
+    problem: str = "",
+) -> str:
+    """Return a comment in Markdown.
+
+    Parameters
+    ----------
+    report : Report, optional
+        What was measured; null if nothing was.
+    decision : Decision, optional
+        What was decided, with what changed since the baseline.
+    links : Links, optional
+        Where to read on.
+    problem : str
+        What the command said, if it failed.
+    """
+    if report is None:
+        opening, status, change, decision = NOTHING, "", None, None
+    else:
+        # A change would tell of a score that is withheld.
+        change = None if report.withheld or not decision else decision.change
+        opening, status = _opening(report, decision, change)
+    outcomes = sorted(decision.outcomes if decision else (), key=lambda o: GRAVEST.index(o.verdict))
+    told = [limit_row(o) for o in outcomes if o.verdict != "held"]
+    scores, more_scores = _tables(report, change)
+    unscored = _unmeasured(report)
+    return _template().render(
+        opening=opening,
+        status=status,
+        problem=markdown(problem, 300),
+        tables=scores,
+        more_scores=more_scores,
+        changes=change is not None,
+        refused=within(refused_rows(change["refused"] if change else {}), REFUSED_ROOM),
+        not_published=[markdown(line, 300) for line in not_published(report)] if report else [],
+        limits=within(told, LIMITS_ROOM),
+        n_held=len(outcomes) - len(told),
+        scope=[*([THESE_TWO] if change else []), *(scope_limits(report) if report else [])],
+        unscored=within(unscored, UNMEASURED_ROOM),
+        about=_about(report),
+        links=_Written(" · ".join(_links(links or Links()))),
+    )
+
+
+def unlinked(text: str) -> str:
+    """Return Markdown in which no name mentions a person, refers to an issue or is an address.
+
+    GitHub looks for these after Markdown has been read, so a backslash does not help.
+    """
+    text = re.sub(r"\\?([@#])", "\\1&#8203;", text)
+    return re.sub(r"(?i)\b(GH)-(?=\d)", r"\1-&#8203;", text)
+
+
+def within(rows: Sequence[Sequence[str]], room: int) -> list[Sequence[str]]:
+    """Return the first rows that have room, in bytes, and one that counts those that have not."""
+    kept: list[Sequence[str]] = []
+    for row in rows:
+        room -= _size(row)
+        if room < 0:
+            more = f"and {len(rows) - len(kept)} more in report.json"
+            return [*kept, [more, *[""] * (len(row) - 1)]]
+        kept.append(row)
+    return kept
+
+
+def _size(row: Sequence[str]) -> int:
+    return len(unlinked(" | ".join(row)).encode()) + len("|  |\n")
+
+
+@cache
+def _template() -> jinja2.Template:
+    text = files("bias_templates").joinpath("pages", "comment.md.j2").read_text(encoding="utf-8")
+    # Values are Markdown already, escaped by `markdown`.
+    environment = jinja2.Environment(
+        autoescape=False,
+        keep_trailing_newline=True,
+        finalize=lambda v: v if isinstance(v, _Written) else unlinked(str(v)),
+    )
+    return environment.from_string(text)
+
+
+def _opening(
+    report: Report, decision: Decision | None, change: Mapping[str, Any] | None
+) -> tuple[str, str]:
+    """Return the first sentence, and what was decided if that is another one."""
+    scored = any(s.headline or s.status == "withheld" for s in own_rows(report))
+    status = STATUS_SENTENCES[decision.status] if decision else ""
+    if not scored:
+        return NOTHING, ""
+    if change and change["sentence"]:
+        return markdown(change["sentence"], 400), status
+    return status or "Measured; nothing was decided.", ""
+
+
+def _tables(
+    report: Report | None, change: Mapping[str, Any] | None
+) -> tuple[list[tuple[str, list[list[str]]]], int]:
+    """Return the headlines by kind of suite, and how many there is no room for."""
+    suites = [s for s in own_rows(report) if s.headline] if report else []
+    room, tables, left = SCORES_ROOM, [], 0
+    for kind, words in KINDS.items():
+        rows = []
+        for suite in suites if kind != "structure" else ():
+            if suite.kind != kind or suite.headline is None:
+                continue
+            row = _row(suite, suite.headline, change)
+            room -= _size(row)
+            if room < 0:
+                left += 1
+            else:
+                rows.append(row)
+        if rows:
+            tables.append((words, rows))
+    return tables, left
+
+
+def _row(suite: SuiteResult, score: Score, change: Mapping[str, Any] | None) -> list[str]:
+    part = f" ({sample(suite)})" if suite.sampled is not None else ""
+    label = f"{suite_label(suite)}{part}: {metric_words(score.metric)}"
+    cells = [markdown(label, 120), *(markdown(f(score), 40) for f in (value, interval, ideal))]
+    return [*cells, _change(change["headlines"].get(suite.entry), score)] if change else cells
+
+
+def _change(moved: Mapping[str, Any] | None, score: Score) -> str:
+    if moved is None or moved["change"] is None:
+        return "not comparable"
+    text = signed(moved["change"], score)
+    if moved["interval"]:
+        text += f" ({' to '.join(signed(end, score) for end in moved['interval'])})"
+    return markdown(f"{text}, {moved['direction']}", 80)
+
+
+def _unmeasured(report: Report | None) -> list[list[str]]:
+    """Return the suites that should have a score and have none."""
+    return [r for r in unscored_rows(report) if r[1] != "not applicable"] if report else []
+
+
+def _about(report: Report | None) -> str:
+    if report is None:
+        return ""
+    version = markdown(report.tool["version"], 40)
+    named = f"{markdown(model_name(report))} · report {markdown(report.digest[:19])}"
+    return f"{named} · pytest-bias {version}"
+
+
+def _links(links: Links) -> list[str]:
+    named = (("run", links.run), ("page", links.page))
+    return [f"[{name}]({_target(address)})" for name, address in named if address]
+
+
+def _target(address: str) -> str:
+    """Return an address as the target of a link, which it cannot end."""
+    target = quote(address, safe="/:?#=&%~@!$,;+")
+    if not re.match(r"https?://", address) or len(target) > LONGEST_ADDRESS:
+        raise ValueError(f"no address to link to: {address!r:.200}")
+    return target

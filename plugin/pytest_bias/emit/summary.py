@@ -6,7 +6,7 @@ the longest rows are below 2 kB, and there are at most 4 * 40 + 4 * 15 + 40 * 5 
 of suites with what is said of them, changes, refusals, suites without a score, limits and notes.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from importlib.resources import files
 from typing import Final
@@ -14,7 +14,14 @@ from typing import Final
 import jinja2
 
 from pytest_bias.compare import Change, Comparison, SuiteComparison
-from pytest_bias.emit.change import THESE_TWO, is_exploratory, main_sentence, shown, signed
+from pytest_bias.emit.change import (
+    THESE_TWO,
+    in_short,
+    is_exploratory,
+    main_sentence,
+    shown,
+    signed,
+)
 from pytest_bias.emit.terminal import KINDS, VERDICTS, because
 from pytest_bias.emit.wording import (
     EXPLORATORY,
@@ -56,7 +63,6 @@ NAME: Final = 80
 NUMBER: Final = 40
 
 
-
 def render(
     report: Report, decision: Decision | None = None, comparison: Comparison | None = None
 ) -> str:
@@ -77,10 +83,10 @@ def render(
         change=markdown(main_sentence(comparison) or "", 400) if comparison else "",
         changes=few(_changes(comparison), ROWS),
         about_changes=_about_changes(comparison),
-        refused=few(_refused(comparison), LISTED),
+        refused=few(refused_rows(in_short(comparison)["refused"] if comparison else {}), LISTED),
         since=markdown(model_name(comparison.baseline)) if comparison else "",
         tables=tables,
-        others=few(_others(report), LISTED),
+        others=few(unscored_rows(report), LISTED),
         not_published=[markdown(line, 600) for line in not_published(report)],
         notes=few([[markdown(note)] for note in _notes(report, comparison)], LISTED),
         limits=few(_limits(decision), ROWS),
@@ -154,7 +160,7 @@ def _about(report: Report, suite: SuiteResult) -> Iterator[str]:
             yield f"{markdown(suite_label(suite))}, {markdown(note)}"
 
 
-def _others(report: Report) -> list[list[str]]:
+def unscored_rows(report: Report) -> list[list[str]]:
     """Return the suites without a score, those that went wrong first."""
     found = (s for s in report.suites if s.status not in ("scored", "withheld"))
     ordered = sorted(found, key=lambda s: s.status not in ("error", "inconclusive"))
@@ -168,10 +174,11 @@ def _notes(report: Report, comparison: Comparison | None) -> Iterator[str]:
             yield f"{suite.title}: {suite.note}"
 
 
-def _refused(comparison: Comparison | None) -> list[list[str]]:
-    suites = comparison.suites if comparison else ()
+def refused_rows(refused: Mapping[str, str]) -> list[list[str]]:
+    """Return the suites that cannot be compared, each with the reason."""
     return [
-        [f"{_name(s.entry)} cannot be compared: {markdown(s.reason)}"] for s in suites if s.reason
+        [f"{_name(entry)} cannot be compared: {markdown(reason)}"]
+        for entry, reason in refused.items()
     ]
 
 
@@ -210,10 +217,11 @@ def _limits(decision: Decision | None) -> list[list[str]]:
     outcomes = list(decision.outcomes) if decision else []
     if len(outcomes) > ROWS:
         outcomes.sort(key=lambda o: GRAVEST.index(o.verdict))
-    return [_limit(o) for o in outcomes]
+    return [limit_row(o) for o in outcomes]
 
 
-def _limit(outcome: Outcome) -> list[str]:
+def limit_row(outcome: Outcome) -> list[str]:
+    """Return a limit, its verdict and what that rests on."""
     return [
         markdown(outcome.limit, 120),
         f"**{VERDICTS[outcome.verdict]}**",

@@ -13,9 +13,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 from urllib.parse import quote, urljoin, urlsplit
 
-from pytest_bias.downloads import in_words, retry_after, root_cause
+from pytest_bias.downloads import root_cause
 from pytest_bias.emit.wording import clean
 from pytest_bias.errors import GitHubError, UsageError
+from pytest_bias.github.refusals import refusal, seconds_asked
 
 if TYPE_CHECKING:
     import requests
@@ -82,11 +83,12 @@ class Client:
     repository: str
     token: str = field(repr=False)
     _patience: float = field(default=PATIENCE_S, repr=False, init=False)
+    _session: "requests.Session | None" = field(default=None, repr=False, init=False)
 
     def __post_init__(self) -> None:
         self.api = self.api.rstrip("/")
-        at = urlsplit(self.api)
-        if at.scheme != "https" and not (at.scheme == "http" and at.hostname in _LOCAL):
+        scheme, host, _ = _origin(self.api) or ("", None, None)
+        if scheme != "https" and not (scheme == "http" and host in _LOCAL):
             raise UsageError(
                 f"GITHUB_API_URL is {clean(self.api)!r}: no token is sent there.",
                 f"It begins with https://, as {API} does.",
@@ -187,20 +189,31 @@ class Client:
         return f"{self.api}/repos/{self.repository}/{path}".rstrip("/")
 
     def _is_own(self, address: str) -> bool:
-        return _origin(address) == _origin(self.api)
+        """Whether an address is of the API: an own server may have other services beside it."""
+        if _origin(address) is None:
+            return False
+        path, top = urlsplit(address).path, urlsplit(self.api).path
+        below = path.startswith(f"{top}/") and ".." not in path.split("/")
+        return below and _origin(address) == _origin(self.api)
 
     def _send(self, request: _Request, *, stream: bool = False) -> "requests.Response":
+        from requests import RequestException
+
         for attempt in range(1, ATTEMPTS + 1):
             try:
                 answer = self._followed(request, stream=stream)
             except _broken() as error:
                 refused, after = _silence(request, error), None
                 again = request.repeatable
+            except (RequestException, ValueError) as error:
+                # An address that is none, which requests reads even where it follows none.
+                raise _silence(request, error) from None
             else:
                 if answer.ok:
                     return answer
-                refused = self._refusal(request, answer)
-                after = _after(answer)
+                hidden = self.token if self._is_own(answer.url) else None
+                refused = refusal(request.words, request.needs, answer, hidden)
+                after = seconds_asked(answer)
                 again = refused.limited or (refused.unsure and request.repeatable)
             if not again:
                 raise refused
@@ -220,9 +233,12 @@ class Client:
         import requests
 
         address, query = request.address, dict(request.query)
+        self._session = self._session or requests.Session()
         for _ in range(MOST_REDIRECTS):
             own = self._is_own(address)
-            answer = requests.request(
+            # The connection to the API is kept; elsewhere nothing of it is known.
+            sender = self._session.request if own else requests.request
+            answer = sender(
                 request.method,
                 address,
                 params=query,
@@ -239,8 +255,9 @@ class Client:
             answer.close()
             address, query = urljoin(address, answer.headers["Location"]), {}
             elsewhere = not self._is_own(address)
-            less = urlsplit(self.api).scheme == "https" and urlsplit(address).scheme != "https"
-            if less or (elsewhere and request.method != "GET"):
+            to = _origin(address)
+            secure = to and (to[0] == "https" or self.api.startswith("http://"))
+            if not secure or (elsewhere and request.method != "GET"):
                 raise GitHubError(f"{request.words} leads to {_plain(address)}: not followed.")
         raise GitHubError(f"{request.words} leads from address to address.")
 
@@ -253,28 +270,6 @@ class Client:
                 f"{at} answers something else than JSON.",
                 "GITHUB_API_URL has to be the address of GitHub's API; a proxy may have answered.",
             ) from None
-
-    def _refusal(self, request: _Request, answer: "requests.Response") -> GitHubError:
-        status = answer.status_code
-        said = self._said(answer)
-        message = f"GitHub answers {in_words(status, '?')} to {request.words}"
-        limited = _is_limited(answer, said)
-        message += f": {said}" if said else "."
-        error = GitHubError(message, _hint(request, answer, said, limited=limited))
-        error.status, error.limited = status, limited
-        return error
-
-    def _said(self, answer: "requests.Response") -> str:
-        """Return GitHub's own words, on one line."""
-        try:
-            plain = answer.json()
-        except ValueError:
-            return ""
-        if not isinstance(plain, dict):
-            return ""
-        found = [plain.get("message"), *(plain.get("errors") or ())]
-        words = [x.get("message") if isinstance(x, dict) else x for x in found]
-        return clean("; ".join(str(w) for w in words if w), 300).replace(self.token, "***")
 
 
 class _Bearer:
@@ -332,62 +327,22 @@ def _save(answer: "requests.Response", target: Path, most: int, request: _Reques
                 raise GitHubError(f"{request.words} is larger than {most / 1e6:g} MB.")
 
 
-def _origin(address: str) -> tuple[str, str | None, int | None]:
-    parts = urlsplit(address)
-    return parts.scheme, parts.hostname, parts.port or {"https": 443, "http": 80}.get(parts.scheme)
+def _origin(address: str) -> tuple[str, str | None, int | None] | None:
+    """Return scheme, host and port of an address; null if it is none."""
+    try:
+        parts = urlsplit(address)
+        port = parts.port or {"https": 443, "http": 80}.get(parts.scheme)
+    except ValueError:
+        return None
+    return parts.scheme, parts.hostname, port
 
 
 def _plain(address: str) -> str:
     """Return an address without what may be secret: user, query and fragment."""
+    if _origin(address) is None:
+        return "an address that is none"
     parts = urlsplit(address)
     return clean(f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}", 300)
-
-
-def _is_limited(answer: "requests.Response", said: str) -> bool:
-    if answer.status_code not in (403, 429):
-        return False
-    spent = answer.headers.get("X-RateLimit-Remaining") == "0"
-    asks = "Retry-After" in answer.headers or "rate limit" in said.lower()
-    return answer.status_code == 429 or spent or asks
-
-
-def _after(answer: "requests.Response") -> float | None:
-    """Return the seconds after which GitHub wants to be asked again, null if it does not say."""
-    after = retry_after(answer.headers.get("Retry-After"))
-    reset = answer.headers.get("X-RateLimit-Reset", "")
-    if after is None and answer.headers.get("X-RateLimit-Remaining") == "0" and reset.isdigit():
-        return max(0.0, float(reset) - time.time())
-    return after
-
-
-_PERMISSION: Final = (
-    "Add `{needs}` to `permissions:` of the job, and keep what stands there: permissions that are "
-    "not named are taken away. A pull request from a fork gets none that write."
-)
-_HINTS: Final[Mapping[int, str]] = {
-    401: "The token has expired or is none. Give the input `github-token`.",
-    403: _PERMISSION,
-    404: (
-        "Either there is no such thing, or the token may not see it: in a private repository the "
-        "job needs `{needs}` below `permissions:`."
-    ),
-}
-
-
-def _hint(
-    request: _Request, answer: "requests.Response", said: str, *, limited: bool
-) -> str | None:
-    status = answer.status_code
-    if limited:
-        seconds = _after(answer)
-        when = "later" if seconds is None else f"in {seconds:.0f} s"
-        return f"GitHub is asked too often with this token. Run the job again {when}."
-    if status >= 500:
-        return "Run the job again later; https://www.githubstatus.com says what is wrong."
-    if status == 403 and "not accessible by personal access token" in said:
-        return f"The token that was given needs the permission `{request.needs}`."
-    hint = _HINTS.get(status)
-    return hint.format(needs=request.needs) if hint else None
 
 
 def path_of(name: str) -> str:

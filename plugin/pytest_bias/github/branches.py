@@ -8,6 +8,7 @@ import base64
 import hashlib
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -30,6 +31,10 @@ _BRANCH: Final = re.compile(
     r"(?!/)(?!.*(?:\.\.|//|@\{|\.lock(?:/|$)|/\.))[^\s~^:?*\[\\\x00-\x1f\x7f]+"
 )
 _FILE: Final = "100644"
+SHORT: Final = 20_000
+TOGETHER: Final = 2_000_000
+"""Bytes of a text, and of all texts, that go along with the tree: GitHub lets a token send eighty
+things a minute, and a report may have more badges."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +120,7 @@ def read_report_of(client: Client, place: Place, into: Path) -> Found | None:
     return Found(into, source, head.page)
 
 
-def commit_report(client: Client, place: Place, folder: Path, report: Report) -> Committed:
+def commit_report(client: Client, place: Place, folder: Path) -> Committed:
     """Commit badges, report, records, page and summary to a folder of a branch.
 
     Files below that folder that are not part of it are removed. A branch that is not there begins
@@ -125,17 +130,17 @@ def commit_report(client: Client, place: Place, folder: Path, report: Report) ->
     ----------
     client : Client
         With a token that has ``contents: write``.
-    folder, report
-        What a run left, and the report of it, for the message.
+    folder : Path
+        What a run left.
 
     Raises
     ------
     ReportError
-        If the folder does not hold together.
+        If the folder does not hold together, or is of a part of a run.
     GitHubError
         If the branch is protected, moves all the time, or GitHub does not do it.
     """
-    files = to_show(folder)
+    report, files = to_show(folder)
     within_limits(str(folder), {path: len(content) for path, content in files.items()})
     message = commit_message(report)
     ours: list[str] = []
@@ -173,9 +178,13 @@ def _head(client: Client, place: Place) -> _Head | None:
         ref = client.get(f"git/ref/heads/{path_of(place.branch)}", needs=READS)
     except GitHubError as error:
         # A repository without any commit has no branch either.
-        if error.status == 404 or (error.status == 409 and "empty" in error.message):
+        if error.status == 409 and "empty" in error.message:
             return None
-        raise
+        if error.status != 404:
+            raise
+        # The same is said of a repository that the token may not see.
+        client.get("", needs=READS)
+        return None
     commit = str(ref["object"]["sha"])
     made = client.get(f"git/commits/{commit}", needs=READS)
     tree = str(made["tree"]["sha"])
@@ -222,23 +231,37 @@ def _tree(
     """Make the tree of a commit; null if it is that of the head."""
     there = head.files if head else {}
     changes: list[dict[str, Any]] = []
+    room = TOGETHER
     for path, content in sorted(files.items()):
         sha = git_id(content)
         if path in there and (there[path]["sha"], there[path]["mode"]) == (sha, _FILE):
             continue
+        entry = _entry(place, path, "blob")
+        if (text := _short_text(content)) is not None and len(content) <= room:
+            room -= len(content)
+            changes.append({**entry, "content": text})
+            continue
         body = {"content": base64.b64encode(content).decode("ascii"), "encoding": "base64"}
-        sha = str(client.send("POST", "git/blobs", body, needs=WRITES)["sha"])
-        changes.append(_entry(place, path, "blob", sha))
-    changes += [_entry(place, p, str(there[p]["type"]), None) for p in sorted(there.keys() - files)]
+        made = client.send("POST", "git/blobs", body, needs=WRITES)
+        changes.append({**entry, "sha": made["sha"]})
+    gone = sorted(there.keys() - files)
+    changes += [{**_entry(place, p, str(there[p]["type"])), "sha": None} for p in gone]
     if head and not changes:
         return None
     base = {"base_tree": head.tree} if head else {}
-    made = client.send("POST", "git/trees", {**base, "tree": changes}, needs=WRITES)
-    return str(made["sha"])
+    tree = client.send("POST", "git/trees", {**base, "tree": changes}, needs=WRITES)
+    return str(tree["sha"])
 
 
-def _entry(place: Place, path: str, kind: str, sha: str | None) -> dict[str, Any]:
-    return {"path": f"{place.folder}/{path}", "mode": _FILE, "type": kind, "sha": sha}
+def _entry(place: Place, path: str, kind: str) -> dict[str, Any]:
+    return {"path": f"{place.folder}/{path}", "mode": _FILE, "type": kind}
+
+
+def _short_text(content: bytes) -> str | None:
+    if len(content) <= SHORT:
+        with suppress(UnicodeDecodeError):
+            return content.decode("utf-8")
+    return None
 
 
 def _move(client: Client, branch: str, sha: str, *, new: bool) -> None:

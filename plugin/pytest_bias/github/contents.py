@@ -18,8 +18,10 @@ from pytest_bias.folder import (
     REPORT,
     SUMMARY,
     read_report,
+    require_finished,
     write_records,
 )
+from pytest_bias.records import Report
 
 MOST_FILES: Final = 2_000
 MOST_BYTES: Final = 500_000_000
@@ -81,8 +83,8 @@ def within_limits(what: str, files: Mapping[str, int]) -> None:
         )
 
 
-def to_show(folder: Path) -> dict[str, bytes]:
-    """Return the files of a report that others may see, path below the folder to content.
+def to_show(folder: Path) -> tuple[Report, dict[str, bytes]]:
+    """Return a report and its files that others may see, path below the folder to content.
 
     Those are badges, report, its signature, records, page and summary, of this report alone. The
     texts of items stay behind, and so does what is the owner's own, such as a salt.
@@ -90,9 +92,11 @@ def to_show(folder: Path) -> dict[str, bytes]:
     Raises
     ------
     ReportError
-        If the folder holds no report, or its records are not those that it was made from.
+        If the folder holds no report, it is of a part of a run, or its records are not those that
+        it was made from.
     """
     report = read_report(folder)
+    require_finished(report, folder)
     if missing := [s for s in report.suites if s.records_sha256 and not s.records]:
         raise ReportError(f"{folder / missing[0].records_path} is missing.")
     own = {p.relative_to(folder).as_posix(): p for p in folder.glob("*") if p.is_file()}
@@ -106,7 +110,7 @@ def to_show(folder: Path) -> dict[str, bytes]:
         for suite in report.suites:
             if suite.records:
                 files[suite.records_path] = (Path(there) / suite.records_path).read_bytes()
-    return files
+    return report, files
 
 
 def _has_texts(records: list[Path]) -> bool:

@@ -28,7 +28,8 @@ def kept_at(name: str) -> Path:
     from huggingface_hub import constants
     from huggingface_hub.file_download import repo_folder_name
 
-    return Path(constants.HF_HUB_CACHE) / repo_folder_name(repo_id=name, repo_type="model")
+    folder: str = repo_folder_name(repo_id=name, repo_type="model")
+    return Path(constants.HF_HUB_CACHE) / folder
 
 
 def ask(ref: ModelRef, *, digests: bool = False) -> "ModelInfo":
