@@ -44,8 +44,11 @@ LAYERS = (
     {"run"},
     {"again"},
     {"evidence_commands"},
+    {"init"},
     {"locking"},
-    {"cli", "pytest_session", "action"},
+    {"cli_options", "pytest_session", "action"},
+    {"cli_evidence", "cli_init"},
+    {"cli"},
     {"pytest_plugin", "__main__"},
 )
 """Modules and packages of `pytest_bias`: each imports from the layers above its own line only."""
@@ -65,8 +68,20 @@ HEAVY = {
     "sigstore": {"signatures"},
     "cryptography": {"signatures"},
     "matplotlib": {"emit"},
-    "rich": {"again", "cli", "evidence_commands", "run", "locking", "emit", "pytest_session"},
-    "typer": {"cli"},
+    "rich": {
+        *(
+            "again",
+            "cli",
+            "cli_evidence",
+            "cli_init",
+            "evidence_commands",
+            "init",
+            "run",
+            "locking",
+        ),
+        *("emit", "pytest_session"),
+    },
+    "typer": {"cli", "cli_options", "cli_evidence", "cli_init"},
     "pytest": {"pytest_plugin", "pytest_session"},
 }
 """Who may import a library of weight: the engine knows neither pytest nor the terminal."""
