@@ -7,15 +7,17 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final
 
-from pytest_bias.errors import BiasError, UnknownName, UsageError
+from pytest_bias.errors import UnknownName, UsageError
 from pytest_bias.init.triggers import RUNNER, Trigger
 from pytest_bias.limits import read_limits
 from pytest_bias.models import ModelRef
+from pytest_bias.models.reference import DEMOS
 from pytest_bias.suites import find
 
 RULES: Final = ("max-distance", "max-regression")
 LIMIT_FORM: Final = "max-distance:crows_pairs=10, or max-regression:crows_pairs=2"
 _LIMIT: Final = re.compile(r"(?:(?P<rule>[^:=]+):)?(?P<name>[^=]+)=(?P<number>[^=]+)")
+_REPOSITORY: Final = re.compile(r"[A-Za-z0-9_][\w.-]*/[A-Za-z0-9_][\w.-]*", re.ASCII)
 _BRANCH: Final = re.compile(r"[\w./+-]+")
 
 
@@ -34,18 +36,13 @@ class Choices:
     languages: tuple[str, ...] = ()
 
 
-def is_path(text: str) -> bool:
+def is_path(text: str, folder: Path) -> bool:
     """Whether a model's name is a path: of something that is there, or written as a path."""
     try:
-        there = Path(text).exists()
+        there = (folder / text).exists() and text not in DEMOS
     except (OSError, ValueError):
         there = False
     return there or text.startswith((".", "/", "~")) or text.endswith(".gguf")
-
-
-def hub_name(model: str) -> str:
-    """Return the repository of a Hub model, without revision and adapter."""
-    return ModelRef.parse(model).name
 
 
 def check_text(what: str, text: str) -> str:
@@ -80,7 +77,7 @@ def check_model(text: str, trigger: Trigger, folder: Path) -> str:
         If it is no model, none of this trigger, or lies where the runner has nothing.
     """
     check_text("--model", text)
-    if not is_path(text):
+    if not is_path(text, folder):
         ref = ModelRef.parse(text)
         if trigger.takes == "folder":
             raise UsageError(
@@ -101,7 +98,7 @@ def check_model(text: str, trigger: Trigger, folder: Path) -> str:
             f"--model {text} is a path; --trigger {trigger.name} is about models of the Hub.",
             "--trigger push measures what lies in this repository.",
         )
-    root, path = folder.resolve(), (folder / Path(text).expanduser()).resolve()
+    root, path = folder.resolve(), (folder / _expanded(text)).resolve()
     if not path.is_relative_to(root):
         raise UsageError(
             f"--model {text} lies outside {root}: a runner has the checkout only.",
@@ -113,6 +110,14 @@ def check_model(text: str, trigger: Trigger, folder: Path) -> str:
     return "." if inside == "." else f"./{inside}"
 
 
+def _expanded(text: str) -> Path:
+    # Path("./~x") forgets its dot, and would be somebody's home.
+    try:
+        return Path(text).expanduser() if text.startswith("~") else Path(text)
+    except RuntimeError as error:
+        raise UsageError(f"--model {text}: {error}") from None
+
+
 def check_publish(text: str) -> str:
     """Return the repository of the Hub to publish to.
 
@@ -122,11 +127,7 @@ def check_publish(text: str) -> str:
         If it is no org/name.
     """
     check_text("--publish", text)
-    try:
-        ref = ModelRef.parse(text) if not is_path(text) else None
-    except BiasError:
-        ref = None
-    if ref is None or str(ref) != ref.name or ref.source != "hub" or "/" not in text:
+    if not _REPOSITORY.fullmatch(text):
         raise UsageError(f"--publish {text!r} is no repository of the Hub.", "As in: org/name")
     return text
 

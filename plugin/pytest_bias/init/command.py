@@ -11,7 +11,7 @@ from rich.text import Text
 
 from pytest_bias.config import read_settings
 from pytest_bias.errors import BiasError, UsageError
-from pytest_bias.init.choices import Choices, check_branch, check_publish, check_text
+from pytest_bias.init.choices import Choices, check_branch, check_publish, check_text, is_path
 from pytest_bias.init.files import File, write
 from pytest_bias.init.found import Found, is_ignored, languages, look
 from pytest_bias.init.interface import problems
@@ -123,7 +123,15 @@ def _writes_settings(choices: Choices, found: Found) -> bool:
                 "Write the limits there, and leave --limits out.",
             )
         return False
-    return bool(choices.limits) or found.model != choices.model
+    return bool(choices.limits) or not _is_same(found.model, choices.model, found.folder)
+
+
+def _is_same(one: str | None, other: str | None, folder: Path) -> bool:
+    """Whether two names are of one model; a path may be written in several ways."""
+    if one is None or other is None or one == other:
+        return one == other
+    are_paths = is_path(one, folder) and is_path(other, folder)
+    return are_paths and (folder / one).resolve() == (folder / other).resolve()
 
 
 def check(files: list[File], choices: Choices) -> None:

@@ -17,8 +17,10 @@ DEPTH: Final = 3
 """Folders that are looked into for weights, from the present one down."""
 
 _HUB: Final = re.compile(
-    r"(?:https?://|git@|ssh://git@)(?:[^@/]*@)?(?:huggingface\.co|hf\.co)[/:](.+)"
+    r"(?:https?://|ssh://|)(?:[^@/]*@)?(?:huggingface\.co|hf\.co)[/:]"
+    r"(?P<name>[\w.-]+/[\w.-]+?)(?:\.git)?/?"
 )
+"""Address of a model on the Hub, as git names it; data sets and spaces have a word in front."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +132,7 @@ def _hub(folder: Path) -> str | None:
     for line in (git(folder, "remote", "-v") or "").splitlines():
         match = _HUB.fullmatch(line.partition("\t")[2].rpartition(" ")[0])
         if match:
-            return match[1].removesuffix(".git").strip("/")
+            return match["name"]
     return None
 
 

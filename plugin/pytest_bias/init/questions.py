@@ -1,6 +1,7 @@
 """The three questions, asked where somebody can answer; else what flags and the folder say."""
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Final, TypeVar
 
 from rich.console import Console
@@ -81,11 +82,11 @@ def ask_model(asker: Asker, found: Found, given: str | None, chosen: Trigger | N
     if chosen and chosen.takes == "asked":
         return check_model(given, chosen, found.folder) if given else None
     candidates = (found.model, found.weights, found.hub)
-    fitting = (c for c in candidates if c and (chosen is None or _fits(c, chosen)))
+    fitting = (c for c in candidates if c and (chosen is None or _fits(c, chosen, found.folder)))
     return asker.answer(
         "--model",
         "1. Which model? org/name of the Hub, or a folder of this repository",
-        lambda text: check_model(text, chosen or _usual(text), found.folder),
+        lambda text: check_model(text, chosen or _usual(text, found.folder), found.folder),
         given,
         next(fitting, None),
     )
@@ -103,7 +104,7 @@ def ask_trigger(asker: Asker, found: Found, given: str | None, model: str | None
             check_model(model, chosen, found.folder)
         return chosen
 
-    usual = _usual(model).name if model else None
+    usual = _usual(model, found.folder).name if model else None
     question = f"2. What starts it? {', '.join(NAMES)}"
     return asker.answer("--trigger", question, read, given, usual)
 
@@ -121,7 +122,11 @@ def ask_limits(asker: Asker, given: list[str]) -> dict[str, dict[str, object]]:
 
 def ask_publish(asker: Asker, found: Found, model: str | None) -> str:
     """Return the repository of the Hub that a trigger publishes to: by default the model's own."""
-    of_model = model.partition("@")[0].partition("+")[0] if model and not is_path(model) else None
+    of_model = (
+        model.partition("@")[0].partition("+")[0]
+        if model and not is_path(model, found.folder)
+        else None
+    )
     return asker.answer(
         "--publish",
         "   Which repository of the Hub are the results proposed to? org/name",
@@ -132,11 +137,11 @@ def ask_publish(asker: Asker, found: Found, model: str | None) -> str:
     )
 
 
-def _usual(model: str) -> Trigger:
+def _usual(model: str, folder: Path) -> Trigger:
     """Return the trigger that fits a model best."""
-    return trigger("push" if is_path(model) or "/" not in model else "hub-schedule")
+    return trigger("push" if is_path(model, folder) or "/" not in model else "hub-schedule")
 
 
-def _fits(model: str, chosen: Trigger) -> bool:
-    local = is_path(model)
+def _fits(model: str, chosen: Trigger, folder: Path) -> bool:
+    local = is_path(model, folder)
     return {"any": True, "hub": not local, "folder": local, "asked": False}[chosen.takes]
