@@ -156,6 +156,10 @@ def test_weights_that_git_does_not_have_are_told(bias: Command, repository: Path
         (("--model", "org/name", "--trigger", "push", "--runner", "x"), ("--runner does not go",)),
         (("--model", "./a${{ x }}", "--trigger", "push"), ("GitHub begins an expression",)),
         (("--model", "demo", "--trigger", "push", "--limits", "crow_pairs=1"), ("'crows_pairs'",)),
+        (
+            ("--model", "org/name", "--trigger", "gpu", "--branch", "main"),
+            ("--branch does not go",),
+        ),
         (("--flavor", "t4-small"), ("--flavor", "--hub-job org/name")),
         (("--hub-job", "org/name", "--trigger", "push"), ("--trigger goes with a workflow",)),
     ],
@@ -247,6 +251,16 @@ def test_folder_that_cannot_be_written_is_named(bias: Command, repository: Path)
     (repository / ".github").write_text("a file")
     ran = bias("init", "--model", "demo", "--trigger", "push")
     ran.refused(2, "bias.yml", "cannot be")
+    assert files(repository) == {".github": "a file"}
+
+
+# Without GitHub
+
+
+def test_hub_job_is_asked_for(bias: Command, repository: Path) -> None:
+    ran = bias("init", "--hub-job", "org/name", "--flavor", "t4-small", "--timeout", "1h")
+    ran.refused(3, "org/name cannot be read from the Hub: this run is offline")
+    assert files(repository) == {}
 
 
 # Questions

@@ -1,6 +1,5 @@
 """The command ``init``: choices to two files, checked after they were written."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
@@ -13,8 +12,9 @@ from pytest_bias.config import read_settings
 from pytest_bias.errors import BiasError, UsageError
 from pytest_bias.init.choices import Choices, check_branch, check_publish, check_text, is_path
 from pytest_bias.init.files import File, write
-from pytest_bias.init.found import Found, is_ignored, languages, look
+from pytest_bias.init.found import Found, languages, look
 from pytest_bias.init.interface import problems
+from pytest_bias.init.next_steps import next_steps
 from pytest_bias.init.questions import Asker, ask_limits, ask_model, ask_publish, ask_trigger
 from pytest_bias.init.rendering import WORKFLOW_PATH, settings, workflow
 from pytest_bias.init.triggers import RUNNER, Trigger, trigger
@@ -60,7 +60,7 @@ def init_command(flags: Flags, folder: Path, console: Console, *, asks: bool) ->
     write(files, console, force=flags.force, dry_run=flags.dry_run)
     if not flags.dry_run:
         _check_written(files, choices, found)
-    for line in _next(choices, found, files):
+    for line in next_steps(choices, found, [f.shown for f in files]):
         console.print(Text(line), soft_wrap=True)
     return 0
 
@@ -75,20 +75,19 @@ def choose(flags: Flags, found: Found, asker: Asker) -> Choices:
     """
     chosen = trigger(flags.trigger) if flags.trigger is not None else None
     model = ask_model(asker, found, flags.model, chosen)
-    chosen = chosen or ask_trigger(asker, found, None, model)
+    chosen = chosen or ask_trigger(asker, found, model)
     _require_taken(flags, chosen)
     publish = None
     if flags.publish is not None:
         publish = check_publish(flags.publish)
     elif "publish" in chosen.needs:
         publish = ask_publish(asker, found, model)
-    branch = flags.branch or found.branch
     return Choices(
         chosen,
         model=model,
         publish=publish,
         badges_branch=flags.badges_branch and check_branch("--badges-branch", flags.badges_branch),
-        branch=check_branch("--branch", branch),
+        branch=_branch(flags, found) if "branch" in chosen.options else "",
         runner=check_text("--runner", flags.runner) if flags.runner is not None else RUNNER,
         shards=flags.shards or 2,
         limits=ask_limits(asker, flags.limits) if chosen.measures else {},
@@ -96,8 +95,12 @@ def choose(flags: Flags, found: Found, asker: Asker) -> Choices:
     )
 
 
+def _branch(flags: Flags, found: Found) -> str:
+    return check_branch("--branch", found.branch if flags.branch is None else flags.branch)
+
+
 def _require_taken(flags: Flags, chosen: Trigger) -> None:
-    for name in ("publish", "badges_branch", "runner", "shards"):
+    for name in ("publish", "badges_branch", "branch", "runner", "shards"):
         if getattr(flags, name) is not None and name not in chosen.options:
             flag = f"--{name.replace('_', '-')}"
             raise UsageError(f"{flag} does not go with --trigger {chosen.name}.")
@@ -162,31 +165,3 @@ def _check_written(files: list[File], choices: Choices, found: Found) -> None:
     for file in files:
         if file.path.read_text(encoding="utf-8") != file.after:
             raise BiasError(f"{file.shown} is not what was written.")
-
-
-def _next(choices: Choices, found: Found, files: list[File]) -> Iterator[str]:
-    """Yield what is to be done now."""
-    model, chosen = choices.model, choices.trigger
-    yield f"Runs      {chosen.about}"
-    if found.settings and FILE_NAME not in [f.shown for f in files] and chosen.measures:
-        yield f"Settings  {found.settings.name} stays as it is"
-    if model and model.startswith("."):
-        if not (found.folder / model).exists():
-            yield f"Careful   {model} is not there yet: a step of the workflow has to make it"
-        elif found.is_git and is_ignored(found.folder, model):
-            yield f"Careful   git ignores {model}: the runner will not have it"
-    yield "Next"
-    if not found.is_git:
-        yield "  git init                         this is no git repository yet"
-    if chosen.name == "lock":
-        yield f"  pytest-bias lock {model or 'org/name'}"
-    names = [f.shown for f in files] + (["pytest-bias.lock"] if chosen.name == "lock" else [])
-    yield f"  git add {' '.join(names)}"
-    if choices.publish or chosen.name == "reproduce":
-        what = choices.publish or "the model, where a pull request needs read access only"
-        yield f"  gh secret set HF_TOKEN           a token of the Hub, for {what}"
-    if chosen.measures:
-        yield "  pytest-bias run --profile quick  a first look; says beforehand how long it takes"
-    yield "  git commit and git push"
-    page = chosen.file.removesuffix(".yml")
-    yield f"  https://github.com/pytest-bias/pytest-bias/blob/v0.1.0/docs/triggers/{page}.md"

@@ -47,15 +47,12 @@ class File:
             return "new"
         return "same" if self.before == self.after else "changed"
 
-    def write(self) -> None:
-        """Write the file, whole or not at all."""
-        try:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            part = self.path.with_name(f".{self.path.name}.part")
-            part.write_text(self.after, encoding="utf-8", newline="\n")
-            part.replace(self.path)
-        except OSError as error:
-            raise OutputError(f"{self.shown} cannot be written: {error}") from None
+    def stage(self) -> Path:
+        """Write the content beside its place; what is returned only has to be renamed."""
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        part = self.path.with_name(f".{self.path.name}.part")
+        part.write_text(self.after, encoding="utf-8", newline="\n")
+        return part
 
 
 def show_diff(file: File, console: Console) -> None:
@@ -73,6 +70,8 @@ def write(files: Sequence[File], console: Console, *, force: bool, dry_run: bool
     ------
     UsageError
         If one stands there with another content, after showing the difference; nothing is written.
+    OutputError
+        If one cannot be written.
     """
     changed = [f for f in files if f.state == "changed"]
     if dry_run or (changed and not force):
@@ -85,9 +84,23 @@ def write(files: Sequence[File], console: Console, *, force: bool, dry_run: bool
             "nothing was written.",
             "--force replaces; or take over by hand what you want of the difference above.",
         )
+    if not dry_run:
+        _write([f for f in files if f.state != "same"])
     words = {"new": "Written ", "same": "As it was", "changed": "Replaced"}
     for file in files:
-        if not dry_run and file.state != "same":
-            file.write()
         told = f"{'Would be ' if dry_run else ''}{words[file.state]:<10}{file.shown}"
         console.print(Text(told), soft_wrap=True)
+
+
+def _write(files: Sequence[File]) -> None:
+    staged: list[tuple[Path, File]] = []
+    try:
+        for file in files:
+            staged.append((file.stage(), file))
+        for part, file in staged:
+            part.replace(file.path)
+    except OSError as error:
+        for part, _ in staged:
+            part.unlink(missing_ok=True)
+        names = " and ".join(f.shown for f in files)
+        raise OutputError(f"{names} cannot be written: {error}") from None

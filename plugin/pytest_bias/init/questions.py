@@ -10,14 +10,13 @@ from rich.text import Text
 
 from pytest_bias.errors import BiasError, UsageError
 from pytest_bias.init.choices import (
-    LIMIT_FORM,
     check_model,
     check_publish,
     is_path,
     read_limit_words,
 )
 from pytest_bias.init.found import Found
-from pytest_bias.init.triggers import NAMES, TRIGGERS, Trigger, trigger
+from pytest_bias.init.triggers import TRIGGERS, Trigger, trigger
 
 T = TypeVar("T")
 
@@ -92,9 +91,10 @@ def ask_model(asker: Asker, found: Found, given: str | None, chosen: Trigger | N
     )
 
 
-def ask_trigger(asker: Asker, found: Found, given: str | None, model: str | None) -> Trigger:
+def ask_trigger(asker: Asker, found: Found, model: str | None) -> Trigger:
     """Return what starts the run; by default what fits the model."""
-    if given is None and asker.asks and not asker.takes_defaults:
+    if asker.asks and not asker.takes_defaults:
+        asker.console.print()
         for one in TRIGGERS:
             asker.console.print(Text(f"   {one.name:<18}{one.about}"), soft_wrap=True)
 
@@ -105,15 +105,14 @@ def ask_trigger(asker: Asker, found: Found, given: str | None, model: str | None
         return chosen
 
     usual = _usual(model, found.folder).name if model else None
-    question = f"2. What starts it? {', '.join(NAMES)}"
-    return asker.answer("--trigger", question, read, given, usual)
+    return asker.answer("--trigger", "2. What starts it?", read, None, usual)
 
 
 def ask_limits(asker: Asker, given: list[str]) -> dict[str, dict[str, object]]:
     """Return the limits; by default there are none, so that nothing fails."""
     return asker.answer(
         "--limits",
-        f"3. Should a score fail it? none, or limits such as {LIMIT_FORM}",
+        "3. Should a score fail it? none, or for instance max-distance:crows_pairs=10",
         lambda text: read_limit_words([text]),
         " ".join(given) if given else None if asker.asks else "none",
         "none",

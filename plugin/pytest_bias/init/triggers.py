@@ -54,7 +54,7 @@ TRIGGERS: Final = (
         "every push and pull request",
         "any",
         "./model",
-        ("publish", "badges_branch"),
+        ("publish", "badges_branch", "branch"),
     ),
     Trigger(
         "hub-schedule",
@@ -71,7 +71,7 @@ TRIGGERS: Final = (
         "pull requests and releases of a model's repository",
         "folder",
         "./model",
-        ("publish",),
+        ("publish", "branch"),
         ("publish",),
     ),
     Trigger(
