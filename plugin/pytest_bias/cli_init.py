@@ -2,7 +2,7 @@
 
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
@@ -78,8 +78,8 @@ def init(
     there is replaced without --force.
     """
     console = Console()
-    of_job = {"flavor": flavor, "namespace": namespace, "timeout": timeout}
-    given_of_job = {name: value for name, value in of_job.items() if value is not None}
+    of_job: dict[str, Any] = {"flavor": flavor, "namespace": namespace, "timeout": timeout}
+    of_job = {name: value for name, value in of_job.items() if value is not None}
     of_workflow = {
         **{"model": model, "trigger": trigger, "limits": limits, "publish": publish},
         **{"badges-branch": badges_branch, "branch": branch, "runner": runner, "shards": shards},
@@ -96,11 +96,9 @@ def init(
         from pytest_bias.hub_job import hub_job_command
 
         settings = read_settings({"model": hub_job})
-        raise typer.Exit(
-            hub_job_command(hub_job, settings, console, dry_run=dry_run, **given_of_job)
-        )
-    if given_of_job:
-        named = ", ".join(f"--{name}" for name in given_of_job)
+        raise typer.Exit(hub_job_command(hub_job, settings, console, dry_run=dry_run, **of_job))
+    if of_job:
+        named = ", ".join(f"--{name}" for name in of_job)
         raise UsageError(f"{named}: there is no job without --hub-job org/name.")
 
     from pytest_bias.init.command import Flags, init_command

@@ -104,6 +104,18 @@ def test_options_reach_the_workflow(bias: Command, repository: Path) -> None:
     assert given["hf-token"] == "${{ secrets.HF_TOKEN }}"
 
 
+def test_badge_is_there_to_copy(bias: Command, repository: Path) -> None:
+    git(repository, "remote", "add", "origin", "git@github.com:owner/repo.git")
+    words = ("init", "--model", "demo", "--trigger", "push", "--badges-branch", "badges")
+    ran = bias(*words).done()
+    picture = (
+        "https://raw.githubusercontent.com/owner/repo/badges/bias/badges/social-bias-evaluated"
+    )
+    there = "https://github.com/owner/repo/tree/badges/bias"
+    assert f"[![Social Bias Evaluated]({picture}.svg)]({there})" in ran.out
+    assert len(ran.out.splitlines()) <= 15
+
+
 def test_what_was_written_runs(command: Command, repository: Path) -> None:
     command("init", "--model", "demo", "--trigger", "push").done()
     ran = command("run", "--suite", "structure").done()
@@ -220,6 +232,7 @@ def test_settings_that_name_the_model_stay(bias: Command, repository: Path) -> N
     ran = bias("init", "--yes", "--force").done()
     assert (repository / SETTINGS).read_text() == own
     assert "pytest-bias.yaml stays as it is" in ran.said
+    assert "git add pytest-bias.yaml .github/workflows/bias.yml" in ran.said
     assert "model: org/name" in (repository / WORKFLOW).read_text()
 
 

@@ -16,11 +16,17 @@ WEIGHTS: Final = ("*.safetensors", "*.bin", "*.gguf")
 DEPTH: Final = 3
 """Folders that are looked into for weights, from the present one down."""
 
-_HUB: Final = re.compile(
-    r"(?:https?://|ssh://|)(?:[^@/]*@)?(?:huggingface\.co|hf\.co)[/:]"
-    r"(?P<name>[\w.-]+/[\w.-]+?)(?:\.git)?/?"
-)
+
+def _address(hosts: str) -> re.Pattern[str]:
+    return re.compile(
+        rf"(?:https?://|ssh://|)(?:[^@/]*@)?(?:{hosts})[/:]"
+        r"(?P<name>[\w.-]+/[\w.-]+?)(?:\.git)?/?"
+    )
+
+
+_HUB: Final = _address(r"huggingface\.co|hf\.co")
 """Address of a model on the Hub, as git names it; data sets and spaces have a word in front."""
+_GITHUB: Final = _address(r"github\.com")
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +45,8 @@ class Found:
         Folder with a model, or a GGUF file, as the settings would name it.
     hub : str, optional
         Repository of the Hub that git pushes to.
+    github : str, optional
+        Repository of GitHub that git pushes to.
     branch : str
         Branch that pushes are followed on.
     is_git : bool
@@ -50,6 +58,7 @@ class Found:
     model: str | None
     weights: str | None
     hub: str | None
+    github: str | None
     branch: str
     is_git: bool
 
@@ -76,7 +85,8 @@ def look(folder: Path) -> Found:
         settings=there.config,
         model=there.model,
         weights=next(_models(folder), None),
-        hub=_hub(folder),
+        hub=_remote(folder, _HUB),
+        github=_remote(folder, _GITHUB),
         branch=_branch(folder),
         is_git=root is not None,
     )
@@ -128,9 +138,9 @@ def _is_looked_into(path: Path) -> bool:
     return path.is_dir() and not path.is_symlink() and not hidden
 
 
-def _hub(folder: Path) -> str | None:
+def _remote(folder: Path, address: re.Pattern[str]) -> str | None:
     for line in (git(folder, "remote", "-v") or "").splitlines():
-        match = _HUB.fullmatch(line.partition("\t")[2].rpartition(" ")[0])
+        match = address.fullmatch(line.partition("\t")[2].rpartition(" ")[0])
         if match:
             return match["name"]
     return None

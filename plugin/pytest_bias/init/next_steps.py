@@ -16,6 +16,7 @@ def next_steps(choices: Choices, found: Found, written: Sequence[str]) -> Iterat
     yield f"Runs      {chosen.about}"
     if found.settings and FILE_NAME not in written and chosen.measures:
         yield f"Settings  {found.settings.name} stays as it is"
+        written = [found.settings.name, *written]
     is_local = model is not None and is_path(model, found.folder)
     is_missing = is_local and not (found.folder / str(model)).exists()
     if is_missing:
@@ -35,6 +36,15 @@ def next_steps(choices: Choices, found: Found, written: Sequence[str]) -> Iterat
     if chosen.measures and not is_missing:
         yield "  pytest-bias run --profile quick  a first look; says beforehand how long it takes"
     yield '  git commit -m "Measure bias" && git push'
-    yield f"  {PAGES}/triggers/{chosen.file.removesuffix('.yml')}.md"
+    if choices.badges_branch:
+        yield f"Badge     {_badge(found.github or 'OWNER/REPO', choices.badges_branch)}"
+    yield f"Pages     {PAGES}/triggers/{chosen.file.removesuffix('.yml')}.md"
     if chosen.measures:
-        yield f"  {PAGES}/action.md#minutes-and-cost"
+        yield f"          {PAGES}/action.md#minutes-and-cost"
+
+
+def _badge(repository: str, branch: str) -> str:
+    """Return the Markdown of the badge that a branch of a repository holds."""
+    picture = f"https://raw.githubusercontent.com/{repository}/{branch}/bias/badges"
+    there = f"https://github.com/{repository}/tree/{branch}/bias"
+    return f"[![Social Bias Evaluated]({picture}/social-bias-evaluated.svg)]({there})"
