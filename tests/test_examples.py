@@ -95,11 +95,20 @@ def test_every_trigger_has_its_page_that_leads_to_the_example() -> None:
         assert f"/docs/triggers/{page.name}\n" in (FOLDER / one.file).read_text(encoding="utf-8")
 
 
+def anchors(page: Path) -> set[str]:
+    """Return what headings of a page are called in links."""
+    headings = re.findall(r"^#+ (.+)$", page.read_text(encoding="utf-8"), re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
 def test_links_of_the_pages_lead_somewhere() -> None:
     pages = [ROOT / "docs" / "action.md", *(ROOT / "docs" / "triggers").glob("*.md")]
     for page in pages:
-        for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8")):
-            assert (page.parent / target).exists(), f"{page.name}: {target}"
+        text = page.read_text(encoding="utf-8")
+        for target, anchor in re.findall(r"\]\(([^)#:]*)(?:#([^)]*))?\)", text):
+            there = page.parent / target if target else page
+            assert there.exists(), f"{page.name}: {target}"
+            assert not anchor or anchor in anchors(there), f"{page.name}: {target}#{anchor}"
 
 
 # Habits

@@ -312,7 +312,10 @@ def talk(repository: Path) -> Talk:
                 seen = len(said)
                 os.write(ours, f"{waiting.pop(0)[1]}\n".encode())
         os.close(ours)
-        return Ran(process.wait(timeout=30), said, "", repository)
+        try:
+            return Ran(process.wait(timeout=30), said, "", repository)
+        finally:
+            process.kill()
 
     return run
 
