@@ -41,9 +41,9 @@ check: $(VENV)/.dev
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/check-jsonschema --builtin-schema vendor.github-actions action.yml
-	$(BIN)/check-jsonschema --builtin-schema vendor.github-workflows .github/workflows/*.yml
-	$(BIN)/actionlint
-	$(BIN)/zizmor --offline --quiet action.yml .github/workflows
+	$(BIN)/check-jsonschema --builtin-schema vendor.github-workflows .github/workflows/*.yml examples/workflows/*.yml
+	$(BIN)/actionlint .github/workflows/*.yml examples/workflows/*.yml
+	$(BIN)/zizmor --offline --quiet action.yml .github/workflows examples/workflows/*.yml
 
 bench: $(VENV)/.dev models
 	$(BIN)/python benchmarks/cpu.py

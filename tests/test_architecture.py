@@ -44,8 +44,11 @@ LAYERS = (
     {"run"},
     {"again"},
     {"evidence_commands"},
+    {"init"},
     {"locking"},
-    {"cli", "pytest_session", "action"},
+    {"cli_options", "pytest_session", "action"},
+    {"cli_evidence", "cli_init"},
+    {"cli"},
     {"pytest_plugin", "__main__", "hub_event"},
 )
 """Modules and packages of `pytest_bias`: each imports from the layers above its own line only."""
@@ -66,10 +69,10 @@ HEAVY = {
     "cryptography": {"signatures"},
     "matplotlib": {"emit"},
     "rich": {
-        *("again", "cli", "evidence_commands", "run", "locking", "emit", "pytest_session"),
-        *("hub_job", "hub_event"),
+        *("again", "cli", "cli_evidence", "cli_init", "evidence_commands", "hub_event", "hub_job"),
+        *("init", "locking", "run", "emit", "pytest_session"),
     },
-    "typer": {"cli"},
+    "typer": {"cli", "cli_options", "cli_evidence", "cli_init"},
     "pytest": {"pytest_plugin", "pytest_session"},
 }
 """Who may import a library of weight: the engine knows neither pytest nor the terminal."""

@@ -24,10 +24,12 @@ STAND_INS = Path(__file__).parent / "stand_ins"
 ACT = Path(sys.executable).parent / "act"
 VERSION = "v0.1.0"
 OURS = "pytest-bias/pytest-bias"
+_CHECK = "          for file in .bias-parts"
 HANDED_ON = {
-    'echo "sha256-$PART=$SHA256" >> "$GITHUB_OUTPUT"': 'echo "\\"$SHA256\\"" >> "$ACT_STORE/handed-on"',
-    "          for file in .bias-parts": '          MEASURED=$(cat "$ACT_STORE/handed-on")\n'
-    "          for file in .bias-parts",
+    'echo "sha256-$PART=$SHA256" >> "$GITHUB_OUTPUT"': (
+        'echo "\\"$SHA256\\"" >> "$ACT_STORE/handed-on"'
+    ),
+    _CHECK: f'          MEASURED=$(cat "$ACT_STORE/handed-on")\n{_CHECK}',
 }
 _PINNED = re.compile(r"uses: (actions/[\w-]+)(?:/\w+)?@([0-9a-f]{40})")
 

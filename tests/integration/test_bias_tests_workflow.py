@@ -124,7 +124,7 @@ def test_two_parts_joined_are_the_whole(caller: Caller, bias: Command) -> None:
     assert run.report()["digest"] == expected["digest"]
     assert run.outputs["digest"] == expected["digest"]
     assert run.outputs["status"] == "held"
-    assert set(p.name for p in (run.store / "artifacts").iterdir()) == {
+    assert {p.name for p in (run.store / "artifacts").iterdir()} == {
         "bias-report", "bias-report-part-1", "bias-report-part-2",
     }  # fmt: skip
     # Parts decide nothing; the one summary is that of the whole.

@@ -1,0 +1,54 @@
+"""Rows of the option table as parameters of commands, for every module that defines some."""
+
+import inspect
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Any, Final
+
+import typer
+
+from pytest_bias.options import OPTIONS, Option
+
+_TYPES: Final[dict[str, Any]] = {
+    "text": str | None,
+    "texts": list[str] | None,
+    "pairs": list[str] | None,
+    "path": Path | None,
+    "path-or-name": str | None,
+    "flag": bool,
+    "number": int | None,
+    "duration": str | None,
+}
+
+
+def _parameter(option: Option) -> inspect.Parameter:
+    kind: Any = _TYPES[option.type]
+    annotation = Annotated[
+        kind,
+        typer.Option(
+            f"--{option.flag}",
+            help=option.help + (f" One of {', '.join(option.choices)}." if option.choices else ""),
+            metavar=option.metavar,
+            show_default=False,
+        ),
+    ]
+    return inspect.Parameter(
+        option.name,
+        inspect.Parameter.KEYWORD_ONLY,
+        default=False if option.type == "flag" else None,
+        annotation=annotation,
+    )
+
+
+def with_options(*names: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Give a command rows of the option table as parameters: those named, else all."""
+    options = [_parameter(o) for o in OPTIONS if o.name in names or not names]
+
+    def give(command: Callable[..., None]) -> Callable[..., None]:
+        there = inspect.signature(command).parameters.values()
+        parameters = [*(p for p in there if p.kind is not p.VAR_KEYWORD), *options]
+        command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+        command.__annotations__ = {p.name: p.annotation for p in parameters} | {"return": None}
+        return command
+
+    return give

@@ -1,0 +1,114 @@
+"""What can start a run on GitHub, and what has to be known to write its workflow."""
+
+from dataclasses import dataclass
+from typing import Final, Literal, TypeAlias
+
+from pytest_bias.errors import UnknownName
+
+ACTION: Final = "pytest-bias/pytest-bias"
+WORKFLOW: Final = f"{ACTION}/.github/workflows/bias-tests.yml"
+RUNNER: Final = '["self-hosted", "gpu"]'
+
+Source: TypeAlias = Literal["any", "hub", "folder", "asked"]
+
+
+@dataclass(frozen=True, slots=True)
+class Trigger:
+    """What starts a run.
+
+    Parameters
+    ----------
+    name : str
+        Word behind ``--trigger``.
+    file : str
+        Example in ``examples/workflows``, and the template it comes from.
+    about : str
+        When the workflow runs, for people.
+    takes : str
+        Which models: a name of the Hub, a path of the checkout, any of both, or none, because who
+        starts the run is asked.
+    example : str, optional
+        Model of the example file.
+    options : tuple of str
+        Further fields of `Choices` that the template reads.
+    needs : tuple of str
+        Those of them without which there is no workflow.
+    measures : bool
+        Whether it runs suites by the settings file, and a limit can fail it.
+    """
+
+    name: str
+    file: str
+    about: str
+    takes: Source
+    example: str | None = None
+    options: tuple[str, ...] = ()
+    needs: tuple[str, ...] = ()
+    measures: bool = True
+
+
+TRIGGERS: Final = (
+    Trigger(
+        "push",
+        "push.yml",
+        "every push and pull request",
+        "any",
+        "./model",
+        ("publish", "badges_branch", "branch"),
+    ),
+    Trigger(
+        "hub-schedule",
+        "hub-schedule.yml",
+        "every day, if the model on the Hub has moved",
+        "hub",
+        "org/name",
+        ("publish", "badges_branch"),
+        ("publish",),
+    ),
+    Trigger(
+        "model-repository",
+        "model-repository.yml",
+        "pull requests and releases of a model's repository",
+        "folder",
+        "./model",
+        ("publish", "branch"),
+        ("publish",),
+    ),
+    Trigger(
+        "lock",
+        "consumer-lock.yml",
+        "every day: whether models of others are still those that were locked",
+        "asked",
+        measures=False,
+    ),
+    Trigger(
+        "gpu",
+        "gpu.yml",
+        "every week, on runners with a GPU",
+        "hub",
+        "org/name",
+        ("publish", "runner", "shards"),
+    ),
+    Trigger(
+        "reproduce",
+        "reproduce.yml",
+        "by hand: a second team runs a published report again",
+        "asked",
+        measures=False,
+    ),
+)
+NAMES: Final = tuple(t.name for t in TRIGGERS)
+
+
+def trigger(name: str) -> Trigger:
+    """Return a trigger by its name.
+
+    Raises
+    ------
+    UnknownName
+        If there is none.
+    """
+    for found in TRIGGERS:
+        if found.name == name:
+            return found
+    raise UnknownName.among("--trigger", name, NAMES)
