@@ -36,7 +36,7 @@ LAYERS = (
     {"published", "front_matter"},
     {"readme", "limits", "child", "baselines", "trajectory", "reproduction", "hub", "lock"},
     {"signatures", "hub_webhooks"},
-    {"emit", "children", "lock_file"},
+    {"emit", "children", "lock_file", "decisions"},
     {"withholding", "reproducing", "provenance", "own_data"},
     {"evidence", "jobs", "shown", "hub_job", "hub_due"},
     {"verification"},

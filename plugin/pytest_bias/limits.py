@@ -158,13 +158,6 @@ class Decision:
         plain = {"schema": SCHEMA, **asdict(self)}
         return json.dumps(plain, indent=1, allow_nan=False, ensure_ascii=False)
 
-    @classmethod
-    def from_json(cls, text: str) -> "Decision":
-        """Read what `to_json` wrote."""
-        plain = {k: v for k, v in json.loads(text).items() if k != "schema"}
-        made = cls(**plain)
-        return replace(made, outcomes=tuple(Outcome(**o) for o in plain["outcomes"]))
-
 
 def read_limits(plain: Mapping[str, Any]) -> tuple[Limit, ...]:
     """Read the ``limits`` of the settings, and check every name against the installed suites.

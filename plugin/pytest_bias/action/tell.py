@@ -9,6 +9,7 @@ import yaml
 
 from pytest_bias.action.publish import OF_PULL_REQUESTS
 from pytest_bias.action.runner import Level, annotations, without_secrets, write_summary
+from pytest_bias.decisions import read_decision
 from pytest_bias.emit import comment as emit_comment
 from pytest_bias.emit.terminal import VERDICTS, because
 from pytest_bias.emit.wording import markdown
@@ -57,7 +58,7 @@ def _problem(environment: Mapping[str, str]) -> str:
 def _decision(environment: Mapping[str, str]) -> Decision | None:
     if not (report := environment.get("BIAS_REPORT")):
         return None
-    return Decision.from_json((Path(report).parent / DECISION).read_text(encoding="utf-8"))
+    return read_decision(Path(report).parent / DECISION)
 
 
 # Annotations
@@ -154,5 +155,5 @@ def _links(environment: Mapping[str, str]) -> emit_comment.Links:
     server, repository, run = (
         environment.get(f"GITHUB_{name}", "") for name in ("SERVER_URL", "REPOSITORY", "RUN_ID")
     )
-    at = f"{server}/{repository}/actions/runs/{run}" if run else None
+    at = f"{server}/{repository}/actions/runs/{run}" if server and run else None
     return emit_comment.Links(at, environment.get("BIAS_ARTIFACT") or None)
