@@ -62,6 +62,12 @@ def folder(tmp_path: Path) -> Path:
     return written(made(), tmp_path / "report")
 
 
+def on_branch(github: GitHub) -> dict[str, bytes]:
+    """Return the files of the branch, but for the one that a new branch begins with."""
+    files = github.files("badges").items()
+    return {path: content for path, content in files if path != ".nojekyll"}
+
+
 def expected(folder: Path) -> set[str]:
     kept = {REPORT, SUMMARY, PAGE, "records/crows_pairs[en].parquet"}
     return {f"bias/{name}" for name in {*kept, *badges.render(read_report(folder))}}
@@ -72,9 +78,10 @@ def expected(folder: Path) -> set[str]:
 
 def test_a_new_branch_begins_with_the_report_alone(github, client, folder):
     done = commit_report(client, BADGES, folder)
-    files = github.files("badges")
+    files = on_branch(github)
     assert files.keys() == expected(folder)
     assert files["bias/report.json"] == (folder / REPORT).read_bytes()
+    assert github.files("badges")[".nojekyll"] == b""
     assert github.objects.commits[done.sha].parents == ()
     assert done.address == f"https://github.com/org/training/commit/{done.sha}"
     assert done.changed
@@ -114,7 +121,7 @@ def test_what_changed_is_sent_and_what_is_gone_is_removed(github, client, folder
     github.asked.clear()
     done = commit_report(client, BADGES, written(made(55.0), tmp_path / "next"))
     assert github.objects.commits[done.sha].parents == (head,)
-    left = github.files("badges").keys()
+    left = on_branch(github).keys()
     assert left == expected(folder) | {"README.md", "docs/bias/x", "biased"}
     # One tree, with what is short; one commit; one ref. The records are the same.
     sent = [line.rpartition("/git/")[2].partition("/")[0] for line in github.wrote()]
@@ -126,7 +133,7 @@ def test_a_report_with_many_badges_takes_few_requests(github, client, tmp_path):
     suites = [result(f"suite_{i}", scores=[score()], records=records) for i in range(60)]
     folder = written(report(*suites), tmp_path / "report")
     commit_report(client, BADGES, folder)
-    files = github.files("badges")
+    files = on_branch(github)
     assert len([p for p in files if p.startswith("bias/badges/")]) > 100
     # GitHub lets a token send eighty things a minute.
     assert len(github.wrote()) < 70
@@ -158,9 +165,7 @@ def test_what_is_the_owners_own_stays_behind(github, client, tmp_path):
         (folder / name).parent.mkdir(exist_ok=True)
         (folder / name).write_text("left by another run", encoding="utf-8")
     commit_report(client, BADGES, folder)
-    assert github.files("badges").keys() == expected(folder) - {
-        "bias/records/crows_pairs[en].parquet"
-    }
+    assert on_branch(github).keys() == expected(folder) - {"bias/records/crows_pairs[en].parquet"}
     assert not [c for c in github.files("badges").values() if b"60.5" in c]
 
 
@@ -173,7 +178,7 @@ def test_texts_of_items_stay_behind(github, client, tmp_path):
         stream.write(f"<dd>{text}</dd>")
     assert text.encode() in (folder / "records/crows_pairs[en].parquet").read_bytes()
     commit_report(client, BADGES, folder)
-    assert github.files("badges").keys() == expected(folder)
+    assert on_branch(github).keys() == expected(folder)
     assert not [p for p, c in github.files("badges").items() if text.encode() in c]
 
 
@@ -204,14 +209,14 @@ def test_the_commit_is_made_anew_upon_theirs(github, client, folder):
     theirs = [lambda i=i: github.push("badges", {f"{i}.txt": b"x"}) for i in range(3)]
     github.meanwhile["move_ref"] = theirs
     commit_report(client, BADGES, folder)
-    assert github.files("badges").keys() == expected(folder) | {"0.txt", "1.txt", "2.txt"}
+    assert on_branch(github).keys() == expected(folder) | {"0.txt", "1.txt", "2.txt"}
     assert github.files("badges")["bias/report.json"] == (folder / REPORT).read_bytes()
 
 
 def test_the_branch_is_made_by_another_job_meanwhile(github, client, folder):
     github.meanwhile["new_ref"] = [lambda: github.push("badges", {"x": b"x"})]
     commit_report(client, BADGES, folder)
-    assert github.files("badges").keys() == expected(folder) | {"x"}
+    assert on_branch(github).keys() == expected(folder) | {"x"}
 
 
 def test_a_branch_that_moves_all_the_time_is_not_forced(github, client, folder):
@@ -234,7 +239,7 @@ def test_a_conflict_is_tried_again(github, client, folder):
 def test_an_answer_that_was_lost(github, client, folder, what):
     github.failures[what] = [Failure(drop="after")]
     assert commit_report(client, BADGES, folder).changed
-    assert github.files("badges").keys() == expected(folder)
+    assert on_branch(github).keys() == expected(folder)
 
 
 def test_a_token_that_may_only_read(github, folder):

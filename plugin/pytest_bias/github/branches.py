@@ -248,6 +248,9 @@ def _tree(
     changes += [{**_entry(place, p, str(there[p]["type"])), "sha": None} for p in gone]
     if head and not changes:
         return None
+    if head is None:
+        # GitHub Pages serves a branch with this file as it is, without making pages of Markdown.
+        changes.append({"path": ".nojekyll", "mode": _FILE, "type": "blob", "content": ""})
     base = {"base_tree": head.tree} if head else {}
     tree = client.send("POST", "git/trees", {**base, "tree": changes}, needs=WRITES)
     return str(tree["sha"])
