@@ -119,8 +119,9 @@ def test_tokens_are_given_to_the_steps_that_need_them_alone() -> None:
 
 @pytest.fixture(scope="module")
 def demo(tmp_path_factory: pytest.TempPathFactory) -> Run:
-    """Return a run with nothing given but ``model: demo``."""
-    return used(Caller(tmp_path_factory.mktemp("demo") / "github"), {"model": "demo"})
+    """Return a run without limits."""
+    inputs = {"model": "demo", "suites": "structure template_association"}
+    return used(Caller(tmp_path_factory.mktemp("demo") / "github"), inputs)
 
 
 def test_outputs_lead_to_what_was_written(demo: Run) -> None:
@@ -161,6 +162,7 @@ LIMIT = "limits:\n  template_association.association: "
 SUITES = {"model": "demo", "suites": "structure\ntemplate_association"}
 
 
+@pytest.mark.slow
 def test_held(caller: Caller) -> None:
     caller.write("pytest-bias.yaml", f"{LIMIT}{{max_distance: 5}}\n")
     run = used(caller, {**SUITES, "out": "results/of this run"}).ended(0)
@@ -220,6 +222,7 @@ def test_wrong_inputs_are_named(
     assert [c for c in run.commands if c.startswith("::error")] != []
 
 
+@pytest.mark.slow
 def test_even_never_says_what_went_wrong(caller: Caller) -> None:
     inputs = {"model": "demo", "suites": "crow_pairs", "fail-on": "never"}
     run = used(caller, inputs).ended(0)
@@ -228,6 +231,7 @@ def test_even_never_says_what_went_wrong(caller: Caller) -> None:
     assert "Did you mean 'crows_pairs'?" in run.summary.replace("\\", "")
 
 
+@pytest.mark.slow
 def test_a_person_can_start_it(caller: Caller) -> None:
     caller.write("pytest-bias.yaml", "model: demo-neutral\nsuites: [structure]\n")
     inputs = {"model": ""}
@@ -236,10 +240,12 @@ def test_a_person_can_start_it(caller: Caller) -> None:
     assert run.report()["model"]["reference"] == "demo-neutral"
 
 
+@pytest.mark.slow
 def test_green_step_has_a_report(caller: Caller) -> None:
     nothing(used(caller, {"model": "demo", "extra-args": "--help"}), "3")
 
 
+@pytest.mark.slow
 def test_files_of_the_checkout_are_not_run(caller: Caller) -> None:
     for name in ("json", "pytest_bias", "yaml"):
         caller.write(f"{name}.py", "open('pwned', 'w')\nraise SystemExit(0)\n")
@@ -248,6 +254,7 @@ def test_files_of_the_checkout_are_not_run(caller: Caller) -> None:
     assert list(caller.folder.rglob("pwned")) == []
 
 
+@pytest.mark.slow
 def test_failed_run_does_not_hand_on_what_the_run_before_found(caller: Caller) -> None:
     inputs = {"model": "demo", "suites": "structure"}
     used(caller, inputs).ended(0)
@@ -257,6 +264,7 @@ def test_failed_run_does_not_hand_on_what_the_run_before_found(caller: Caller) -
     assert "## demo" not in run.summary
 
 
+@pytest.mark.slow
 def test_withheld_scores_are_nowhere(caller: Caller, demo: Run) -> None:
     inputs = {"model": "demo", "extra-args": "--withhold-scores\n--suite=template_association"}
     run = used(caller, inputs).ended(0)
@@ -273,6 +281,7 @@ def test_withheld_scores_are_nowhere(caller: Caller, demo: Run) -> None:
 # Caches
 
 
+@pytest.mark.slow
 def test_data_and_model_are_kept_for_the_next_run(caller: Caller) -> None:
     inputs = {"model": "demo", "suites": "structure"}
     first = used(caller, inputs).ended(0)
@@ -284,6 +293,7 @@ def test_data_and_model_are_kept_for_the_next_run(caller: Caller) -> None:
     assert second.notes("cache-save") == []
 
 
+@pytest.mark.slow
 def test_nothing_is_kept_unless_asked_for(caller: Caller) -> None:
     inputs = {"model": "demo", "suites": "structure", "cache": "false", "artifact": ""}
     run = used(caller, inputs).ended(0)

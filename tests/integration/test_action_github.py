@@ -102,20 +102,22 @@ def test_the_first_run_has_no_baseline_and_the_next_has_it(caller: Caller, githu
     assert "job-token" not in second.log.replace("INPUT_", "")
 
 
+@pytest.mark.slow
 def test_a_baseline_that_is_missing_is_said(caller: Caller) -> None:
     caller.write("pytest-bias.yaml", REGRESSION)
     run = used(caller, {}).ended(1)
     assert (run.outputs["status"], run.outputs["exit-code"]) == ("no-baseline", "3")
 
 
+@pytest.mark.slow
 def test_what_others_left_is_no_baseline(caller: Caller, github: GitHub) -> None:
     """Reports of forks, of other branches, of other workflows, of runs that failed."""
-    left = used(caller, {}).ended(0)
+    left = used(caller, {"suites": "structure"}).ended(0)
     keep(github, left, event="pull_request", head_repository=2)
     keep(github, left, branch="else")
     keep(github, left, path=".github/workflows/other.yml")
     keep(github, left, conclusion="failure")
-    run = used(caller, {"baseline": "last-run"}).ended(0)
+    run = used(caller, {"baseline": "last-run", "suites": "structure"}).ended(0)
     assert "this is the first, there is no baseline" in run.summary
 
 
@@ -128,6 +130,7 @@ def test_without_the_permission_nothing_is_guessed(caller: Caller, github: GitHu
     assert "actions: read" in run.summary
 
 
+@pytest.mark.slow
 def test_a_branch_takes_the_report_and_is_the_next_baseline(caller: Caller, github: GitHub) -> None:
     inputs = {"badges-branch": "badges", "baseline": "branch:badges"}
     first = used(caller, inputs).ended(0)
@@ -142,17 +145,19 @@ def test_a_branch_takes_the_report_and_is_the_next_baseline(caller: Caller, gith
     assert changed["digest"] == second.outputs["digest"]
 
 
+@pytest.mark.slow
 def test_a_pull_request_publishes_nothing(caller: Caller, github: GitHub) -> None:
-    inputs = {"badges-branch": "badges", "publish": "org/name", "comment": "never"}
+    inputs = {"badges-branch": "badges", "publish": "org/name", "suites": "structure"}
     run = used(caller, inputs, event="pull_request", **pull_request()).ended(0)
     assert "badges" not in github.branches
-    assert github.wrote() == []
+    assert [line for line in github.wrote() if "/comments" not in line] == []
     assert "Not published: a pull request is no version yet" in run.summary
 
 
 # A model that did not change
 
 
+@pytest.mark.slow
 def test_a_model_that_did_not_change_is_not_measured_again(caller: Caller, github: GitHub) -> None:
     inputs = {"baseline": "last-run", "skip-unchanged": "true"}
     first = used(caller, inputs).ended(0)
@@ -198,6 +203,7 @@ def test_the_one_comment_is_updated(caller: Caller, github: GitHub) -> None:
     assert foreign.body.endswith("not ours")
 
 
+@pytest.mark.slow
 def test_a_comment_does_not_keep_saying_that_all_is_well(caller: Caller, github: GitHub) -> None:
     used(caller, {}, event="pull_request", **pull_request()).ended(0)
     used(caller, {"fail-on": "never", "extra-args": "--sute=x"}, event="pull_request",
@@ -207,6 +213,7 @@ def test_a_comment_does_not_keep_saying_that_all_is_well(caller: Caller, github:
     assert "nats" not in comment.body
 
 
+@pytest.mark.slow
 def test_a_comment_opens_with_the_change(caller: Caller, github: GitHub) -> None:
     keep(github, used(caller, {}).ended(0))
     set_model(caller, "planted")
@@ -217,19 +224,23 @@ def test_a_comment_opens_with_the_change(caller: Caller, github: GitHub) -> None
     assert sentence.split(" (")[0] == run.outputs["change"].split(" (")[0]
 
 
-@pytest.mark.parametrize("token", ["fork-token", ""])
+@pytest.mark.parametrize("token", ["fork-token", pytest.param("", marks=pytest.mark.slow)])
 def test_a_fork_has_the_summary_in_place_of_the_comment(
     caller: Caller, github: GitHub, token: str
 ) -> None:
     payload = pull_request(FORK)
-    run = used(caller, {}, event="pull_request", token=token, **payload).ended(0)
+    inputs = {"suites": "structure"}
+    run = used(caller, inputs, event="pull_request", token=token, **payload).ended(0)
     assert run.outputs["status"] == "measured"
     assert github.comments == []
     assert "No comment was written" in run.summary
     assert "## model: social-bias tests" in run.summary
 
 
+@pytest.mark.slow
 def test_never_writes_no_comment(caller: Caller, github: GitHub) -> None:
-    used(caller, {"comment": "never"}, event="pull_request", **pull_request()).ended(0)
+    used(
+        caller, {"comment": "never", "suites": "structure"}, event="pull_request", **pull_request()
+    ).ended(0)
     assert github.comments == []
     assert github.asked == []
