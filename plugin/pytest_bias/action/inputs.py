@@ -77,6 +77,13 @@ class Inputs:
                 raise UnknownName.among(f"the input `{name}`", self[name], known)
         for name in (n for n in (*OPTIONS, "out", "reports") if "\n" in self[n]):
             raise UsageError(f"the input `{name}` has more than one line.")
+        # What is uploaded is named by a pattern of GitHub's.
+        for name in ("out", "reports"):
+            if re.search(r"[*?\[\]]|^[!#]", self[name]):
+                raise UsageError(
+                    f"the input `{name}` is {self[name][:100]!r}: its name has one of * ? [ ], or "
+                    "begins with ! or #, which GitHub would read as a pattern."
+                )
         if not _ARTIFACT.fullmatch(self["artifact"]):
             raise UsageError(
                 f"the input `artifact` is {self['artifact'][:100]!r}.",

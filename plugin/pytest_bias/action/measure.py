@@ -10,11 +10,11 @@ from typing import Any, Final
 
 from pytest_bias.action.inputs import first_line
 from pytest_bias.action.runner import for_a_model, quiet, without_secrets, write_outputs
-from pytest_bias.claims import REPRODUCTION
+from pytest_bias.claims import REPRODUCTION, SIGNATURE
 from pytest_bias.emit.wording import clean
 from pytest_bias.errors import MeasurementError
 from pytest_bias.evidence_commands import EXITS
-from pytest_bias.folder import DECISION, REPORT, read_report
+from pytest_bias.folder import DECISION, REPORT, read_report, remove
 from pytest_bias.limits import GRAVEST
 from pytest_bias.models.snapshot import file_sha256
 from pytest_bias.records import Report
@@ -32,6 +32,9 @@ def main(environment: Mapping[str, str]) -> int:
     """Run the command that was prepared; returns 0, since `decide` ends the action."""
     words = json.loads(environment["BIAS_COMMAND"])
     out = Path(environment["BIAS_OUT"])
+    if words:
+        # Of a run before, on a machine that keeps its files.
+        remove((REPRODUCTION, f"{REPRODUCTION}{SIGNATURE}", f"{REPORT}{SIGNATURE}"), out)
     before = _written(out)
     code, problem = measure(words, environment) if words else (None, "")
     values = dict(NOTHING)

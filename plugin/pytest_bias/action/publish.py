@@ -13,8 +13,12 @@ from pytest_bias.errors import BiasError
 from pytest_bias.github.api import Client
 from pytest_bias.github.branches import Place, commit_report
 
-OF_PULL_REQUESTS: Final = ("pull_request", "pull_request_target")
 _PUBLISHED: Final = re.compile(r"^Published: (https?://\S+)$", re.MULTILINE)
+
+
+def is_proposal(event: str) -> bool:
+    """Whether an event is of what is not merged: a pull request, its review, a merge queue."""
+    return event.startswith("pull_request") or event == "merge_group"
 
 
 def main(environment: Mapping[str, str]) -> int:
@@ -53,7 +57,7 @@ def main(environment: Mapping[str, str]) -> int:
 
 def _why_not(environment: Mapping[str, str]) -> str:
     """Say why nothing is published; empty if it is."""
-    if environment.get("GITHUB_EVENT_NAME") in OF_PULL_REQUESTS:
+    if is_proposal(environment.get("GITHUB_EVENT_NAME", "")):
         return "a pull request is no version yet"
     if not environment.get("BIAS_REPORT"):
         return "there is no report"

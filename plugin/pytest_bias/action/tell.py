@@ -7,7 +7,7 @@ from typing import Final
 
 import yaml
 
-from pytest_bias.action.publish import OF_PULL_REQUESTS
+from pytest_bias.action.publish import is_proposal
 from pytest_bias.action.runner import Level, annotations, without_secrets, write_summary
 from pytest_bias.decisions import read_decision
 from pytest_bias.emit import comment as emit_comment
@@ -128,7 +128,7 @@ def commented(environment: Mapping[str, str], decision: Decision | None, problem
     """Write the comment of a pull request; returns why there is none, empty if there is."""
     if environment.get("INPUT_COMMENT", "auto") != "auto":
         return ""
-    if environment.get("GITHUB_EVENT_NAME") not in OF_PULL_REQUESTS:
+    if not is_proposal(environment.get("GITHUB_EVENT_NAME", "")):
         return ""
     try:
         pull = pull_request(environment)
