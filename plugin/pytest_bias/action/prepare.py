@@ -15,7 +15,7 @@ from pytest_bias.emit.wording import clean
 from pytest_bias.errors import BiasError, UsageError
 from pytest_bias.folder import REPORT, read_report
 from pytest_bias.github.api import Client
-from pytest_bias.github.artifacts import last_report
+from pytest_bias.github.artifacts import Expired, last_report
 from pytest_bias.github.branches import Place, read_report_of
 from pytest_bias.identity import tool_version
 from pytest_bias.models.heads import differences, head
@@ -31,12 +31,12 @@ def main(environment: Mapping[str, str]) -> int:
     """Write what the next steps need; returns 0, since a step that follows says what is wrong."""
     inputs = Inputs.of(environment)
     baseline, remark = inputs["baseline"] or None, ""
-    if baseline and (baseline == LAST_RUN or baseline.startswith(BRANCH)):
-        found = fetched_baseline(baseline, inputs, environment)
-        remark = "" if found else first_run_remark(inputs)
+    if baseline and (baseline == LAST_RUN or baseline.startswith((f"{LAST_RUN}:", BRANCH))):
+        found, remark = found_baseline(baseline, inputs, environment)
         baseline = str(found) if found else None
     settings = settings_of(inputs)
-    skips = inputs.flag("skip-unchanged")
+    # Reports that are joined are measured already: what may be missing is only their baseline.
+    skips = inputs.flag("skip-unchanged") and inputs.command != "merge"
     earlier = unchanged(inputs, settings, baseline) if skips else None
     # Parts are compared when they are joined; to them a baseline says only whether to measure.
     compared = not (skips and inputs["shard"])
@@ -70,6 +70,26 @@ def settings_of(inputs: Inputs) -> Settings:
 # The baseline
 
 
+def found_baseline(
+    text: str, inputs: Inputs, environment: Mapping[str, str]
+) -> tuple[Path | None, str]:
+    """Return the folder of a baseline of GitHub's; where there is none, what is said of that.
+
+    Raises
+    ------
+    BiasError
+        If GitHub cannot be asked, or what there was is gone. With `skip-unchanged` the latter is no
+        error: a report outlives no model that rests for long, and the model is measured again.
+    """
+    try:
+        found = fetched_baseline(text, inputs, environment)
+    except Expired as error:
+        if not inputs.flag("skip-unchanged"):
+            raise
+        return None, f"{error.message} The model is measured again, and compared with nothing."
+    return found, "" if found else first_run_remark(inputs)
+
+
 def fetched_baseline(text: str, inputs: Inputs, environment: Mapping[str, str]) -> Path | None:
     """Fetch the report that a baseline of GitHub's means; null if there never was one.
 
@@ -83,14 +103,15 @@ def fetched_baseline(text: str, inputs: Inputs, environment: Mapping[str, str]) 
     if text.startswith(BRANCH):
         kept = read_report_of(client, Place.parse(text.removeprefix(BRANCH)), into)
         return kept.folder if kept else None
-    if not inputs["artifact"]:
+    name = text.removeprefix(LAST_RUN).removeprefix(":").strip() or inputs["artifact"]
+    if not name:
         raise UsageError(
             f"the input `baseline` is {LAST_RUN}, and the input `artifact` is empty: no run leaves "
             "a report to compare with."
         )
     found = last_report(
         client,
-        name=inputs["artifact"],
+        name=name,
         workflow_ref=environment.get("GITHUB_WORKFLOW_REF", ""),
         run_id=int(environment.get("GITHUB_RUN_ID") or 0),
         into=into,

@@ -62,6 +62,10 @@ class Found:
     address: str
 
 
+class Expired(GitHubError):
+    """There was a report, and GitHub keeps it no longer."""
+
+
 def last_report(
     client: Client,
     *,
@@ -90,8 +94,10 @@ def last_report(
 
     Raises
     ------
+    Expired
+        If there was one, and it has expired.
     GitHubError
-        If there is one and it is expired, it is no report, or GitHub does not say.
+        If it is no report, or GitHub does not say.
     """
     workflow = _path_of(workflow_ref, client.repository)
     branch = branch or str(client.get("", needs="contents: read")["default_branch"])
@@ -105,7 +111,7 @@ def last_report(
         return Found(folder, source, str(run["html_url"]))
     if expired:
         when = f" on {clean(str(expired['expires_at']))[:10]}" if expired.get("expires_at") else ""
-        raise GitHubError(
+        raise Expired(
             f"the last report on {clean(branch)}, the artifact {clean(name)} of run "
             f"{expired['workflow_run']['id']}, has expired{when}.",
             OTHERWISE,

@@ -1,0 +1,157 @@
+"""Steps of the action one by one, in this process: what they read, and what they hand on."""
+
+import json
+import shutil
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from github_server import GitHub, serving
+
+import pytest_bias
+from pytest_bias.action import publish, steps
+from pytest_bias.claims import REPRODUCTION, SIGNATURE
+from pytest_bias.folder import REPORT
+
+DEMO = Path(pytest_bias.__file__).parent / "models" / "demo" / "planted"
+SUITES = ("structure", "template_association")
+
+
+class Step:
+    """Runs steps in a folder, as the runner does."""
+
+    def __init__(self, folder: Path, env: Mapping[str, str]) -> None:
+        self.folder, self.env = folder, dict(env)
+
+    def __call__(self, name: str, **given: str) -> dict[str, str]:
+        """Return the outputs of a step."""
+        file = self.folder / "outputs"
+        file.write_text("")
+        steps.main(name, {**self.env, **given, "GITHUB_OUTPUT": str(file)})
+        return outputs(file.read_text(encoding="utf-8"))
+
+
+def outputs(text: str) -> dict[str, str]:
+    """Read what stands in a file of outputs, each between delimiters."""
+    found, lines = {}, iter(text.splitlines())
+    for line in lines:
+        name, _, end = line.partition("<<")
+        values = []
+        while (value := next(lines)) != end:
+            values.append(value)
+        found[name] = "\n".join(values)
+    return found
+
+
+@pytest.fixture
+def github() -> Iterator[GitHub]:
+    """Return a GitHub with one repository."""
+    with serving(GitHub(repository="org/name")) as found:
+        yield found
+
+
+@pytest.fixture
+def step(tmp_path: Path, github: GitHub, monkeypatch: pytest.MonkeyPatch) -> Step:
+    """Return the steps in a checkout that has a model."""
+    monkeypatch.chdir(tmp_path)
+    shutil.copytree(DEMO, tmp_path / "model")
+    workflow = "org/name/.github/workflows/workflow.yml@refs/heads/main"
+    about = {"GITHUB_WORKFLOW_REF": workflow, "GITHUB_RUN_ID": "99", "GITHUB_TOKEN": "job-token"}
+    inputs = {"INPUT_MODEL": "./model", "INPUT_ARTIFACT": "bias-report-part-1"}
+    return Step(tmp_path, {**github.env, **about, **inputs, "RUNNER_TEMP": str(tmp_path)})
+
+
+@pytest.fixture
+def left(step: Step, bias: Any) -> Path:
+    """Return the folder that a run of this model has left."""
+    bias("run", "./model", *(f"--suite={s}" for s in SUITES), "--out=earlier").done()
+    return step.folder / "earlier"
+
+
+def keep(github: GitHub, folder: Path, name: str = "bias-report", **more: Any) -> None:
+    """Let GitHub have it as the artifact of a run that succeeded."""
+    path = ".github/workflows/workflow.yml"
+    files = [p for p in folder.rglob("*") if p.is_file()]
+    content = {p.relative_to(folder).as_posix(): p.read_bytes() for p in files}
+    github.artifact(github.run(path=path), content, name, **more)
+
+
+SCHEDULE = {"INPUT_SKIP_UNCHANGED": "true", "INPUT_SUITES": " ".join(SUITES)}
+
+
+def test_a_part_asks_for_the_whole_report_of_the_last_run(
+    step: Step, github: GitHub, left: Path
+) -> None:
+    """Parts leave artifacts of other names, and theirs are no reports of a whole."""
+    keep(github, left)
+    given = {**SCHEDULE, "INPUT_SHARD": "1/2"}
+    found = step("prepare", INPUT_BASELINE="last-run:bias-report", **given)
+    assert found["skipped"] == "true"
+    digest = json.loads((left / REPORT).read_text())["digest"]
+    assert step("measure", BIAS_COMMAND="[]", BIAS_OUT=found["out"])["digest"] == digest
+    assert step("prepare", INPUT_BASELINE="last-run", **given)["skipped"] == "false"
+
+
+def test_a_schedule_outlives_the_last_report(step: Step, github: GitHub, left: Path) -> None:
+    """A model that rests for longer than artifacts are kept is measured again, and that is said."""
+    keep(github, left, expired=True)
+    given = {"INPUT_BASELINE": "last-run:bias-report", "INPUT_SUITES": SCHEDULE["INPUT_SUITES"]}
+    found = step("prepare", **given, INPUT_SKIP_UNCHANGED="true")
+    assert found["skipped"] == "false"
+    assert "has expired" in found["remark"]
+    assert "measured again, and compared with nothing" in found["remark"]
+    assert "--first-run" in json.loads(found["command"])
+    # Whoever relies on the comparison is not told that all is well.
+    found = step("prepare", **given)
+    assert (found["exit-code"], "has expired" in found["problem"]) == ("3", True)
+
+
+def test_joined_parts_outlive_it_as_well(step: Step, github: GitHub, left: Path) -> None:
+    keep(github, left, expired=True)
+    (step.folder / "parts").mkdir()
+    left.rename(step.folder / "parts" / "1")
+    given = {"INPUT_REPORTS": "parts", "INPUT_BASELINE": "last-run:bias-report"}
+    found = step("prepare", **given, INPUT_SKIP_UNCHANGED="true")
+    assert json.loads(found["command"])[0] == "merge"
+    assert "--first-run" in json.loads(found["command"])
+
+
+@pytest.mark.parametrize("name", ["out", "reports"])
+@pytest.mark.parametrize("folder", ["a*", "!report", "#report", "report [de]", "what?"])
+def test_folders_are_no_patterns(step: Step, name: str, folder: str) -> None:
+    """The folder stands in the input `path` of upload-artifact."""
+    found = step("prepare", **{f"INPUT_{name.upper()}": folder})
+    assert found["exit-code"] == "2"
+    assert f"the input `{name}`" in found["problem"]
+
+
+@pytest.mark.slow
+def test_what_an_earlier_job_left_is_not_of_this_run(step: Step) -> None:
+    """A machine of one's own may keep its folders from job to job."""
+    out = step.folder / "bias-report"
+    out.mkdir()
+    for name in (REPRODUCTION, f"{REPRODUCTION}{SIGNATURE}", f"{REPORT}{SIGNATURE}"):
+        (out / name).write_text("{}")
+    prepared = step("prepare", INPUT_SUITES="structure")
+    found = step("measure", BIAS_COMMAND=prepared["command"], BIAS_OUT=prepared["out"])
+    assert (found["status"], found["exit-code"]) == ("measured", "0")
+    assert [p.name for p in out.iterdir() if p.name.endswith((REPRODUCTION, SIGNATURE))] == []
+
+
+@pytest.mark.parametrize(
+    ("event", "expected"),
+    [
+        ("pull_request", True),
+        ("pull_request_target", True),
+        ("pull_request_review", True),
+        ("merge_group", True),
+        ("push", False),
+        ("release", False),
+    ],
+)
+def test_what_is_not_merged_is_not_published(step: Step, event: str, expected: bool) -> None:
+    assert publish.is_proposal(event) == expected
+    given = {"INPUT_PUBLISH": "org/name", "GITHUB_EVENT_NAME": event, "BIAS_OUT": "nowhere"}
+    said = step("publish", **given)["remark"]
+    assert ("a pull request is no version yet" in said) == expected
