@@ -24,7 +24,7 @@ STAND_INS = Path(__file__).parent / "stand_ins"
 ACT = Path(sys.executable).parent / "act"
 VERSION = "v0.1.0"
 OURS = "pytest-bias/pytest-bias"
-_CHECK = "          for file in .bias-parts"
+_CHECK = "          shopt -s nullglob\n          files=(.bias-parts"
 HANDED_ON = {
     'echo "sha256-$PART=$SHA256" >> "$GITHUB_OUTPUT"': (
         'echo "\\"$SHA256\\"" >> "$ACT_STORE/handed-on"'

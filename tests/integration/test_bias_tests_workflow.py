@@ -88,6 +88,28 @@ def test_every_part_can_hand_on_its_digest() -> None:
     assert [n for n in range(1, 17) if f"sha256-{n}" not in outputs] == []
 
 
+def test_what_is_signed_or_published_owes_nothing_to_a_cache() -> None:
+    """Every job of the caller can write it, and pip takes what it finds there."""
+    steps = {name: [s for s in job["steps"] if s.get("id") == "bias"] for name, job in JOBS.items()}
+    caches = {name: found[0]["with"]["cache"] for name, found in steps.items() if found}
+    signs = "${{ !inputs.attest }}"
+    assert caches == {"measure": signs, "result": signs, "publish": "false"}
+
+
+def test_what_is_signed_or_published_is_what_was_measured() -> None:
+    for name in ("attest", "publish"):
+        steps = [s.get("name") for s in JOBS[name]["steps"]]
+        fetch = steps.index("Fetch the report")
+        assert steps[fetch + 1] == "Is it the one that was measured?"
+
+
+def test_a_part_that_is_not_joined_gives_no_result() -> None:
+    """Of several jobs GitHub keeps the outputs of the last one, for a caller as well."""
+    for name in ("status", "scores", "digest", "changed", "change"):
+        text = JOBS["measure"]["outputs"][name]
+        assert text.startswith("${{ steps.bias.outputs.skipped == 'true' && ")
+
+
 def test_no_script_has_an_expression() -> None:
     scripts = [s["run"] for job in JOBS.values() for s in job["steps"] if "run" in s]
     assert len(scripts) >= 5
@@ -175,7 +197,7 @@ def test_a_report_that_another_job_put_there_is_not_taken(caller: Caller) -> Non
     path.write_text(text.replace(fetch, forge + fetch))
     run = caller.run(call({**HERE, "suites": "structure"})).ended(1)
     assert run.jobs["result"] == "failure"
-    assert "another job replaced it" in " ".join(run.commands)
+    assert "a report is not the one that was measured: another job" in " ".join(run.commands)
     assert not run.artifact().exists()
 
 

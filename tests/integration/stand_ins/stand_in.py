@@ -87,14 +87,18 @@ def upload() -> None:
 
 
 def download() -> None:
-    """Fetch one artifact by its name, or each that fits a pattern into a folder of its name."""
+    """Fetch one artifact by its name, or each that fits a pattern into a folder of its name.
+
+    Where one alone fits, the original makes no folder for it.
+    """
     path, name = Path(given("DOWNLOAD_PATH")), given("NAME")
     there = STORE / "artifacts"
     if name:
         copy(there / name, path)
         return
-    for found in sorted(there.glob(given("PATTERN"))):
-        copy(found, path / found.name)
+    found = sorted(there.glob(given("PATTERN")))
+    for folder in found:
+        copy(folder, path / folder.name if len(found) > 1 else path)
 
 
 def attest() -> None:
