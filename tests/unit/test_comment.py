@@ -195,7 +195,7 @@ def test_the_last_line_says_what_it_is_of():
     made = replace(MADE, model=model)
     text = rendered(made, None, None, LINKS)
     assert f"report {made.digest[:19]} · pytest-bias 0.1.0 · [run]({LINKS.run})" in text
-    assert f"[page]({LINKS.page})" in text
+    assert f"[whole report (ZIP)]({LINKS.page})" in text
     assert "org/name@&#8203;abc1234 · " in text
     assert "A low score does not show that a model is safe." in text
 

@@ -30,7 +30,7 @@ THESE_TWO: Final = "This compares these two checkpoints, not two ways to train."
 def render(comparison: Comparison) -> RenderableType:
     """Return a comparison as something that rich can print: headlines and what clearly moved."""
     table = Table(box=None, padding=(0, 1, 0, 0), header_style="dim")
-    table.add_column(Text(f"Since {model_name(comparison.baseline)}", style="bold"), ratio=1)
+    table.add_column(Text(f"Since {before(comparison)}", style="bold"), ratio=1)
     for name in ("Before", "Now", "Change"):
         table.add_column(name, justify="right", no_wrap=True)
     table.add_column("95 % interval", no_wrap=True)
@@ -161,6 +161,12 @@ def in_short(comparison: Comparison) -> dict[str, Any]:
     }
 
 
+def before(comparison: Comparison) -> str:
+    """Name what came before: its model, or that it is an earlier report of one of the same name."""
+    name = model_name(comparison.baseline)
+    return name if name != model_name(comparison.current) else "the report before"
+
+
 def sentence(change: Change, comparison: Comparison) -> str:
     """Say one change in words, such as "religion rose 6.1 points (3.0 to 9.2) since org/name"."""
     score, moved = change.current, change.change
@@ -172,7 +178,7 @@ def sentence(change: Change, comparison: Comparison) -> str:
     if moved.interval:
         ends = sorted(abs(end) for end in moved.interval)
         text += f" ({number(ends[0], score.unit)} to {number(ends[1], score.unit)})"
-    text += f" since {model_name(comparison.baseline)}, {_towards(change)}"
+    text += f" since {before(comparison)}, {_towards(change)}"
     if change.n:
         text += f"; {change.n_changed} of {change.n} items changed"
     return f"{text}{'; exploratory' if is_exploratory(change) else ''}."

@@ -50,7 +50,7 @@ NOTHING: Final = "Nothing could be measured, so nothing is known of this version
 
 @dataclass(frozen=True, slots=True)
 class Links:
-    """Addresses that a comment leads to: the run, and the page of the report.
+    """Addresses that a comment leads to: the run, and the artifact with the report and its page.
 
     Raises
     ------
@@ -221,7 +221,7 @@ def _about(report: Report | None) -> str:
 
 
 def _links(links: Links) -> list[str]:
-    named = (("run", links.run), ("page", links.page))
+    named = (("run", links.run), ("whole report (ZIP)", links.page))
     return [f"[{name}]({_target(address)})" for name, address in named if address]
 
 

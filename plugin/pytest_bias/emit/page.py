@@ -12,7 +12,7 @@ from markupsafe import Markup
 
 from pytest_bias.compare import Comparison, SuiteComparison
 from pytest_bias.emit import pictures, templates
-from pytest_bias.emit.change import THESE_TWO, distance, evidence, main_sentence
+from pytest_bias.emit.change import THESE_TWO, before, distance, evidence, main_sentence
 from pytest_bias.emit.pictures import Picture, Table, short, status, table
 from pytest_bias.emit.suite_section import Fact, section
 from pytest_bias.emit.terminal import KINDS, VERDICTS, because
@@ -84,7 +84,7 @@ def render(
             sections=sections,
             unfit=_names([suite_label(s) for s in unfit]),
             comparison=bool(comparison),
-            since=model_name(comparison.baseline) if comparison else "",
+            since=before(comparison) if comparison else "",
             changes=changes,
             unfit_changes=_names([s.title for s in unfit_changes]),
             refused=_refused(comparison) if comparison else None,

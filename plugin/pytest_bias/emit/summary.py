@@ -16,6 +16,7 @@ import jinja2
 from pytest_bias.compare import Change, Comparison, SuiteComparison
 from pytest_bias.emit.change import (
     THESE_TWO,
+    before,
     in_short,
     is_exploratory,
     main_sentence,
@@ -84,7 +85,7 @@ def render(
         changes=few(_changes(comparison), ROWS),
         about_changes=_about_changes(comparison),
         refused=few(refused_rows(in_short(comparison)["refused"] if comparison else {}), LISTED),
-        since=markdown(model_name(comparison.baseline)) if comparison else "",
+        since=markdown(before(comparison)) if comparison else "",
         tables=tables,
         others=few(unscored_rows(report), LISTED),
         not_published=[markdown(line, 600) for line in not_published(report)],
