@@ -33,13 +33,20 @@ def main() -> int:
         return refuse(
             f"the input `extras` is {extras[:100]!r}: it holds names such as models, signatures."
         )
-    python = environment()
+    try:
+        python = environment()
+    except (OSError, subprocess.CalledProcessError):
+        return refuse(
+            f"{sys.executable} cannot make a virtual environment: on Debian and Ubuntu "
+            "`apt install python3-venv`, or give the input `python-version`, for instance 3.12."
+        )
+    index = torch_index(python)
     values = {
         "python": python,
         "extras": f"[{','.join(re.findall('[a-z]+', extras))}]" if extras else "",
-        "torch-index": torch_index(python),
+        "torch-index": index,
         "pip-cache": pip_cache(python),
-        "key": key(version, extras),
+        "key": key(version, extras, index),
     }
     if any("\n" in value for value in values.values()):
         return refuse("a path of this runner, or the input `torch-index`, has a line break.")
@@ -88,9 +95,10 @@ def pip_cache(python: str) -> str:
     return ran.stdout.decode("utf-8", "replace").strip()
 
 
-def key(version: str, extras: str) -> str:
-    """Return the key of the cached downloads: system, Python, and what is asked for."""
-    wanted = hashlib.sha256((ROOT / "pyproject.toml").read_bytes() + extras.encode())
+def key(version: str, extras: str, index: str) -> str:
+    """Return the key of the cached downloads: system, Python, what is asked for, which torch."""
+    asked = (ROOT / "pyproject.toml").read_bytes() + f"{extras} {index}".encode()
+    wanted = hashlib.sha256(asked)
     return f"pytest-bias-pip-{sysconfig.get_platform()}-{version}-{wanted.hexdigest()[:16]}"
 
 
