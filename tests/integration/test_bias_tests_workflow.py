@@ -13,6 +13,7 @@ import pytest
 import yaml
 from act import ACT, OURS, VERSION, Caller, Run
 from commands import Command, read
+from github_server import GitHub, serving
 
 import pytest_bias
 from own_sigstore import WORKFLOW, Sigstore
@@ -108,6 +109,8 @@ def test_a_part_that_is_not_joined_gives_no_result() -> None:
     for name in ("status", "scores", "digest", "changed", "change"):
         text = JOBS["measure"]["outputs"][name]
         assert text.startswith("${{ steps.bias.outputs.skipped == 'true' && ")
+    outputs = FILE[True]["workflow_call"]["outputs"]
+    assert outputs["status"]["value"].endswith("|| 'could-not-measure' }}")
 
 
 def test_no_script_has_an_expression() -> None:
@@ -174,6 +177,27 @@ def test_what_cannot_be_measured_is_said_where_it_went_wrong(caller: Caller) -> 
     assert run.jobs["measure"] == "failure"
     assert "result" not in run.jobs
     assert "Did you mean 'crows_pairs'?" in run.summary.replace("\\", "")
+
+
+@with_act
+@pytest.mark.slow
+def test_a_comment_does_not_outlive_what_it_says(tmp_path: Path) -> None:
+    """The second push to a pull request cannot be measured, and no job has a report to tell of."""
+    with serving(GitHub(repository="org/name")) as github:
+        github.push("main", {"README.md": b"# A repository\n"})
+        made = Caller(tmp_path / "github", env=dict(github.env))
+        shutil.copytree(DEMO, made.checkout / "model")
+        side = {"repo": {"id": 1}}
+        payload = {"pull_request": {"number": 7, "head": side, "base": side}}
+        given: dict[str, Any] = {"event": "pull_request", "payload": payload}
+        given["secrets"] = {"GITHUB_TOKEN": "job-token"}
+        made.run(call({**HERE, "suites": "structure"}, "pull_request"), **given).ended(0)
+        (comment,) = github.comments
+        assert "Measured" in comment.body
+        run = made.run(call({**HERE, "suites": "crow_pairs"}, "pull_request"), **given).ended(1)
+        (comment,) = github.comments
+        assert "Nothing could be measured" in comment.body
+        assert run.summary.count("Could not measure") == 1
 
 
 @with_act

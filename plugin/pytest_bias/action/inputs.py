@@ -182,7 +182,8 @@ class Inputs:
         raise UsageError(
             f"the input `reports` is {self['reports'][:200]!r}: there is no {REPORT} in that "
             "folder, nor in a folder in it.",
-            "Download the artifacts of the shards into one folder first.",
+            "The jobs that measure leave it as an artifact, and say why if they do not. Their "
+            "artifacts are downloaded into one folder first.",
         )
 
 
