@@ -12,7 +12,7 @@ from github_server import GitHub, serving
 import pytest_bias
 from pytest_bias.action import publish, steps
 from pytest_bias.claims import REPRODUCTION, SIGNATURE
-from pytest_bias.folder import REPORT
+from pytest_bias.folder import DECISION, REPORT
 
 DEMO = Path(pytest_bias.__file__).parent / "models" / "demo" / "planted"
 SUITES = ("structure", "template_association")
@@ -74,7 +74,8 @@ def keep(github: GitHub, folder: Path, name: str = "bias-report", **more: Any) -
     path = ".github/workflows/workflow.yml"
     files = [p for p in folder.rglob("*") if p.is_file()]
     content = {p.relative_to(folder).as_posix(): p.read_bytes() for p in files}
-    github.artifact(github.run(path=path), content, name, **more)
+    run = github.run(path=path, **{k: more.pop(k) for k in ("conclusion",) if k in more})
+    github.artifact(run, content, name, **more)
 
 
 SCHEDULE = {"INPUT_SKIP_UNCHANGED": "true", "INPUT_SUITES": " ".join(SUITES)}
@@ -91,6 +92,34 @@ def test_a_part_asks_for_the_whole_report_of_the_last_run(
     digest = json.loads((left / REPORT).read_text())["digest"]
     assert step("measure", BIAS_COMMAND="[]", BIAS_OUT=found["out"])["digest"] == digest
     assert step("prepare", INPUT_BASELINE="last-run", **given)["skipped"] == "false"
+
+
+def test_a_model_that_exceeds_a_limit_is_measured_once(
+    step: Step, github: GitHub, left: Path
+) -> None:
+    """It is no baseline; but neither is it measured, and proposed, on every schedule."""
+    decision = json.loads((left / DECISION).read_text())
+    exceeded = {**decision, "status": "exceeded", "exit_code": 1}
+    (left / DECISION).write_text(json.dumps(exceeded))
+    keep(github, left, conclusion="failure")
+    found = step("prepare", INPUT_BASELINE="last-run:bias-report", **SCHEDULE)
+    assert found["skipped"] == "true"
+    measured = step("measure", BIAS_COMMAND="[]", BIAS_OUT=found["out"])
+    assert (measured["status"], measured["exit-code"]) == ("exceeded", "1")
+    found = step("prepare", INPUT_BASELINE="last-run:bias-report")
+    assert "--first-run" in json.loads(found["command"])
+
+
+@pytest.mark.parametrize("status", ["could-not-measure", "measured"])
+def test_what_failed_otherwise_is_measured_again(
+    step: Step, github: GitHub, left: Path, status: str
+) -> None:
+    """As where it was measured, and could not be published."""
+    decision = json.loads((left / DECISION).read_text())
+    (left / DECISION).write_text(json.dumps({**decision, "status": status}))
+    keep(github, left, conclusion="failure")
+    found = step("prepare", INPUT_BASELINE="last-run:bias-report", **SCHEDULE)
+    assert found["skipped"] == "false"
 
 
 def test_a_schedule_outlives_the_last_report(step: Step, github: GitHub, left: Path) -> None:

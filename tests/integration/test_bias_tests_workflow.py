@@ -19,7 +19,7 @@ import pytest_bias
 from own_sigstore import WORKFLOW, Sigstore
 
 ROOT = Path(__file__).parents[2]
-FILE: dict[str, Any] = yaml.safe_load(
+FILE: dict[Any, Any] = yaml.safe_load(
     (ROOT / ".github" / "workflows" / "bias-tests.yml").read_text(encoding="utf-8")
 )
 JOBS: dict[str, dict[str, Any]] = FILE["jobs"]

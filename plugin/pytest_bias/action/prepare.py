@@ -11,9 +11,10 @@ from pytest_bias.action.inputs import Inputs
 from pytest_bias.action.runner import annotation, temp, write_outputs
 from pytest_bias.config import Settings, read_settings
 from pytest_bias.datasources import cache_folder
+from pytest_bias.decisions import read_decision
 from pytest_bias.emit.wording import clean
 from pytest_bias.errors import BiasError, UsageError
-from pytest_bias.folder import REPORT, read_report
+from pytest_bias.folder import DECISION, REPORT, read_report
 from pytest_bias.github.api import Client
 from pytest_bias.github.artifacts import Expired, last_report
 from pytest_bias.github.branches import Place, read_report_of
@@ -31,13 +32,14 @@ def main(environment: Mapping[str, str]) -> int:
     """Write what the next steps need; returns 0, since a step that follows says what is wrong."""
     inputs = Inputs.of(environment)
     baseline, remark = inputs["baseline"] or None, ""
-    if baseline and (baseline == LAST_RUN or baseline.startswith((f"{LAST_RUN}:", BRANCH))):
-        found, remark = found_baseline(baseline, inputs, environment)
+    if is_last_run(inputs["baseline"]) or inputs["baseline"].startswith(BRANCH):
+        found, remark = found_baseline(inputs["baseline"], inputs, environment)
         baseline = str(found) if found else None
     settings = settings_of(inputs)
     # Reports that are joined are measured already: what may be missing is only their baseline.
     skips = inputs.flag("skip-unchanged") and inputs.command != "merge"
-    earlier = unchanged(inputs, settings, baseline) if skips else None
+    stands = [last_exceeded(inputs, environment), baseline] if skips else []
+    earlier = next((f for b in stands if (f := unchanged(inputs, settings, b))), None)
     # Parts are compared when they are joined; to them a baseline says only whether to measure.
     compared = not (skips and inputs["shard"])
     words = inputs.words(baseline if compared else None, first_run=bool(remark) and compared)
@@ -90,8 +92,33 @@ def found_baseline(
     return found, "" if found else first_run_remark(inputs)
 
 
-def fetched_baseline(text: str, inputs: Inputs, environment: Mapping[str, str]) -> Path | None:
+def is_last_run(baseline: str) -> bool:
+    """Whether a baseline is the artifact of an earlier run."""
+    return baseline == LAST_RUN or baseline.startswith(f"{LAST_RUN}:")
+
+
+def last_exceeded(inputs: Inputs, environment: Mapping[str, str]) -> str | None:
+    """Return the folder of the report of the last run, if a limit was exceeded in it.
+
+    It is no baseline. But a model that exceeds a limit is measured once, and not on every schedule;
+    what failed for another reason is measured, and published, once more.
+    """
+    if not is_last_run(inputs["baseline"]):
+        return None
+    try:
+        found = fetched_baseline(inputs["baseline"], inputs, environment, failed=True)
+    except Expired:
+        return None
+    is_exceeded = found and read_decision(found / DECISION).status == "exceeded"
+    return str(found) if is_exceeded else None
+
+
+def fetched_baseline(
+    text: str, inputs: Inputs, environment: Mapping[str, str], *, failed: bool = False
+) -> Path | None:
     """Fetch the report that a baseline of GitHub's means; null if there never was one.
+
+    With `failed` the run may have failed.
 
     Raises
     ------
@@ -115,6 +142,7 @@ def fetched_baseline(text: str, inputs: Inputs, environment: Mapping[str, str]) 
         workflow_ref=environment.get("GITHUB_WORKFLOW_REF", ""),
         run_id=int(environment.get("GITHUB_RUN_ID") or 0),
         into=into,
+        failed=failed,
     )
     return found.folder if found else None
 

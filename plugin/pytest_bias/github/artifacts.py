@@ -9,7 +9,7 @@ import hashlib
 import stat
 import zipfile
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -74,6 +74,7 @@ def last_report(
     run_id: int,
     into: Path,
     branch: str | None = None,
+    failed: bool = False,
 ) -> Found | None:
     """Fetch the report of the last successful run of a workflow; null if there never was one.
 
@@ -91,6 +92,8 @@ def last_report(
         A folder that is made, or is empty.
     branch : str, optional
         Whose runs; by default the default branch of the repository.
+    failed : bool
+        Whether a run that failed counts as well, such as one in which a limit was exceeded.
 
     Raises
     ------
@@ -102,7 +105,8 @@ def last_report(
     workflow = _path_of(workflow_ref, client.repository)
     branch = branch or str(client.get("", needs="contents: read")["default_branch"])
     expired = None
-    for artifact, run in _candidates(client, name, workflow, branch, run_id):
+    ended = ("success", *(["failure"] if failed else []))
+    for artifact, run in _candidates(client, name, workflow, branch, run_id, ended):
         if artifact["expired"]:
             expired = expired or artifact
             continue
@@ -132,7 +136,7 @@ def _path_of(workflow_ref: str, repository: str) -> str:
 
 
 def _candidates(
-    client: Client, name: str, workflow: str, branch: str, run_id: int
+    client: Client, name: str, workflow: str, branch: str, run_id: int, ended: Sequence[str]
 ) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
     """Yield artifacts that may serve, with their runs, the newest first."""
     listed = client.pages("actions/artifacts", needs=NEEDS, within="artifacts", name=name)
@@ -146,7 +150,7 @@ def _candidates(
             if error.status != 404:
                 raise
             continue
-        if _serves(run, workflow, branch):
+        if _serves(run, workflow, branch, ended):
             yield artifact, run
     if len(mine) > MOST_RUNS:
         raise GitHubError(
@@ -167,7 +171,7 @@ def _is_of(artifact: Mapping[str, Any], branch: str, run_id: int) -> bool:
     return own and run.get("head_branch") == branch and run.get("id") != run_id
 
 
-def _serves(run: Mapping[str, Any], workflow: str, branch: str) -> bool:
+def _serves(run: Mapping[str, Any], workflow: str, branch: str, ended: Sequence[str]) -> bool:
     home, head = ((run.get(key) or {}).get("id") for key in ("repository", "head_repository"))
     return (
         home is not None
@@ -175,7 +179,7 @@ def _serves(run: Mapping[str, Any], workflow: str, branch: str) -> bool:
         and str(run.get("path")).partition("@")[0] == workflow
         and run.get("head_branch") == branch
         and run.get("event") in EVENTS
-        and run.get("conclusion") == "success"
+        and run.get("conclusion") in ended
     )
 
 
