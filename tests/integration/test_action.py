@@ -114,6 +114,11 @@ def test_tokens_are_given_to_the_steps_that_need_them_alone() -> None:
     assert holders["HF_TOKEN"] == ["Read the inputs", "Measure", "Publish"]
 
 
+def test_a_cache_is_not_kept_for_good_while_something_is_missing() -> None:
+    (keep,) = [step for step in STEPS if step["name"] == "Keep model and data"]
+    assert "steps.measure.outputs.status != 'could-not-measure'" in keep["if"]
+
+
 # A run
 
 
