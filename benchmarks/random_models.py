@@ -24,6 +24,8 @@ from transformers import (
     BertForMaskedLM,
     GPT2Config,
     GPT2LMHeadModel,
+    LlamaConfig,
+    LlamaForCausalLM,
     PreTrainedTokenizerFast,
 )
 from transformers.utils import logging
@@ -45,18 +47,35 @@ def bert_base(tokenizer_folder: Path, folder: Path, **sizes: int) -> tuple[Any, 
 def gpt2(texts: Iterable[str], folder: Path, **sizes: int) -> None:
     """Write a GPT-2, by default of 124 M parameters, and a tokenizer trained on the texts."""
     config = GPT2Config(**sizes)
-    bpe = ByteLevelBPETokenizer()
-    bpe.train_from_iterator(texts, config.vocab_size, special_tokens=[END_OF_TEXT])
-    end = bpe.token_to_id(END_OF_TEXT)
-    config.bos_token_id = config.eos_token_id = end
+    config.bos_token_id = config.eos_token_id = _bpe(texts, folder, config.n_positions)
     torch.manual_seed(0)
     GPT2LMHeadModel(config).save_pretrained(folder)
+
+
+def llama(texts: Iterable[str], folder: Path, **sizes: int) -> None:
+    """Write a LLaMA in bfloat16, and a tokenizer trained on the texts."""
+    config = LlamaConfig(vocab_size=50_257, max_position_embeddings=2048, **sizes)
+    config.bos_token_id = config.eos_token_id = _bpe(texts, folder, 2048)
+    torch.manual_seed(0)
+    before = torch.get_default_dtype()
+    torch.set_default_dtype(torch.bfloat16)
+    try:
+        LlamaForCausalLM(config).save_pretrained(folder)
+    finally:
+        torch.set_default_dtype(before)
+
+
+def _bpe(texts: Iterable[str], folder: Path, longest: int) -> int:
+    """Write a byte-level BPE of GPT-2's size; returns the id of the token that ends a text."""
+    bpe = ByteLevelBPETokenizer()
+    bpe.train_from_iterator(texts, 50_257, special_tokens=[END_OF_TEXT])
     PreTrainedTokenizerFast(
         tokenizer_object=bpe._tokenizer,
         bos_token=END_OF_TEXT,
         eos_token=END_OF_TEXT,
-        model_max_length=config.n_positions,
+        model_max_length=longest,
     ).save_pretrained(folder)
+    return int(bpe.token_to_id(END_OF_TEXT))
 
 
 MODELS: dict[str, Callable[[Path, Path], object]] = {
@@ -73,6 +92,16 @@ MODELS: dict[str, Callable[[Path, Path], object]] = {
     "gpt2-tiny": lambda data, folder: gpt2(
         sentences(data, 10**6), folder, n_embd=128, n_layer=2, n_head=2
     ),
+    "llama-1b": lambda data, folder: llama(
+        sentences(data, 10**6),
+        folder,
+        hidden_size=2048,
+        intermediate_size=8192,
+        num_hidden_layers=16,
+        num_attention_heads=32,
+        num_key_value_heads=8,
+    ),
+    "llama-7b": lambda data, folder: llama(sentences(data, 10**6), folder),
 }
 
 

@@ -3,6 +3,8 @@
 import json
 import re
 import shutil
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -281,6 +283,30 @@ def test_withheld_scores_are_nowhere(caller: Caller, demo: Run) -> None:
     association = json.loads(demo.outputs["scores"])["template_association[en]"]["value"]
     assert f"{association:.2f} nats" in demo.said
     assert f"{association:.2f} nats" not in run.log
+
+
+# Installing
+
+
+@pytest.mark.slow
+def test_it_installs_itself_beside_the_python_of_the_runner(tmp_path: Path) -> None:
+    """Nothing but a Python: an environment is made, the demo is measured, downloads are kept."""
+    python = Path(sys.base_prefix) / "bin" / "python3"
+    before = sorted(p.name for p in Path(sysconfig_of(python)).iterdir())
+    # A looser torch would come with CUDA.
+    env = {"PIP_CONSTRAINT": str(ROOT / "constraints.txt")}
+    caller = Caller(tmp_path / "github", installs=True, env=env)
+    inputs = {"model": "demo", "suites": "structure", "python": str(python), "torch-index": ""}
+    run = used(caller, inputs).ended(0)
+    assert run.outputs["status"] == "measured"
+    assert [key for key in run.notes("cache-save") if key.startswith("pytest-bias-pip-")] != []
+    assert sorted(p.name for p in Path(sysconfig_of(python)).iterdir()) == before
+
+
+def sysconfig_of(python: Path) -> str:
+    """Return the folder of a Python's packages."""
+    code = "import sysconfig; print(sysconfig.get_paths()['purelib'])"
+    return subprocess.run([python, "-c", code], capture_output=True, text=True).stdout.strip()
 
 
 # Caches
