@@ -16,7 +16,7 @@ from pytest_bias.config import Settings
 from pytest_bias.emit import checks as emit_checks
 from pytest_bias.emit import reproduction as emit_reproduction
 from pytest_bias.emit.wording import clean, size, visible
-from pytest_bias.errors import ReportError, UsageError
+from pytest_bias.errors import ModelError, ReportError, UsageError
 from pytest_bias.folder import REPORT, read_plain_report, read_report
 from pytest_bias.models import ModelRef
 from pytest_bias.places import Named, named, publication
@@ -135,11 +135,16 @@ def _commit(
         told = f"{there.name} is {what}: only those who may read it see badges and evidence."
         console.print(Text(told, style="yellow"), soft_wrap=True)
     report = prepared.report
+    title = f"Bias report {digest12(report.digest)}"
+    if create_pr and (page := _proposed(there, title, offline=offline)):
+        told = f"This report is proposed already: {page}"
+        console.print(Text(told, style="bold"), soft_wrap=True)
+        return 0
     made = hub.commit(
         there,
         prepared.files,
         removed=prepared.removed,
-        message=f"Bias report {digest12(report.digest)}",
+        message=title,
         description=f"Published by pytest-bias {report.tool['version']}. Digest: {report.digest}",
         create_pr=create_pr,
         offline=offline,
@@ -148,6 +153,16 @@ def _commit(
         console.print(Text(clean(notice, 500), style="yellow"), soft_wrap=True)
     console.print(Text(f"Published: {made.pull_request or made.url}", style="bold"), soft_wrap=True)
     return 0
+
+
+def _proposed(there: hub.Repository, title: str, *, offline: bool) -> str | None:
+    """Return the page of our own open pull request of that title; null if there is none."""
+    try:
+        pulls = hub.own_proposals(there, offline=offline)
+    except ModelError:
+        # A token of trusted publishing belongs to a workflow, which has no name to ask for.
+        return None
+    return next((pull.page for pull in pulls if pull.title == title), None)
 
 
 def _tell(prepared: Prepared, console: Console) -> None:

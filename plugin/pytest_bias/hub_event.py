@@ -17,7 +17,6 @@ from rich.console import Console
 from rich.text import Text
 
 from pytest_bias import hub
-from pytest_bias.claims import digest12
 from pytest_bias.cli import EXIT_INTERRUPTED, EXIT_UNEXPECTED, print_error
 from pytest_bias.config import Settings, read_settings
 from pytest_bias.emit.wording import clean
@@ -162,12 +161,6 @@ def _publish(done: Finished, name: str, sha: str, console: Console, *, create_pr
             f"{there.head[:7]} starts a job of its own.",
         )
         return 0
-    if create_pr:
-        title = f"Bias report {digest12(done.report.digest)}"
-        for pull in hub.own_proposals(there):
-            if pull.title == title:
-                _say(console, f"This report is proposed already: {pull.page}")
-                return 0
     return publish_command(
         done.out, name, Settings(), Trust(), console, create_pr=create_pr, dry_run=False
     )

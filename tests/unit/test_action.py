@@ -164,7 +164,7 @@ def test_a_process_with_code_of_a_model_has_nothing_to_speak_with() -> None:
         **{"PATH": "/bin", "HF_TOKEN": "hf", "GITHUB_REPOSITORY": "org/name"},
     }
     kept = {"PATH": "/bin", "HF_TOKEN": "hf", "GITHUB_REPOSITORY": "org/name"}
-    assert for_a_model(given) == kept
+    assert for_a_model(given) == {**kept, "PYTHONUTF8": "1"}
 
 
 def test_tokens_are_in_no_text() -> None:

@@ -13,7 +13,9 @@ from pytest_bias.errors import BiasError
 from pytest_bias.github.api import Client
 from pytest_bias.github.branches import Place, commit_report
 
-_PUBLISHED: Final = re.compile(r"^Published: (https?://\S+)$", re.MULTILINE)
+_PUBLISHED: Final = re.compile(
+    r"^(?:Published|This report is proposed already): (https?://\S+)$", re.MULTILINE
+)
 
 
 def is_proposal(event: str) -> bool:

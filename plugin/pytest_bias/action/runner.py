@@ -92,9 +92,10 @@ def without_secrets(text: str, environment: Mapping[str, str]) -> str:
 def for_a_model(environment: Mapping[str, str]) -> dict[str, str]:
     """Return what a process sees in which code of a model may run: nothing to speak with.
 
-    The token of the Hub remains, since models and data are fetched with it.
+    The token of the Hub remains, since models and data are fetched with it. What it prints is
+    UTF-8 on every system.
     """
-    kept = dict(environment)
+    kept = {**environment, "PYTHONUTF8": "1"}
     for name in environment:
         speaks = name.removeprefix("GITHUB_") in _OF_THE_RUNNER and name.startswith("GITHUB_")
         if speaks or name == "GITHUB_TOKEN" or name.startswith(("ACTIONS_", "INPUT_", "BIAS_")):
