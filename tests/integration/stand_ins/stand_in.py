@@ -57,6 +57,7 @@ def restore() -> None:
     note("cache-restore", f"{key} {'hit' if kept.is_dir() else 'miss'}")
     for i, path in enumerate(given("PATHS").splitlines()):
         if (kept / str(i)).exists():
+            shutil.rmtree(path, ignore_errors=True)
             copy(kept / str(i), Path(path))
     output(cache_primary_key=key, cache_hit=str(kept.is_dir()).lower())
 
