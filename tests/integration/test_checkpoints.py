@@ -29,7 +29,7 @@ def test_a_table_over_all_stands_below_the_last_change(
     ran = bias("compare", "step2", "step2/report.json", "step1", "step0", folder=steps)
     assert ran.code == 0, ran.said
     last, _, over = ran.said.partition("Over these checkpoints, the oldest first")
-    assert "Since demo" in last
+    assert "Since the earlier report" in last
     assert "no item changed" in last
     assert over.startswith(" 1 demo-neutral 2 demo (weights")
     # What the oldest, the middle and the newest two measured, and the whole change.

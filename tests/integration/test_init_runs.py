@@ -59,7 +59,7 @@ def test_from_an_empty_repository_to_a_badge_and_a_baseline(
 
     github.artifact(github.run(), files(ran.artifact()))
     ran = push(newcomer, github, run_id=2).ended(0)
-    assert "### Since demo" in ran.summary
+    assert "### Since the earlier report" in ran.summary
 
 
 def test_limit_that_was_chosen_fails_the_job(

@@ -97,7 +97,7 @@ def test_the_baseline_is_named_with_its_revision():
 def test_a_baseline_of_the_same_name_is_the_report_before():
     """As a folder of a repository has it, push after push."""
     made = Comparison(report(model="./model"), report(model="./model"), ())
-    assert "since the report before, further" in change.sentence(moved(50, 60, (5, 15)), made)
+    assert "since the earlier report, further" in change.sentence(moved(50, 60, (5, 15)), made)
 
 
 @pytest.mark.parametrize(

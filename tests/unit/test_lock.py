@@ -10,7 +10,7 @@ import pytest
 import yaml
 from rich.console import Console, RenderableType
 
-from pytest_bias.cli import OF_LOCK
+from pytest_bias.cli_evidence import OF_LOCK
 from pytest_bias.config import Settings
 from pytest_bias.emit import locks
 from pytest_bias.errors import (

@@ -164,7 +164,7 @@ def in_short(comparison: Comparison) -> dict[str, Any]:
 def before(comparison: Comparison) -> str:
     """Name what came before: its model, or that it is an earlier report of one of the same name."""
     name = model_name(comparison.baseline)
-    return name if name != model_name(comparison.current) else "the report before"
+    return name if name != model_name(comparison.current) else "the earlier report"
 
 
 def sentence(change: Change, comparison: Comparison) -> str:

@@ -10,7 +10,7 @@ import sys
 import urllib.request
 from pathlib import Path
 
-STORE = Path(os.environ["ACT_STORE"])
+STORE = Path(os.environ.get("ACT_STORE", "store"))
 
 
 def given(name: str) -> str:
