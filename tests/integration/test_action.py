@@ -214,7 +214,12 @@ def test_annotation_stands_at_the_line_of_the_limit(exceeded: Run) -> None:
 @pytest.mark.parametrize(
     ("inputs", "code", "said"),
     [
-        ({"model": "org/name", "revision": "v1.2"}, "3", "org/name@v1.2 is not in the cache"),
+        pytest.param(
+            {"model": "org/name", "revision": "v1.2"},
+            "3",
+            "org/name@v1.2 is not in the cache",
+            marks=pytest.mark.slow,
+        ),
         ({"model": "demo", "extra-args": "--sute=seat"}, "2", "--sute"),
         ({"model": "demo", "fail-on": "warning"}, "2", "Known: limit, error, never"),
     ],
@@ -340,7 +345,10 @@ def test_nothing_is_kept_unless_asked_for(caller: Caller) -> None:
     [
         {"model": "--help", "config": "nowhere.yaml"},
         {"model": LINES + MARKUP + "x" * 10_000},
-        {"model": "demo", "suites": "\n".join(("crow_pairs", *SHELL, LINES, MARKUP))},
+        pytest.param(
+            {"model": "demo", "suites": "\n".join(("crow_pairs", *SHELL, LINES, MARKUP))},
+            marks=pytest.mark.slow,
+        ),
         {"model": "demo", "extra-args": "\n".join((*SHELL, LINES, MARKUP))},
         dict.fromkeys(TEXTS, " ".join(SHELL)),
     ],
@@ -375,6 +383,7 @@ def hostile(tiny: Callable[[str], Path], tmp_path_factory: pytest.TempPathFactor
     return used(caller, inputs | {"suites": "crows_pairs[en]"})
 
 
+@pytest.mark.slow
 def test_hostile_names_add_no_outputs_and_run_nothing(hostile: Run) -> None:
     assert hostile.code == 0, hostile.said
     assert set(hostile.outputs) == set(ACTION["outputs"])
@@ -387,6 +396,7 @@ def test_hostile_names_add_no_outputs_and_run_nothing(hostile: Run) -> None:
     assert list(hostile.store.parent.rglob("pwned")) == []
 
 
+@pytest.mark.slow
 def test_hostile_names_do_not_break_the_summary(hostile: Run) -> None:
     assert "&lt;script&gt;" in hostile.summary
     assert re.findall(r"<(?!/?sub>)", hostile.summary) == []
@@ -412,6 +422,7 @@ def test_secrets_are_nowhere(caller: Caller) -> None:
     assert "***" in run.summary.replace("\\", "")
 
 
+@pytest.mark.slow
 def test_a_model_speaks_neither_to_the_runner_nor_with_its_tokens(
     caller: Caller, tiny: Callable[[str], Path]
 ) -> None:

@@ -181,6 +181,7 @@ def test_a_model_that_did_not_change_is_not_measured_again(caller: Caller, githu
 # The comment
 
 
+@pytest.mark.slow
 def test_the_one_comment_is_updated(caller: Caller, github: GitHub) -> None:
     """Written, then changed by the next run; those of others stay as they are."""
     foreign = github.comment("<!-- pytest-bias:0123456789abcdef -->\nnot ours", {"login": "eve"})

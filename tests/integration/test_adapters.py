@@ -267,6 +267,7 @@ def test_what_is_no_pair_is_refused(text: str) -> None:
 # The whole command
 
 
+@pytest.mark.slow
 def test_a_run_and_the_comparison_with_its_base(
     bias: Command, adapter: Build, tiny: Callable[[str], Path], tmp_path: Path
 ) -> None:

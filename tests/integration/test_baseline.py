@@ -71,6 +71,7 @@ def baseline_of(ran: Ran) -> Path:
 # A model that is measured first
 
 
+@pytest.mark.slow
 def test_the_base_is_measured_first_and_then_taken_from_there(
     bias: Command, tuned: Path, tmp_path: Path
 ) -> None:
@@ -120,7 +121,14 @@ def test_the_baseline_changes_no_report(bias: Command, tuned: Path, tmp_path: Pa
 
 
 @pytest.mark.parametrize(
-    "change", ["settings", "interrupted", "error", "entries", "records", "precision"]
+    "change",
+    [
+        "settings",
+        *(
+            pytest.param(change, marks=pytest.mark.slow)
+            for change in ("interrupted", "error", "entries", "records", "precision")
+        ),
+    ],
 )
 def test_another_or_half_a_report_is_not_taken(
     change: str, kept: Path, bias: Command, tmp_path: Path

@@ -135,6 +135,7 @@ HERE = {"model": "./model", "suites": SUITES, "python-version": ""}
 
 
 @with_act
+@pytest.mark.slow
 def test_two_parts_joined_are_the_whole(caller: Caller, bias: Command) -> None:
     whole = ("--suite", "structure", "--suite", "seat[en]", "--suite", "template_association")
     bias("run", caller.checkout / "model", *whole, "--out", "whole").done()

@@ -40,6 +40,7 @@ def test_a_tiny_budget_measures_samples_and_says_so(bias: Command) -> None:
     assert "fails" not in said
 
 
+@pytest.mark.slow
 def test_enough_time_gives_the_report_of_a_run_without_a_budget(
     bias: Command, demo: Ran, tmp_path: Path
 ) -> None:

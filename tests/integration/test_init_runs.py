@@ -44,6 +44,7 @@ def init(bias: Command, newcomer: Caller, *words: str) -> Ran:
     return bias("init", "--trigger", "push", *words, folder=newcomer.checkout).done()
 
 
+@pytest.mark.slow
 def test_from_an_empty_repository_to_a_badge_and_a_baseline(
     bias: Command, newcomer: Caller, github: GitHub
 ) -> None:

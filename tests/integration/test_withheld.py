@@ -256,7 +256,7 @@ PYTEST = (*PYTEST, "--bias-out", "out", *(w.replace("--", "--bias-") for w in SU
     "workers",
     [
         pytest.param(("-p", "no:xdist"), id="one process"),
-        pytest.param(("-n", "2"), id="workers"),
+        pytest.param(("-n", "2"), id="workers", marks=pytest.mark.slow),
         pytest.param(
             ("-n", "2", "--bias-devices", "cpu,cpu"),
             id="workers with devices",
