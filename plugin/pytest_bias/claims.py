@@ -13,6 +13,7 @@ Below the folder ``bias`` of a model's repository::
 when it is asked whether the model has changed.
 """
 
+import re
 from dataclasses import dataclass
 from typing import Final
 
@@ -42,6 +43,15 @@ HUB: Final = "https://huggingface.co"
 def digest12(digest: str) -> str:
     """Return the twelve digits by which a report's folder is called."""
     return digest.removeprefix("sha256:")[:12]
+
+
+TITLE: Final = re.compile(f"Bias report {DIGEST12}")
+"""Titles of the commits and pull requests that publish a report."""
+
+
+def title_of(report: Report) -> str:
+    """Return the title under which a report is published."""
+    return f"Bias report {digest12(report.digest)}"
 
 
 def evidence(report: Report) -> str:

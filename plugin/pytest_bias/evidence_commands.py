@@ -11,7 +11,7 @@ from rich.text import Text
 from pytest_bias import hub
 from pytest_bias.again import run_again, settings_of
 from pytest_bias.checks import Check, exit_code
-from pytest_bias.claims import BIAS, README, REPRODUCTION, digest12
+from pytest_bias.claims import BIAS, README, REPRODUCTION, digest12, title_of
 from pytest_bias.config import Settings
 from pytest_bias.emit import checks as emit_checks
 from pytest_bias.emit import reproduction as emit_reproduction
@@ -130,12 +130,10 @@ def publish_command(
 def _commit(
     there: hub.Repository, prepared: Prepared, console: Console, *, create_pr: bool, offline: bool
 ) -> int:
-    if there.private or there.gated:
-        what = "private" if there.private else "gated"
-        told = f"{there.name} is {what}: only those who may read it see badges and evidence."
-        console.print(Text(told, style="yellow"), soft_wrap=True)
+    if there.about_access:
+        console.print(Text(there.about_access, style="yellow"), soft_wrap=True)
     report = prepared.report
-    title = f"Bias report {digest12(report.digest)}"
+    title = title_of(report)
     if create_pr and (page := _proposed(there, title, offline=offline)):
         told = f"This report is proposed already: {page}"
         console.print(Text(told, style="bold"), soft_wrap=True)

@@ -69,6 +69,14 @@ class Repository:
         return found == (sha256(content) if len(found) == 64 else _git_sha(content))
 
     @property
+    def about_access(self) -> str:
+        """Say who can see what is published here, if that is not everybody."""
+        if not (self.private or self.gated):
+            return ""
+        what = "private" if self.private else "gated"
+        return f"{self.name} is {what}: only those who may read it see badges and evidence."
+
+    @property
     def page(self) -> str:
         """Address of the commit."""
         return f"{self.address}/commit/{self.head}"

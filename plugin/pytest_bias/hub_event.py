@@ -17,6 +17,7 @@ from rich.console import Console
 from rich.text import Text
 
 from pytest_bias import hub
+from pytest_bias.claims import TITLE
 from pytest_bias.cli import EXIT_INTERRUPTED, EXIT_UNEXPECTED, print_error
 from pytest_bias.config import Settings, read_settings
 from pytest_bias.emit.wording import clean
@@ -38,7 +39,6 @@ PAYLOAD: Final = "WEBHOOK_PAYLOAD"
 SENT_SECRET: Final = "WEBHOOK_SECRET"
 """Variables that the Hub gives to a job which a webhook starts."""
 OUT: Final = Path("bias-report") / "hub-job"
-TITLE: Final = re.compile("Bias report [0-9a-f]{12}")
 
 
 def handle(environment: Mapping[str, str], console: Console) -> int:

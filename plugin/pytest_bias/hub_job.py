@@ -5,7 +5,6 @@
 
 import math
 import os
-import re
 import secrets
 from collections.abc import Mapping
 from importlib.metadata import version
@@ -19,6 +18,7 @@ from pytest_bias.config import Settings, seconds
 from pytest_bias.emit.wording import visible
 from pytest_bias.errors import UnknownName, UsageError
 from pytest_bias.hub_webhooks import MODEL, REGISTRATION, SECRET, TOKEN, Flavor, Plan, Surroundings
+from pytest_bias.models.reference import REPOSITORY
 from pytest_bias.options import FILE_NAME, OPTIONS
 
 IMAGE: Final = "pytorch/pytorch:2.8.0-cuda12.8-cudnn9-runtime"
@@ -43,8 +43,6 @@ CARRIED: Final = ("trust_remote_code", "allow_pickle")
 Whether code of the model may run is decided by whoever's token lies in the job, and not by
 whoever can write to the repository.
 """
-
-_NAME: Final = re.compile(r"[A-Za-z0-9_][\w.-]*/[A-Za-z0-9_][\w.-]*", re.ASCII)
 
 
 def hub_job_command(
@@ -92,7 +90,8 @@ def hub_job_command(
     found = hub_webhooks.survey(there.name, namespace, given, offline=settings.offline)
     hardware = hub_webhooks.require_flavor(flavor, found.flavors)
     plan = _plan(there.name, settings, found, flavor, limit, create_pr=create_pr)
-    for notice in (*found.notices, *_surplus(found), *_privacy(there)):
+    access = [there.about_access] if there.about_access else []
+    for notice in (*found.notices, *_surplus(found), *access):
         _say(console, notice, style="yellow")
     if dry_run:
         _show_plan(plan, hardware, found, timeout, _measured(there), console)
@@ -141,10 +140,10 @@ def price(flavor: Flavor, limit_s: int, timeout: str) -> str:
 
 
 def _require_name(name: str) -> None:
-    if _NAME.fullmatch(name):
+    if REPOSITORY.fullmatch(name):
         return
     bare, at, _ = name.partition("@")
-    if at and _NAME.fullmatch(bare):
+    if at and REPOSITORY.fullmatch(bare):
         raise UsageError(
             f"--hub-job {name}: every push is measured at its own commit.",
             f"pytest-bias init --hub-job {bare}",
@@ -189,13 +188,6 @@ def _surplus(found: Surroundings) -> list[str]:
         f"Another webhook of pytest-bias starts a job for the same model: hf webhooks delete {h.id}"
         for h in found.hooks[1:]
     ]
-
-
-def _privacy(there: hub.Repository) -> list[str]:
-    if not (there.private or there.gated):
-        return []
-    what = "private" if there.private else "gated"
-    return [f"{there.name} is {what}: only those who may read it see badges and evidence."]
 
 
 def _measured(there: hub.Repository) -> str:

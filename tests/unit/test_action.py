@@ -21,6 +21,7 @@ from pytest_bias.action.runner import (
 from pytest_bias.action.steps import STEPS, main
 from pytest_bias.action.tell import lines_of_limits
 from pytest_bias.errors import UsageError
+from pytest_bias.limits import Outcome, Verdict
 
 ROOT = Path(__file__).parents[2]
 ACTION: dict[str, Any] = yaml.safe_load((ROOT / "action.yml").read_text(encoding="utf-8"))
@@ -186,10 +187,9 @@ def test_lines_of_limits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
 # The gravest limit
 
 
-def outcome(name: str, verdict: str, interval: Any = None, allowed: Any = None) -> dict[str, Any]:
-    """Return an outcome as decision.json has it."""
-    plain = {"limit": name, "rule": "max_distance", "verdict": verdict, "entry": "x[en]"}
-    return {**plain, "value": 1.0, "interval": interval, "allowed": allowed, "reason": None}
+def outcome(name: str, verdict: Verdict, interval: Any = None, allowed: Any = None) -> Outcome:
+    """Return what became of a limit."""
+    return Outcome(name, "max_distance", verdict, "x[en]", 1.0, interval, allowed=allowed)
 
 
 def test_the_worst_limit_is_the_gravest_and_of_these_the_clearest() -> None:

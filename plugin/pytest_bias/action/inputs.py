@@ -4,7 +4,7 @@ No shell reads any of them: a command is a list of words.
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -185,10 +185,3 @@ class Inputs:
             "The jobs that measure leave it as an artifact, and say why if they do not. Their "
             "artifacts are downloaded into one folder first.",
         )
-
-
-def first_line(words: Sequence[str]) -> str:
-    """Return a command as one would type it, for the log."""
-    import shlex
-
-    return shlex.join(["pytest-bias", *words])

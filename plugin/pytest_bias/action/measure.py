@@ -2,20 +2,21 @@
 
 import json
 import re
+import shlex
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from pytest_bias.action.inputs import first_line
 from pytest_bias.action.runner import for_a_model, quiet, without_secrets, write_outputs
 from pytest_bias.claims import REPRODUCTION, SIGNATURE
+from pytest_bias.decisions import read_decision
 from pytest_bias.emit.wording import clean
 from pytest_bias.errors import MeasurementError
 from pytest_bias.evidence_commands import EXITS
 from pytest_bias.folder import DECISION, REPORT, read_report, remove
-from pytest_bias.limits import GRAVEST
+from pytest_bias.limits import GRAVEST, Outcome
 from pytest_bias.models.snapshot import file_sha256
 from pytest_bias.records import Report
 from pytest_bias.reproduction import Reproduction
@@ -54,7 +55,7 @@ def measure(words: Sequence[str], environment: Mapping[str, str]) -> tuple[int, 
     are printed; and it can neither set an output nor see a token of GitHub's, since code that the
     model brings may run in it.
     """
-    sys.stdout.write(f"{clean(first_line(words), 2000)}\n")
+    sys.stdout.write(f"{clean(shlex.join(['pytest-bias', *words]), 2000)}\n")
     command = [sys.executable, "-m", "pytest_bias", *words]
     said = []
     with quiet(sys.stdout):
@@ -88,17 +89,17 @@ def outputs(out: Path) -> tuple[dict[str, str], int]:
     """Return what later steps can read of a folder, and the exit code of what was decided."""
     report = read_report(out)
     evidence = out / REPRODUCTION
-    decision = json.loads((out / DECISION).read_text(encoding="utf-8"))
-    change = decision.get("change") or {}
-    code = int(decision["exit_code"])
+    decision = read_decision(out / DECISION)
+    change = decision.change or {}
+    code = decision.exit_code
     if evidence.is_file():
         code = code or EXITS[Reproduction.from_json(evidence.read_text(encoding="utf-8")).verdict]
     values = {
         "report": str(out / REPORT),
         "badges": str(out / "badges"),
-        "status": decision["status"],
+        "status": decision.status,
         "scores": _json(scores(report)),
-        "worst": _json(worst(decision["outcomes"])) if decision["outcomes"] else "",
+        "worst": _json(worst(decision.outcomes)) if decision.outcomes else "",
         "changed": _json(change["changed"]) if change else "",
         "change": change.get("sentence", ""),
         "digest": str(report.digest),
@@ -124,18 +125,18 @@ def scores(report: Report) -> dict[str, dict[str, Any]]:
     }
 
 
-def worst(outcomes: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def worst(outcomes: Sequence[Outcome]) -> dict[str, Any]:
     """Return the gravest of the limits' outcomes; of several, the one that is clearest."""
-    found = min(outcomes, key=lambda o: (GRAVEST.index(o["verdict"]), -_beyond(o)))
+    found = min(outcomes, key=lambda o: (GRAVEST.index(o.verdict), -_beyond(o)))
     kept = ("limit", "rule", "verdict", "entry", "value", "interval", "allowed", "reason")
-    return {name: found[name] for name in kept}
+    return {name: getattr(found, name) for name in kept}
 
 
-def _beyond(outcome: Mapping[str, Any]) -> float:
+def _beyond(outcome: Outcome) -> float:
     """Return how far an interval lies beyond what is allowed, in its own widths."""
-    if not outcome["interval"] or not outcome["allowed"]:
+    if not outcome.interval or not outcome.allowed:
         return 0.0
-    (low, high), (least, most) = outcome["interval"], outcome["allowed"]
+    (low, high), (least, most) = outcome.interval, outcome.allowed
     gaps = [
         *([least - high] if least is not None else []),
         *([low - most] if most is not None else []),

@@ -3,9 +3,10 @@
 import json
 import sys
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import cache
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeAlias
 
 from pytest_bias.action.inputs import Inputs
 from pytest_bias.action.runner import annotation, temp, write_outputs
@@ -19,13 +20,16 @@ from pytest_bias.github.api import Client
 from pytest_bias.github.artifacts import Expired, last_report
 from pytest_bias.github.branches import Place, read_report_of
 from pytest_bias.identity import tool_version
-from pytest_bias.models.heads import differences, head
+from pytest_bias.models.heads import Head, differences, head
 from pytest_bias.models.reference import ModelRef
 from pytest_bias.models.repository import kept_at
 from pytest_bias.records import Report, canonical_json, sha256
 
 LAST_RUN: Final = "last-run"
 BRANCH: Final = "branch:"
+
+Look: TypeAlias = Callable[[ModelRef], Head]
+"""Says what a model is now, and asks the Hub for it once."""
 
 
 def main(environment: Mapping[str, str]) -> int:
@@ -38,15 +42,20 @@ def main(environment: Mapping[str, str]) -> int:
     settings = settings_of(inputs)
     # Reports that are joined are measured already: what may be missing is only their baseline.
     skips = inputs.flag("skip-unchanged") and inputs.command != "merge"
+
+    @cache
+    def look(ref: ModelRef) -> Head:
+        return head(ref, offline=inputs.is_offline)
+
     stands = [last_exceeded(inputs, environment), baseline] if skips else []
-    earlier = next((f for b in stands if (f := unchanged(inputs, settings, b))), None)
+    earlier = next((f for b in stands if (f := unchanged(inputs, settings, b, look))), None)
     # Parts are compared when they are joined; to them a baseline says only whether to measure.
     compared = not (skips and inputs["shard"])
     words = inputs.words(baseline if compared else None, first_run=bool(remark) and compared)
     taken = inputs["reports"] if not words else str(earlier or "")
     key, paths = "", list[str]()
     if inputs.flag("cache") and inputs.command != "merge" and not taken:
-        key, paths = cached(inputs, settings, environment)
+        key, paths = cached(inputs, settings, environment, look)
     values = {
         "command": json.dumps([] if taken else words),
         "taken": taken,
@@ -155,7 +164,7 @@ def first_run_remark(inputs: Inputs) -> str:
     return f"{where}: this is the first, there is no baseline."
 
 
-def unchanged(inputs: Inputs, settings: Settings, baseline: str | None) -> Path | None:
+def unchanged(inputs: Inputs, settings: Settings, baseline: str | None, look: Look) -> Path | None:
     """Return the folder of an earlier report of this very model, measured in the same way.
 
     Raises
@@ -176,7 +185,7 @@ def unchanged(inputs: Inputs, settings: Settings, baseline: str | None) -> Path 
     report = read_report(Path(baseline))
     if not measured_alike(report, settings):
         return None
-    there = head(ModelRef.parse(settings.model), offline=inputs.is_offline)
+    there = look(ModelRef.parse(settings.model))
     return None if differences(report.model, there) else Path(baseline)
 
 
@@ -191,7 +200,7 @@ def measured_alike(report: Report, settings: Settings) -> bool:
 
 
 def cached(
-    inputs: Inputs, settings: Settings, environment: Mapping[str, str]
+    inputs: Inputs, settings: Settings, environment: Mapping[str, str], look: Look
 ) -> tuple[str, list[str]]:
     """Return the key and the folders of what a later run need not fetch again.
 
@@ -202,7 +211,7 @@ def cached(
     ref = ModelRef.parse(settings.model) if settings.model else None
     if ref and ref.source == "hub":
         try:
-            there = head(ref, offline=inputs.is_offline)
+            there = look(ref)
         except BiasError:
             # The run will say what is wrong with the model.
             return "", []

@@ -11,13 +11,12 @@ from pytest_bias.errors import UnknownName, UsageError
 from pytest_bias.init.triggers import RUNNER, Trigger
 from pytest_bias.limits import read_limits
 from pytest_bias.models import ModelRef
-from pytest_bias.models.reference import DEMOS
+from pytest_bias.models.reference import DEMOS, REPOSITORY
 from pytest_bias.suites import find
 
 RULES: Final = ("max-distance", "max-regression")
 LIMIT_FORM: Final = "max-distance:crows_pairs=10, or max-regression:crows_pairs=2"
 _LIMIT: Final = re.compile(r"(?:(?P<rule>[^:=]+):)?(?P<name>[^=]+)=(?P<number>[^=]+)")
-_REPOSITORY: Final = re.compile(r"[A-Za-z0-9_][\w.-]*/[A-Za-z0-9_][\w.-]*", re.ASCII)
 _BRANCH: Final = re.compile(r"[\w./+-]+")
 
 
@@ -127,7 +126,7 @@ def check_publish(text: str) -> str:
         If it is no org/name.
     """
     check_text("--publish", text)
-    if not _REPOSITORY.fullmatch(text):
+    if not REPOSITORY.fullmatch(text):
         raise UsageError(f"--publish {text!r} is no repository of the Hub.", "As in: org/name")
     return text
 

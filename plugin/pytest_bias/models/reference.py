@@ -12,6 +12,8 @@ DEMOS: Final = {"demo": "planted", "demo-neutral": "neutral"}
 
 FORMS: Final = "org/name, org/name@revision, a folder, a .gguf file, demo, or MODEL+ADAPTER"
 
+REPOSITORY: Final = re.compile(r"[A-Za-z0-9_][\w.-]*/[A-Za-z0-9_][\w.-]*", re.ASCII)
+"""Names of repositories of the Hub that have an owner, as whoever writes to one gives them."""
 _HUB_ID = re.compile(r"\w[\w.-]*(/\w[\w.-]*)?")
 
 
