@@ -183,8 +183,8 @@ def _no_head(
     lines = ", ".join(f"{c}: {found.get(c, '<label>')}" for c in head)
     return UsageError(
         f"{has}, one each: {spelled}.",
-        f"In pytest-bias.yaml: labels: {{{role}: {{{lines}}}}}, with the one that means it in place "
-        "of each <label>. The model's card, or who trained it, says which; we do not guess.",
+        f"In pytest-bias.yaml: labels: {{{role}: {{{lines}}}}}, with the one that means it in "
+        "place of each <label>. The model's card, or who trained it, says which; we do not guess.",
     )
 
 

@@ -13,7 +13,7 @@ from bias_suites.robustness import mnli
 from bias_suites.robustness.sentence_pairs import NLI, OUT, WHERE, both, pair, take
 from bias_suites.scope import scope_card
 from bias_suites.tables import Row, csv_rows
-from pytest_bias.datasources import DataFile, DataFolder, Source, describe_files, together
+from pytest_bias.datasources import DataFolder, Source, describe_files, together
 from pytest_bias.errors import DataError
 from pytest_bias.interface import Capability
 from pytest_bias.records import Item, sha256
@@ -110,9 +110,7 @@ SUITE: Final = Suite(
             "likeliest answer to premise and hypothesis, of three",
             frozenset({Capability.CLASSIFY}),
             partial(take, roles=NLI),
-            tuple(
-                both(CHANCE, ("round",), ("label",), ("round", "label"), in_by=(("label",),))
-            ),
+            tuple(both(CHANCE, ("round",), ("label",), ("round", "label"), in_by=(("label",),))),
             reads=NLI.role,
             reads_also=mnli.LABELS,
         ),

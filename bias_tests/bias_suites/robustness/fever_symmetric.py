@@ -139,9 +139,7 @@ def _fever(rows: Sequence[Row]) -> Iterator[Item]:
             continue
         sentences = " ".join(str(of[2]) for of in row["evidence"])
         gold = GOLD.get(str(row["label"]))
-        yield pair(
-            name, FACT_CHECKING, (claim, sentences), gold, {WHERE: IN}, cluster=cluster
-        )
+        yield pair(name, FACT_CHECKING, (claim, sentences), gold, {WHERE: IN}, cluster=cluster)
 
 
 def correct_of_two(record: Record) -> float | None:
@@ -161,9 +159,7 @@ _METRICS: Final[tuple[Metric, ...]] = (
     *both(EVEN, *_BY, in_by=(("part",), ("label",)), gap_by=(("part",),)),
     accuracy("accuracy_with_originals", by=(("part",),), where=_in_a_set),
     accuracy("accuracy_of_two", estimate=Share(correct_of_two), by=(("part",),), where=is_out),
-    accuracy(
-        "consistency", estimate=Consistency(own_value, SET), by=(("part",),), where=_in_a_set
-    ),
+    accuracy("consistency", estimate=Consistency(own_value, SET), by=(("part",),), where=_in_a_set),
 )
 
 

@@ -1,8 +1,8 @@
 """MultiNLI's entailed pairs with a negation word: is "not" taken for a contradiction?
 
 Meissner, Sugawara and Aizawa (2022) take those entailed pairs of the matched development set whose
-hypothesis has one of 15 words. In training data such words stand mostly in contradictions (Gururangan
-et al. 2018), so that a classifier that leans on them is wrong here.
+hypothesis has one of 15 words. In training data such words stand mostly in contradictions
+(Gururangan et al. 2018), so that a classifier that leans on them is wrong here.
 """
 
 import re
@@ -13,7 +13,6 @@ from typing import Final
 
 from bias_suites.robustness import mnli
 from bias_suites.robustness.sentence_pairs import (
-    IN,
     NLI,
     OUT,
     WHERE,

@@ -147,9 +147,7 @@ def accuracy(name: str, **more: Any) -> Metric:
 def gap(name: str, over: str, first: str, second: str, **more: Any) -> Metric:
     """Return the accuracy of a group minus that of another."""
     estimate = Gap(own_value, over, first, second)
-    return Metric(
-        name, estimate, ideal=0, bounds=(-100, 100), unit="points", tolerance=0.5, **more
-    )
+    return Metric(name, estimate, ideal=0, bounds=(-100, 100), unit="points", tolerance=0.5, **more)
 
 
 def both(
