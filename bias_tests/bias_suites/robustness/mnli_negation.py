@@ -23,6 +23,7 @@ from bias_suites.robustness.sentence_pairs import (
     take,
 )
 from bias_suites.scope import scope_card
+from bias_suites.tables import Row
 from pytest_bias.datasources import DataFolder, describe_files
 from pytest_bias.interface import Capability
 from pytest_bias.records import Item, Record
@@ -50,11 +51,11 @@ def negations(hypothesis: str) -> list[str]:
 def load(data: DataFolder) -> LoadedData:
     """Read the whole set, and its entailed pairs with a negation word a second time."""
     glue, rows = mnli.rows(data)
-    items = [item for n, row in enumerate(rows) for item in _items(n, row)]
+    items = [item for n, row in enumerate(rows) for item in both_of(n, row)]
     return LoadedData(tuple(items), describe_files(mnli.SOURCE, [glue], len(items)))
 
 
-def _items(number: int, row: mnli.Row) -> Iterator[Item]:
+def both_of(number: int, row: Row) -> Iterator[Item]:
     """Yield the pair of a row, and again if it is one of the subset: one text, one cluster."""
     label = mnli.gold(row)
     words = negations(str(row["hypothesis"] or ""))

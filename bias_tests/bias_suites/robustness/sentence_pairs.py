@@ -13,10 +13,10 @@ import numpy as np
 from pytest_bias import readings
 from pytest_bias.gaps import Gap
 from pytest_bias.interface import Model
-from pytest_bias.measures import Metric
 from pytest_bias.readings import Reading
 from pytest_bias.records import Item, Record
 from pytest_bias.scoring import Share, own_value
+from pytest_bias.suites import Metric
 
 IN, OUT = "in distribution", "out of distribution"
 WHERE: Final = "distribution"
