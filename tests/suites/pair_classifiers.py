@@ -122,7 +122,7 @@ def hans(folder: Path, n: int = 2) -> Path:
                 rows.append(
                     {
                         "gold_label": label,
-                        "sentence1_binary_parse": "( ( The doctor ) ( \"saw\" it ) )",
+                        "sentence1_binary_parse": '( ( The doctor ) ( "saw" it ) )',
                         "sentence1": f"The doctor {tail}near the actor {number} danced .",
                         "sentence2": f"The actor {number} danced .",
                         "pairID": f"ex{number}",

@@ -1,4 +1,4 @@
-"""Labels of classifiers: what is understood by its spelling, what is named, what is never guessed."""
+"""Labels of classifiers: what is understood by spelling, what is named, what is never guessed."""
 
 import pytest
 

@@ -23,7 +23,6 @@ from bias_suites.robustness.sentence_pairs import (
 )
 from bias_suites.robustness.sets_of_pairs import Consistency
 from bias_suites.scope import scope_card
-from bias_suites.tables import Row, json_lines
 from pytest_bias.datasources import (
     DataFile,
     DataFolder,
@@ -37,6 +36,7 @@ from pytest_bias.interface import Capability
 from pytest_bias.records import Item, Record, sha256
 from pytest_bias.scoring import EVEN, Share, own_value
 from pytest_bias.suites import Configuration, LoadedData, Measure, Metric, Suite
+from pytest_bias.tables import Row, json_lines
 
 SOURCE: Final = Source(
     "TalSchuster/FeverSymmetric", "fa25d17e73ea0694edc78133ec654b9f32f6db73", "CC-BY-SA-3.0"

@@ -23,13 +23,13 @@ from bias_suites.robustness.sentence_pairs import (
     take,
 )
 from bias_suites.scope import scope_card
-from bias_suites.tables import Row, csv_rows
 from pytest_bias.datasources import DataFile, DataFolder, Source, describe_files, together
 from pytest_bias.errors import DataError
 from pytest_bias.interface import Capability
 from pytest_bias.records import Item, Record
 from pytest_bias.scoring import EVEN, Share
 from pytest_bias.suites import Configuration, LoadedData, Measure, Metric, Suite
+from pytest_bias.tables import Row, csv_rows
 
 SOURCE: Final = Source("tommccoy1/hans", "7299f6f657089ce06a0f98e7e81f8d0f5b7741ce", "MIT")
 FILE: Final = DataFile(

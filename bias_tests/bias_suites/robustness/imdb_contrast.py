@@ -10,7 +10,6 @@ from typing import Any, Final
 
 from bias_suites.robustness.sentence_pairs import accuracy
 from bias_suites.scope import scope_card
-from bias_suites.tables import Row, csv_rows
 from pytest_bias import readings
 from pytest_bias.datasources import DataFile, DataFolder, FoundFile, Source, describe_files
 from pytest_bias.errors import DataError
@@ -18,6 +17,7 @@ from pytest_bias.interface import Capability, Model
 from pytest_bias.records import Item, Record
 from pytest_bias.scoring import EVEN, Mean, Share, own_value
 from pytest_bias.suites import Configuration, LoadedData, Measure, Metric, Suite
+from pytest_bias.tables import Row, csv_rows
 
 CONTRAST_SETS: Final = Source(
     "allenai/contrast-sets",

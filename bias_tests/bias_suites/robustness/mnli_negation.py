@@ -23,11 +23,11 @@ from bias_suites.robustness.sentence_pairs import (
     take,
 )
 from bias_suites.scope import scope_card
-from bias_suites.tables import Row
 from pytest_bias.datasources import DataFolder, describe_files
 from pytest_bias.interface import Capability
 from pytest_bias.records import Item, Record
 from pytest_bias.suites import Configuration, LoadedData, Measure, Metric, Suite
+from pytest_bias.tables import Row
 
 WORDS: Final = (
     *("no", "not", "don't", "none", "nothing", "never", "aren't", "isn't", "weren't", "neither"),

@@ -138,6 +138,10 @@ def is_in(record: Record) -> bool:
     return record.by.get(WHERE) == IN
 
 
+def _is_either(record: Record) -> bool:
+    return is_in(record) or is_out(record)
+
+
 def accuracy(name: str, **more: Any) -> Metric:
     """Return a percentage of right answers."""
     more = {"estimate": Share(own_value)} | more
@@ -172,5 +176,5 @@ def both(
     return (
         accuracy("accuracy", by=by, where=is_out, headline=True, floor=lambda records: chance),
         accuracy("in_distribution_accuracy", by=in_by, where=is_in, floor=lambda records: chance),
-        gap("gap", WHERE, IN, OUT, by=gap_by),
+        gap("gap", WHERE, IN, OUT, by=gap_by, where=_is_either),
     )
