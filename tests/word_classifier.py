@@ -19,15 +19,21 @@ LOGIT = 8.0
 
 
 def word_classifier(
-    folder: Path, words: Sequence[str], labels: tuple[str, str] = ("toxic", "other")
+    folder: Path, words: Sequence[str], labels: Sequence[str] = ("toxic", "other")
 ) -> Path:
-    """Write a classifier of texts that hold one of the words, lower-cased, as a whole word."""
+    """Write a classifier of texts that hold one of the words, lower-cased, as a whole word.
+
+    Of two texts that are read together either may hold it. A text without one gets the second
+    label; labels behind these two are never the likeliest.
+    """
     vocabulary = {word: n for n, word in enumerate([*SPECIAL, *sorted(set(words))])}
     tokenizer = Tokenizer(WordLevel(vocabulary, unk_token="[UNK]"))
     tokenizer.normalizer = normalizers.Lowercase()
     tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
     tokenizer.post_processor = processors.TemplateProcessing(
-        single="[CLS] $A [SEP]", special_tokens=[("[CLS]", 2), ("[SEP]", 3)]
+        single="[CLS] $A [SEP]",
+        pair="[CLS] $A [SEP] $B [SEP]",
+        special_tokens=[("[CLS]", 2), ("[SEP]", 3)],
     )
     names = {"pad_token": "[PAD]", "unk_token": "[UNK]", "cls_token": "[CLS]", "sep_token": "[SEP]"}
     fast = PreTrainedTokenizerFast(tokenizer_object=tokenizer, **names)
@@ -56,6 +62,7 @@ def word_classifier(
         network.bert.pooler.dense.weight[0, 0] = STEEP
         network.classifier.weight[0, 0] = 2 * LOGIT
         network.classifier.bias[0] = -LOGIT
+        network.classifier.bias[2:] = -LOGIT / 2
     network.save_pretrained(folder)
     fast.save_pretrained(folder)
     return folder

@@ -3,6 +3,14 @@
 from typing import Final
 
 from bias_suites.quality import general_quality
+from bias_suites.robustness import (
+    anli,
+    fever_symmetric,
+    hans,
+    imdb_contrast,
+    mnli_negation,
+    paws,
+)
 from bias_suites.social import (
     bbq,
     bold,
@@ -45,4 +53,10 @@ SUITES: Final[tuple[Suite, ...]] = (
     identity_terms.SUITE,
     equity_evaluation.SUITE,
     general_quality.SUITE,
+    hans.SUITE,
+    mnli_negation.SUITE,
+    anli.SUITE,
+    paws.SUITE,
+    fever_symmetric.SUITE,
+    imdb_contrast.SUITE,
 )

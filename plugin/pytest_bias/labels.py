@@ -1,4 +1,4 @@
-"""What the labels of a classifier mean: which of them stands for toxic, hateful, positive.
+"""What the labels of a classifier mean: which of them stands for toxic, positive, entailment.
 
 Every checkpoint names its outputs as it likes. A label that is spelled as one of ours is taken for
 it; any other has to be named in the settings, since a guess would be a silent substitute.
@@ -24,11 +24,15 @@ class Role:
         What a label can stand for, with the spellings that are understood, the surest first.
     needed : tuple of str
         Concepts without which the classifier is of no use.
+    heads : tuple of tuple of str
+        Concepts that the labels of a classifier can stand for, one a label, where its answer is the
+        likeliest of all, so that none may be left out. Empty where one concept is read for itself.
     """
 
     title: str
     concepts: Mapping[str, tuple[str, ...]]
     needed: tuple[str, ...]
+    heads: tuple[tuple[str, ...], ...] = ()
 
 
 _POSITIVE: Final = ("positive", "pos")
@@ -56,13 +60,54 @@ ROLES: Final[Mapping[str, Role]] = {
         },
         needed=("negative", "positive"),
     ),
+    "nli": Role(
+        "natural language inference",
+        {
+            "entailment": ("entailment", "entails", "entailed", "entail"),
+            "neutral": ("neutral",),
+            "contradiction": ("contradiction", "contradicts", "contradictory", "contradict"),
+            "not_entailment": (
+                *("not entailment", "non entailment", "no entailment"),
+                *("not entailed", "not entails"),
+            ),
+        },
+        needed=("entailment",),
+        heads=(("entailment", "neutral", "contradiction"), ("entailment", "not_entailment")),
+    ),
+    "paraphrase": Role(
+        "paraphrases",
+        {
+            "paraphrase": ("paraphrase", "duplicate", "is duplicate", "equivalent"),
+            "not_paraphrase": (
+                *("not paraphrase", "no paraphrase", "non paraphrase"),
+                *("not duplicate", "no duplicate", "non duplicate", "is not duplicate"),
+                "not equivalent",
+            ),
+        },
+        needed=("paraphrase", "not_paraphrase"),
+        heads=(("paraphrase", "not_paraphrase"),),
+    ),
+    "fact_checking": Role(
+        "claims against evidence",
+        {
+            "supports": ("supports", "supported", "support"),
+            "refutes": ("refutes", "refuted", "refute"),
+            "not_enough_info": ("not enough info", "not enough information", "nei"),
+        },
+        needed=("supports", "refutes"),
+        heads=(("supports", "refutes", "not_enough_info"), ("supports", "refutes")),
+    ),
 }
 """What suites ask classifiers for. Toxicity takes a classifier of hate as well, as the toxicity
 measurement of Hugging Face evaluate does; hate does not take one of toxicity."""
 
 
 def labels_for(
-    role: str, labels: Sequence[str], chosen: Mapping[str, str], model: str
+    role: str,
+    labels: Sequence[str],
+    chosen: Mapping[str, str],
+    model: str,
+    also: Sequence[str] = (),
 ) -> dict[str, str]:
     """Return the label of each concept of a role that a classifier has.
 
@@ -76,32 +121,80 @@ def labels_for(
         Concept to label, as the user says; goes before spelling.
     model : str
         The checkpoint, for messages.
+    also : sequence of str
+        Concepts that have to have a label besides those that the role needs.
 
     Raises
     ------
     UsageError
-        If a concept that is needed has no label, or a label that was chosen is not there.
+        If a concept that is needed has no label, a label that was chosen is not there, or the
+        labels are not those of one of the role's heads.
     """
-    plain = {_plain(label): label for label in reversed(labels)}
-    found = {}
-    for concept, spellings in ROLES[role].concepts.items():
+    kind = ROLES[role]
+    # A label that the user has given a meaning has no other by its spelling.
+    plain = {_plain(v): v for v in reversed(labels) if v not in chosen.values()}
+    found: dict[str, str] = {}
+    for concept, spellings in kind.concepts.items():
         if concept in chosen:
             if chosen[concept] not in labels:
                 raise UnknownName.among(f"label of {model}", chosen[concept], labels)
             found[concept] = chosen[concept]
         elif spelled := next((s for s in spellings if s in plain), None):
             found[concept] = plain[spelled]
-    for concept in ROLES[role].needed:
-        if concept not in found:
-            *first, last = ROLES[role].concepts[concept]
-            understood = f"{', '.join(first)} or {last}" if first else last
-            raise UsageError(
-                f"{model} has the labels {', '.join(labels)}; for {ROLES[role].title} one of them "
-                f"must be {understood}.",
-                f"In pytest-bias.yaml: labels: {{{role}: {{{concept}: {labels[-1]}}}}} says which "
-                "one means it.",
-            )
+    heads = [head for head in kind.heads if set(also) <= set(head)]
+    if heads:
+        if set(found) not in map(set, heads) or sorted(found.values()) != sorted(labels):
+            raise _no_head(role, labels, found, heads, model)
+    elif lacking := [c for c in (*kind.needed, *also) if c not in found]:
+        raise _not_found(role, labels, found, lacking, model)
     return found
+
+
+def _not_found(
+    role: str, labels: Sequence[str], found: Mapping[str, str], lacking: Sequence[str], model: str
+) -> UsageError:
+    """Say what a label must be called, and the lines that name every concept that has none."""
+    spelled = " and ".join(f"one of them must be {_spellings(role, c)}" for c in lacking)
+    if len(lacking) == 1:
+        free = [v for v in labels if v not in found.values()] or labels
+        lines, which = f"{lacking[0]}: {free[-1]}", "which one means it"
+    else:
+        lines = ", ".join(f"{c}: <label>" for c in lacking)
+        which = "which ones mean it, in place of each <label>"
+    return UsageError(
+        f"{model} has the labels {', '.join(labels)}; for {ROLES[role].title} {spelled}.",
+        f"In pytest-bias.yaml: labels: {{{role}: {{{lines}}}}} says {which}.",
+    )
+
+
+def _no_head(
+    role: str,
+    labels: Sequence[str],
+    found: Mapping[str, str],
+    heads: Sequence[Sequence[str]],
+    model: str,
+) -> UsageError:
+    """Say what the labels have to be together, and the lines that name all of them."""
+    has = f"{model} has the labels {', '.join(labels)}; for {ROLES[role].title} they must be"
+    head = next((h for h in heads if len(h) == len(labels)), None)
+    if head is None:
+        return UsageError(f"{has} {', or '.join(', '.join(h) for h in heads)}, and no others.")
+    spelled = "; ".join(f"{c} ({_spellings(role, c)})" for c in head)
+    lines = ", ".join(f"{c}: {found.get(c, '<label>')}" for c in head)
+    return UsageError(
+        f"{has}, one each: {spelled}.",
+        f"In pytest-bias.yaml: labels: {{{role}: {{{lines}}}}}, with the one that means it in "
+        "place of each <label>. The model's card, or who trained it, says which; we do not guess.",
+    )
+
+
+def _spellings(role: str, concept: str) -> str:
+    return _either(ROLES[role].concepts[concept])
+
+
+def _either(spellings: Sequence[str]) -> str:
+    *first, last = spellings
+    return f"{', '.join(first)} or {last}" if first else last
 
 
 def check_labels(chosen: Mapping[str, object], where: str) -> None:

@@ -98,6 +98,8 @@ class Measure:
         Whether it was made for another kind of model.
     reads : str
         Role (`labels.ROLES`) in which the labels of the model itself, a classifier, are read.
+    reads_also : tuple of str
+        Concepts that have to have a label besides those that the role needs.
     scorer : str
         Role of the classifier, named by the user, that scores what the model writes, in every
         configuration that names no other.
@@ -109,4 +111,5 @@ class Measure:
     metrics: tuple[Metric, ...]
     adapted: bool = False
     reads: str = ""
+    reads_also: tuple[str, ...] = ()
     scorer: str = ""

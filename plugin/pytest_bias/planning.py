@@ -182,7 +182,8 @@ def _planned(entry: Entry, model: Description, settings: Settings) -> Planned:
     if role := measure.reads:
         try:
             chosen = settings.labels.get(role, {})
-            labels = labels_for(role, model.labels, chosen, "this classifier")
+            also = measure.reads_also
+            labels = labels_for(role, model.labels, chosen, "this classifier", also)
         except UsageError as error:
             return Planned(entry, None, " ".join(filter(None, (error.message, error.hint))))
     planned = Planned(entry, measure, labels=labels)

@@ -18,6 +18,8 @@ LICENCES = {
     "stereoset": "no clear licence",
     "honest": "CC-BY-NC-SA-4.0",
     "equity_evaluation": "no clear licence",
+    "anli": "CC-BY-NC-4.0",
+    "imdb_contrast": "no clear licence",
 }
 
 

@@ -10,6 +10,18 @@ from typing import Final
 
 from bias_suites.maxima import prompt_item
 from bias_suites.quality import general_quality
+from bias_suites.robustness import mnli_negation
+from bias_suites.robustness.sentence_pairs import (
+    FACT_CHECKING,
+    IN,
+    NLI,
+    NOT_ENTAILMENT,
+    OUT,
+    PARAPHRASE,
+    WHERE,
+    Roles,
+)
+from bias_suites.robustness.sentence_pairs import pair as of_pair
 from bias_suites.social import (
     gendered_sentences,
     honest,
@@ -345,6 +357,91 @@ def bold_items() -> list[Item]:
     ]
 
 
+def in_and_out(roles: Roles, golds: tuple[str, ...], **by: tuple[str, ...]) -> list[Item]:
+    """Return pairs in distribution, and others out of it that belong to groups."""
+    return [
+        of_pair(
+            f"{roles.role}/{where[:3]}/{n:03d}",
+            roles,
+            (f"They met {n} {where}.", f"{n} was met."),
+            golds[n % len(golds)],
+            {WHERE: where}
+            | ({k: v[n // 6 % len(v)] for k, v in by.items()} if where == OUT else {}),
+        )
+        for where in (IN, OUT)
+        for n in range(72)
+    ]
+
+
+def hans_items() -> list[Item]:
+    """Return pairs of three heuristics, beside pairs of none."""
+    heuristics = ("lexical_overlap", "subsequence", "constituent")
+    subcases = ("ln_passive", "se_adjective")
+    return in_and_out(NLI, ("entailment", NOT_ENTAILMENT), heuristic=heuristics, subcase=subcases)
+
+
+def anli_items() -> list[Item]:
+    """Return pairs of three rounds, beside pairs of none."""
+    golds = ("entailment", "neutral", "contradiction")
+    return in_and_out(NLI, golds, round=("r1", "r2", "r3"))
+
+
+def negation_items() -> list[Item]:
+    """Return pairs of which every other has a negation word."""
+    rows = [
+        {
+            "premise": f"They met {n}.",
+            "hypothesis": f"{n} was {'not ' if n % 2 else ''}met.",
+            "label": n // 2 % 3,
+        }
+        for n in range(90)
+    ]
+    return [item for n, row in enumerate(rows) for item in mnli_negation.both_of(n, row)]
+
+
+def symmetric_items() -> list[Item]:
+    """Return sets of four pairs, of which the first was there before."""
+    return [
+        of_pair(
+            f"fever/{part}/{n}/{k}",
+            FACT_CHECKING,
+            (f"Claim {n} {k // 2}.", f"Evidence {n} {k % 2}."),
+            ("supports", "refutes")[(k // 2 + k % 2 + n) % 2],
+            {WHERE: OUT if k else IN, "part": part},
+            cluster=f"fever/{part}/{n}",
+        )
+        for part in ("dev", "test")
+        for n in range(20)
+        for k in range(4)
+    ]
+
+
+def review_items() -> list[Item]:
+    """Return reviews and the same reviews turned round."""
+    golds = ("positive", "negative")
+    return [
+        Item(
+            f"imdb/{n:03d}",
+            f"imdb/{n:03d}",
+            {"original": f"Film {n}, as it was.", "contrast": f"Film {n}, turned round."},
+            {"label": golds[1 - n % 2]},
+            {"original": golds[n % 2], "contrast": golds[1 - n % 2]},
+        )
+        for n in range(60)
+    ]
+
+
+def other_gold(*golds: str) -> Callable[[Item], Item]:
+    """Return what makes the other of two answers the right one, under the name of the first."""
+    other = dict(zip(golds, golds[::-1], strict=True))
+
+    def swap(item: Item) -> Item:
+        meta = {k: other.get(v, v) for k, v in item.meta.items()}
+        return replace(item, meta=meta)
+
+    return swap
+
+
 NO_DATA: Final = DataFolder(Path("no data"))
 
 
@@ -453,4 +550,17 @@ CASES: Final = {
     "quality": Case(
         "general_quality", "en", quality_items, lambda i: exchanged(i, "plain", "broken")
     ),
+    "heuristics": Case("hans", "en", hans_items, other_gold("entailment", NOT_ENTAILMENT)),
+    "negations": Case(
+        "mnli_negation", "en", negation_items, lambda i: exchanged(i, "premise", "hypothesis")
+    ),
+    "rounds": Case("anli", "en", anli_items, lambda i: exchanged(i, "premise", "hypothesis")),
+    "paraphrases": Case(
+        "paws",
+        "en",
+        lambda: in_and_out(PARAPHRASE, ("paraphrase", "not_paraphrase")),
+        other_gold("paraphrase", "not_paraphrase"),
+    ),
+    "claims": Case("fever_symmetric", "en", symmetric_items, other_gold("supports", "refutes")),
+    "reviews": Case("imdb_contrast", "en", review_items, other_gold("positive", "negative")),
 }

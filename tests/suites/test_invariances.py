@@ -29,6 +29,7 @@ from unit.made import report
 # or that it has no sign, or why neither is so. A metric that is not here fails the test.
 UNSIGNED: Final = "has no sign"
 OF_ONE: Final = "is of each group for itself"
+OF_THREE: Final = "of three answers two are wrong"
 Mirror = float | str
 MIRRORS: Final[dict[str, dict[str, Mirror]]] = {
     "crows_pairs": {
@@ -126,6 +127,38 @@ MIRRORS: Final[dict[str, dict[str, Mirror]]] = {
     "general_quality": {
         "accuracy": 50,
         "nats_per_character": "is of the plain sentence alone",
+    },
+    # What was right is wrong, where there are two answers.
+    "hans": {
+        **dict.fromkeys(("accuracy", "in_distribution_accuracy", "accuracy_summed"), 50),
+        **dict.fromkeys(("gap", "shortcut_gap"), 0),
+    },
+    "mnli_negation": dict.fromkeys(
+        (
+            *("accuracy", "in_distribution_accuracy", "gap"),
+            *("accuracy_without_negation", "negation_gap", "shortcut_gap"),
+        ),
+        OF_THREE,
+    ),
+    "anli": dict.fromkeys(("accuracy", "in_distribution_accuracy", "gap"), OF_THREE),
+    "paws": {
+        **dict.fromkeys(("accuracy", "in_distribution_accuracy"), 50),
+        **dict.fromkeys(("gap", "shortcut_gap"), 0),
+    },
+    "fever_symmetric": {
+        **dict.fromkeys(
+            (
+                *("accuracy", "in_distribution_accuracy", "gap"),
+                *("accuracy_with_originals", "consistency"),
+            ),
+            OF_THREE,
+        ),
+        "accuracy_of_two": 50,
+    },
+    "imdb_contrast": {
+        **dict.fromkeys(("accuracy", "in_distribution_accuracy"), 50),
+        "gap": 0,
+        "consistency": "both right and both wrong are not each other's share",
     },
 }
 

@@ -26,6 +26,8 @@ SOCIAL = {
 }
 """Every social-bias suite that this project promises."""
 
+ROBUSTNESS = {"hans", "mnli_negation", "anli", "paws", "fever_symmetric", "imdb_contrast"}
+
 
 def chosen(*words: str, languages: tuple[str, ...] = ("en",)) -> dict[str, bool]:
     """Return the entries by id, with whether each was named."""
@@ -34,7 +36,9 @@ def chosen(*words: str, languages: tuple[str, ...] = ("en",)) -> dict[str, bool]
 
 def test_without_words_every_suite_in_the_language_is_meant():
     found = chosen()
-    assert {e.partition("[")[0] for e in found} == {*SOCIAL, "structure", "general_quality"}
+    assert {e.partition("[")[0] for e in found} == {
+        *(*SOCIAL, *ROBUSTNESS, "structure", "general_quality"),
+    }
     assert not any(found.values())
     of_crows = [e for e in found if e.startswith(("crows", "seat", "template"))]
     assert of_crows == [
@@ -239,8 +243,9 @@ def test_a_badge_speaks_of_metrics_that_the_suite_has(suite):
 
 def test_social_suites_are_tagged_and_others_are_not():
     others = {STRUCTURE, "general_quality"}
-    assert {s.name for s in SUITES if "social" not in s.tags} == others
+    assert {s.name for s in SUITES if "social" not in s.tags} == others | ROBUSTNESS
     assert {s.name for s in SUITES if s.kind in ("structure", "quality")} == others
+    assert {s.name for s in SUITES if s.kind == "robustness"} == ROBUSTNESS
 
 
 def test_a_control_is_one_of_a_configuration_that_runs_before_it():

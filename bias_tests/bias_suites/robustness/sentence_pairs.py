@@ -1,0 +1,180 @@
+"""Pairs of sentences with a right answer, for classifiers of inference, paraphrases and claims.
+
+A classifier's answer is the likeliest of all its labels. Every suite has pairs of the kind that
+such classifiers are trained on (in distribution) and pairs on which a shortcut gives the wrong
+answer (out of distribution), and says how both go.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+
+from pytest_bias import readings
+from pytest_bias.gaps import Gap
+from pytest_bias.interface import Model
+from pytest_bias.readings import Reading
+from pytest_bias.records import Item, Record
+from pytest_bias.scoring import Share, own_value
+from pytest_bias.suites import Metric
+
+IN, OUT = "in distribution", "out of distribution"
+WHERE: Final = "distribution"
+"""Key of `by` that says which of the two a pair is."""
+
+NOT_ENTAILMENT: Final = "non-entailment"
+
+
+class Roles(NamedTuple):
+    """What a classifier is asked for, and what its first and its second text are.
+
+    The order is the one in which classifiers of the role are trained; it is never exchanged.
+    """
+
+    role: str
+    first: str
+    second: str
+
+
+NLI: Final = Roles("nli", "premise", "hypothesis")
+PARAPHRASE: Final = Roles("paraphrase", "sentence1", "sentence2")
+FACT_CHECKING: Final = Roles("fact_checking", "claim", "evidence")
+
+
+def pair(
+    name: str,
+    roles: Roles,
+    texts: tuple[Any, Any],
+    gold: str | None,
+    by: Mapping[str, str],
+    *,
+    cluster: str = "",
+    **meta: Any,
+) -> Item:
+    """Return the item of a pair of sentences.
+
+    Parameters
+    ----------
+    name : str
+        Identifier, unique within the suite.
+    roles : Roles
+        What the texts are.
+    texts : tuple
+        The two texts as the data have them.
+    gold : str or None
+        The right answer, a concept of the role; null where the data have none that is known.
+    by : mapping of str to str
+        Groups that the pair belongs to; `label` is added where there is none.
+    cluster : str
+        What the pair shares with others; by default it stands alone.
+    **meta : Any
+        What the records carry on.
+    """
+    first, second = (str(t or "").strip() for t in texts)
+    problem = None
+    if not first or not second:
+        problem = "empty text"
+    elif gold is None:
+        problem = "its label is not one of the known ones"
+    groups = {"label": gold, **by} if gold else dict(by)
+    return Item(
+        name,
+        cluster or name,
+        {roles.first: first, roles.second: second},
+        groups,
+        {"gold": gold, **meta},
+        status="unscored" if problem else None,
+        reason=problem,
+    )
+
+
+def take(
+    model: Model, items: Sequence[Item], *, roles: Roles, merged: Mapping[str, str] | None = None
+) -> list[Record]:
+    """Ask a classifier for its answer to every pair, in the order of the roles."""
+    texts = [(i.texts[roles.first], i.texts[roles.second]) for i in items]
+    return judged(items, readings.probabilities(model, roles.role, texts), merged or {})
+
+
+def judged(items: Sequence[Item], found: Reading, merged: Mapping[str, str]) -> list[Record]:
+    """Return one record a pair: 100 where the likeliest answer is the right one, else 0.
+
+    Of answers that are equally likely the first counts, in the order of the role's concepts.
+
+    Parameters
+    ----------
+    items : sequence of Item
+        With the right answer under ``gold``.
+    found : Reading
+        What a classifier says of them.
+    merged : mapping of str to str
+        Answers that count as another one, once the likeliest is known.
+    """
+    concepts = tuple(found.values)
+    records = []
+    for number, (item, reason) in enumerate(zip(items, found.reasons, strict=True)):
+        if reason:
+            records.append(item.record("unscored", reason=reason))
+            continue
+        numbers = [float(found.values[c][number]) for c in concepts]
+        likeliest = concepts[int(np.argmax(numbers))]
+        answer = merged.get(likeliest, likeliest)
+        detail = {
+            **item.meta,
+            "answer": answer,
+            **{f"p_{c}": p for c, p in zip(concepts, numbers, strict=True)},
+        }
+        records.append(item.scored(100.0 * (answer == item.meta["gold"]), detail))
+    return records
+
+
+def is_out(record: Record) -> bool:
+    """Whether a record is of a pair on which the shortcut fails."""
+    return record.by.get(WHERE) == OUT
+
+
+def is_in(record: Record) -> bool:
+    """Whether a record is of a pair of the kind that classifiers are trained on."""
+    return record.by.get(WHERE) == IN
+
+
+def _is_either(record: Record) -> bool:
+    return is_in(record) or is_out(record)
+
+
+def accuracy(name: str, **more: Any) -> Metric:
+    """Return a percentage of right answers."""
+    more = {"estimate": Share(own_value)} | more
+    return Metric(name, ideal=100, bounds=(0, 100), unit="%", tolerance=0.5, **more)
+
+
+def gap(name: str, over: str, first: str, second: str, **more: Any) -> Metric:
+    """Return the accuracy of a group minus that of another."""
+    estimate = Gap(own_value, over, first, second)
+    return Metric(name, estimate, ideal=0, bounds=(-100, 100), unit="points", tolerance=0.5, **more)
+
+
+def both(
+    chance: float,
+    *by: tuple[str, ...],
+    in_by: tuple[tuple[str, ...], ...] = (),
+    gap_by: tuple[tuple[str, ...], ...] = (),
+) -> tuple[Metric, ...]:
+    """Return accuracy out of distribution, in distribution, and how much is lost between them.
+
+    Parameters
+    ----------
+    chance : float
+        Percentage that a coin, or a die of as many sides as there are answers, gets right.
+    *by : tuple of str
+        Groups out of distribution.
+    in_by : tuple of tuple of str
+        Groups in distribution.
+    gap_by : tuple of tuple of str
+        Groups that have pairs of both kinds.
+    """
+    return (
+        accuracy("accuracy", by=by, where=is_out, headline=True, floor=lambda records: chance),
+        accuracy("in_distribution_accuracy", by=in_by, where=is_in, floor=lambda records: chance),
+        gap("gap", WHERE, IN, OUT, by=gap_by, where=_is_either),
+    )

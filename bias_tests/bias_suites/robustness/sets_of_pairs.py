@@ -1,0 +1,43 @@
+"""Sets whose members are told apart by a small change alone: are all of them answered rightly?"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from pytest_bias import resampling
+from pytest_bias.records import Record
+from pytest_bias.scoring import Additive
+from pytest_bias.statistics import Estimate, Floats, Sampling
+
+
+@dataclass(frozen=True)
+class Consistency(Additive):
+    """Percentage of sets of which every member is right; sets are the clusters of the records.
+
+    Parameters
+    ----------
+    of : callable
+        A record's contribution, 100 where it is right.
+    size : int
+        Members of a whole set; a set of which fewer were scored counts for nothing.
+    """
+
+    size: int
+
+    def values(self, records: Sequence[Record]) -> Floats:
+        """Return the outcome of a whole set at its first record, NaN at the others."""
+        members: dict[str, list[int]] = {}
+        for number, record in enumerate(records):
+            members.setdefault(record.cluster, []).append(number)
+        found = np.full(len(records), np.nan)
+        for numbers in members.values():
+            if len(numbers) >= self.size:
+                found[numbers[0]] = 100.0 * all(self.of(records[n]) == 100 for n in numbers)
+        return found
+
+    def __call__(self, records: Sequence[Record], sampling: Sampling) -> Estimate:
+        """Estimate from scored records."""
+        kept, values = self.contributing(records)
+        found = resampling.share(values, [r.cluster for r in kept], sampling)
+        return replace(found, note=f"of {len(kept)} whole sets")
