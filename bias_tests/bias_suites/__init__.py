@@ -3,6 +3,7 @@
 from typing import Final
 
 from bias_suites.quality import general_quality
+from bias_suites.robustness import domain_shift, structured_noise
 from bias_suites.social import (
     bbq,
     bold,
@@ -45,4 +46,6 @@ SUITES: Final[tuple[Suite, ...]] = (
     identity_terms.SUITE,
     equity_evaluation.SUITE,
     general_quality.SUITE,
+    structured_noise.SUITE,
+    domain_shift.SUITE,
 )

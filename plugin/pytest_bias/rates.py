@@ -4,9 +4,10 @@ The mean of a text's nats a word would count a short text as much as a long one;
 counts as often as it has words.
 """
 
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import ClassVar, Final
 
 import numpy as np
 
@@ -16,6 +17,8 @@ from pytest_bias.records import Record
 from pytest_bias.resampling import Sums
 from pytest_bias.scoring import Additive, Contribution
 from pytest_bias.statistics import Estimate, Floats, Sampling, Test
+
+TOO_LARGE: Final = "too large for a number: the texts have few spaces; see the nats a character"
 
 
 @dataclass(frozen=True)
@@ -38,7 +41,7 @@ class Rate(Additive):
         if not kept:
             return Estimate(None, interval_reason="nothing was scored")
         equal = "all values are equal" if np.ptp(values) == 0 else None
-        return resampling.estimate(self.sums(kept), sampling, len(kept), equal=equal)
+        return _finite(resampling.estimate(self.sums(kept), sampling, len(kept), equal=equal))
 
     def sums(self, records: Sequence[Record]) -> Sums:
         """Return what is resampled: the clusters of the records."""
@@ -57,7 +60,7 @@ class Rate(Additive):
 class Perplexity(Rate):
     """The exponential of a rate of nats: P of a word (token, character), geometric mean, inverted.
 
-    Infinite, and then without a value, above about 709 nats.
+    Without a value above about 709 nats, which no number holds.
     """
 
     def of_rates(self, rates: Floats) -> Floats:
@@ -71,40 +74,52 @@ class RateGap(Gap):
 
     Parameters
     ----------
+    of : callable
+        A record's rate, null where it is not part of the metric.
+    over, first, second : str
+        The groups of two versions of the same texts, which share clusters. Without `second` they
+        are different texts: those that have the key (all of them, or the group `first`) against
+        those that have not, such as texts out of domain against texts in domain. Either side is
+        resampled by itself then, and the test asks whether it makes a difference on which side a
+        cluster is.
     weight : callable
         As in `Rate`.
-    apart : bool
-        Whether the groups share no cluster, such as texts of two domains: either side is resampled
-        by itself, and the test asks whether it makes a difference on which side a cluster is.
     """
 
     weight: Contribution = lambda record: 1.0
-    apart: bool = False
+
+    def __call__(self, records: Sequence[Record], sampling: Sampling) -> Estimate:
+        """Estimate from scored records."""
+        return _finite(super().__call__(records, sampling))
+
+    def against(self, group: str) -> "RateGap":
+        """Return the gap between one group and the texts that have no group."""
+        return replace(self, first=group)
+
+    def compared(self, records: Sequence[Record]) -> Mapping[str, Sequence[Record]]:
+        """Return the groups that the gap is between, with their records."""
+        others = [r for r in records if self.over not in r.by]
+        return {**super().compared(records), **({} if self.second else {"the others": others})}
 
     def sums(self, records: Sequence[Record]) -> Sums:
         """Return what is resampled: the clusters of the records of either side."""
-        if not self.apart:
-            kept, values = self.contributing(records)
-            return _scaled(
-                resampling.group_sums(
-                    values,
-                    [r.cluster for r in kept],
-                    [self._side(r) for r in kept],
-                    self.of_rates,
-                    _weights(self.weight, kept),
-                )
-            )
+        kept, values = self.contributing(records)
+        sides = [self._side(r) for r in kept]
+        if self.second:
+            clusters, weights = [r.cluster for r in kept], _weights(self.weight, kept)
+            return _scaled(resampling.group_sums(values, clusters, sides, self.of_rates, weights))
         rate = Rate(self.of, self.weight)
-        sides = [
-            rate.sums([r for r in records if self._side(r) == side]) for side in (FIRST, SECOND)
+        apart = [
+            rate.sums([r for r, at in zip(kept, sides, strict=True) if at == side])
+            for side in (FIRST, SECOND)
         ]
 
         def of_totals(first: Floats, second: Floats) -> Floats:
             rates = [total[..., 0] / total[..., 1] for total in (first, second)]
             return self.of_rates(np.stack(rates, axis=-1))
 
-        samples = tuple(side.samples[0] for side in sides)
-        return _scaled(Sums(samples, of_totals, max(side.scale for side in sides)))
+        samples = tuple(side.samples[0] for side in apart)
+        return _scaled(Sums(samples, of_totals, max(side.scale for side in apart)))
 
     def of_rates(self, rates: Floats) -> Floats:
         """Return the statistic of the rates of both sides, shape (..., 2)."""
@@ -115,9 +130,17 @@ class RateGap(Gap):
 
     def test(self, records: Sequence[Record], ideal: float, rng: np.random.Generator) -> Test:
         """Test whether it makes a difference which group a record belongs to."""
-        if not self.apart or ideal != self.even:
+        if self.second or ideal != self.even:
             return super().test(records, ideal, rng)
         return permutation.groups_test(self.sums(records), rng)
+
+    def _side(self, record: Record) -> int | None:
+        if self.second:
+            return super()._side(record)
+        group = record.by.get(self.over)
+        if group is None:
+            return SECOND
+        return FIRST if self.first in ("", group) else None
 
 
 class PerplexityRatio(RateGap):
@@ -128,6 +151,13 @@ class PerplexityRatio(RateGap):
     def of_rates(self, rates: Floats) -> Floats:
         """Return the ratio of two perplexities, of the rates of both, shape (..., 2)."""
         return _exp(super().of_rates(rates))
+
+
+def _finite(found: Estimate) -> Estimate:
+    """Return an estimate without a value where it is too large to be a number."""
+    if found.value is None or math.isfinite(found.value):
+        return found
+    return Estimate(None, interval_reason="no value", n_clusters=found.n_clusters, note=TOO_LARGE)
 
 
 def _exp(nats: Floats) -> Floats:

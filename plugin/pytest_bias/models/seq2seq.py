@@ -123,9 +123,7 @@ class Seq2SeqModel(WritingModel):
         return encoded.ids
 
 
-def _each_token(
-    encoded: Encoded, wanted: Sequence[int], reads: Reads, *, start: int
-) -> list[int]:
+def _each_token(encoded: Encoded, wanted: Sequence[int], reads: Reads, *, start: int) -> list[int]:
     # Nothing behind the last token is seen by it.
     base = reads.base([start, *encoded.ids[: encoded.core.stop - 1]])
     return [reads.add_to(base, p, encoded.ids[p], mask=False) for p in wanted]
