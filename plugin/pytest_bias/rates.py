@@ -116,7 +116,7 @@ class RateGap(Gap):
 
         def of_totals(first: Floats, second: Floats) -> Floats:
             rates = [total[..., 0] / total[..., 1] for total in (first, second)]
-            return self.of_rates(np.stack(rates, axis=-1))
+            return self.of_rates(np.stack(np.broadcast_arrays(*rates), axis=-1))
 
         samples = tuple(side.samples[0] for side in apart)
         return _scaled(Sums(samples, of_totals, max(side.scale for side in apart)))
