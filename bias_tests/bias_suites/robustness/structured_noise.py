@@ -107,19 +107,21 @@ def take(model: Model, items: Sequence[Item], *, whole: bool) -> list[Record]:
     pages = [i for i in items if whole and i.by["domain"] == HTML]
     scores = model.score_long([*asked, *(i.texts["text"] for i in pages)])
     of_page = dict(zip((i.id for i in pages), scores[len(items) :], strict=True))
-    found = list(zip(items, scores[: len(items)], strict=True))
-    unread = {i.meta["name"]: s.reason for i, s in found if s.reason}
     records = []
-    for item, score in found:
+    for item, score in zip(items, scores[: len(items)], strict=True):
         more: dict[str, Value] = {}
         if page_score := of_page.get(item.id):
-            text = item.texts["text"]
-            more = {"page_nats": -page_score.total, "page_characters": len(text)}
-        if not score.reason and (why := unread.get(item.meta["name"])):
-            records.append(item.record("unscored", reason=f"its other version: {why}"))
-        else:
-            records.append(measured(item, score, item.meta["plain"], **more))
-    return records
+            characters = len(item.texts["text"])
+            more = {"page_nats": -page_score.total, "page_characters": characters}
+        records.append(measured(item, score, item.meta["plain"], **more))
+    both = list(zip(items, records, strict=True))
+    failed = {i.meta["name"]: r.reason for i, r in both if r.status != "scored"}
+    return [
+        i.record("unscored", reason=f"its other version: {failed[i.meta['name']]}")
+        if r.status == "scored" and i.meta["name"] in failed
+        else r
+        for i, r in both
+    ]
 
 
 _METRICS: Final = metrics("domain", HTML, CLEAN, ("style",))
