@@ -37,7 +37,8 @@ def load(data: DataFolder) -> LoadedData:
             f"domain/{source.name}/{row.row:06d}",
             {"text": row.text},
             {"domain": source.name} | ({} if source.in_domain else {OUT: source.name}),
-            **({} if row.text else {"status": "unscored", "reason": "empty text"}),
+            status=None if row.text else "unscored",
+            reason=None if row.text else "empty text",
         )
         for source, rows, _ in found
         for row in rows

@@ -87,7 +87,8 @@ def versions(name: str, text: str, number: int, cluster: str = "") -> Iterator[I
             texts={"text": version},
             by={"domain": domain, "style": style},
             meta={"name": name, "plain": text, "words": words},
-            **({} if words else {"status": "unscored", "reason": "empty text"}),
+            status=None if words else "unscored",
+            reason=None if words else "empty text",
         )
 
 
