@@ -221,6 +221,9 @@ def test_configurations_begin_with_their_language_and_have_names_of_their_own(su
     names = [c.name for c in suite.configurations]
     assert len(set(names)) == len(names)
     for configuration in suite.configurations:
+        if configuration.own_texts:
+            assert (configuration.name, configuration.language) == ("own", "und")
+            continue
         assert configuration.name.partition("-")[0] in (configuration.language, "all")
         assert configuration.note or not configuration.draft
 
@@ -242,8 +245,10 @@ def test_a_badge_speaks_of_metrics_that_the_suite_has(suite):
 
 def test_social_suites_are_tagged_and_others_are_not():
     others = {STRUCTURE, "general_quality"}
-    assert {s.name for s in SUITES if "social" not in s.tags} == others
+    robust = {s.name for s in SUITES if s.kind == "robustness"}
+    assert {s.name for s in SUITES if "social" not in s.tags} == others | robust
     assert {s.name for s in SUITES if s.kind in ("structure", "quality")} == others
+    assert robust == {s.name for s in SUITES if "robustness" in s.tags}
 
 
 def test_a_control_is_one_of_a_configuration_that_runs_before_it():
