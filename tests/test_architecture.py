@@ -33,6 +33,7 @@ LAYERS = (
     {"scorers"},
     {"scoring", "testing", "planning", "refusals", "forecast", "preparation"},
     {"schedule", "reporting", "resolution", "gaps", "ranks"},
+    {"rates"},
     {"engine", "compare", "folder", "merging"},
     {"claims", "card_results"},
     {"published", "front_matter"},
@@ -59,7 +60,7 @@ MODELS_MAY = {"errors", "answers", "cost", "devices", "identity", "interface", "
 SUITES_MAY = {
     *("suites", "records", "interface", "sentences", "statistics", "scoring", "datasources"),
     *("errors", "gaps", "labels", "own_texts", "permutation", "ranks", "readings", "refusals"),
-    *("resampling", "tables"),
+    *("rates", "resampling", "tables"),
 }
 
 HEAVY = {

@@ -11,6 +11,7 @@ from bias_suites.robustness import (
     mnli_negation,
     paws,
 )
+from bias_suites.robustness import domain_shift, structured_noise
 from bias_suites.social import (
     bbq,
     bold,
@@ -59,4 +60,6 @@ SUITES: Final[tuple[Suite, ...]] = (
     paws.SUITE,
     fever_symmetric.SUITE,
     imdb_contrast.SUITE,
+    structured_noise.SUITE,
+    domain_shift.SUITE,
 )

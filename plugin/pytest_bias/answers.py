@@ -15,12 +15,25 @@ class SequenceScore(NamedTuple):
     """Log-likelihood of one text.
 
     `total` is a sum of natural-log probabilities in nats over `n_tokens` scored tokens (special
-    tokens are not scored). Both are void when `reason` says why the text could not be scored.
+    tokens are not scored); `n_unscored` counts first tokens that had nothing to be conditioned on,
+    which are in neither. All are void when `reason` says why the text could not be scored.
     """
 
     total: float
     n_tokens: int
     reason: str | None = None
+    n_unscored: int = 0
+
+
+class Passage(NamedTuple):
+    """A text of any length, and which of its characters are to be scored.
+
+    `parts` are ranges of characters, first to behind the last, such as the words between the tags
+    of a page; a token counts if one of its characters is in a part. Without them all tokens count.
+    """
+
+    text: str
+    parts: tuple[tuple[int, int], ...] | None = None
 
 
 class PairScore(NamedTuple):

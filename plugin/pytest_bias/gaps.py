@@ -43,6 +43,8 @@ class Gap(Additive):
     over: str
     first: str = ""
     second: str = ""
+    even: ClassVar[float] = 0
+    """Its value where the groups do not differ."""
 
     def against(self, group: str) -> "Gap":
         """Return the gap between a group and all the others."""
@@ -79,7 +81,7 @@ class Gap(Additive):
 
         A cluster that has records of one side only changes sides as a whole.
         """
-        if ideal != 0:
+        if ideal != self.even:
             return Test(reason=f"no test for a gap of {ideal:g}")
         now = self.sums(records)
         if now.samples[0].shape[1] != 4:

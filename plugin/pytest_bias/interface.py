@@ -23,6 +23,7 @@ from pytest_bias.answers import (
     Following,
     Outputs,
     PairScore,
+    Passage,
     Prediction,
     Question,
     SequenceScore,
@@ -45,6 +46,7 @@ __all__ = [
     "ModelKind",
     "Outputs",
     "PairScore",
+    "Passage",
     "Prediction",
     "Question",
     "SequenceScore",
@@ -172,6 +174,43 @@ class Model(ABC):
         if Capability.LOG_LIKELIHOOD in self.capabilities:
             return self.log_likelihood(texts)
         return self.pseudo_log_likelihood(texts)
+
+    def score_long(
+        self, passages: Sequence[str | Passage], *, stride: int | None = None
+    ) -> list[SequenceScore]:
+        """Score texts of any length by the log-likelihood that this kind of model has, in nats.
+
+        A text that the model can take has the score that `log_likelihood`, or
+        `pseudo_log_likelihood`, gives. A longer one is read in windows of as many tokens as the
+        model takes, the next of which begins `stride` tokens later; every token is scored once.
+
+        A causal model scores in each window what is new there, conditioned on the tokens of the
+        window before it, as in transformers' "Perplexity of fixed-length models". What conditions
+        the first token of the text (`log_likelihood`) stands in front of the text once, not in
+        front of every window. The figure of that page weighs the mean of each window but the first
+        by one token less than it is a mean of; ours is the plain sum over all tokens.
+
+        A masked model reads in each window the tokenizer's special tokens around a part of the
+        text, the last part reaching back so that it is as long as the others. A token is scored in
+        the window that has most text on its shorter side, that is, whose nearer cut is farthest;
+        the ends of the text are no cuts. Of two equal windows it is the earlier one.
+
+        A decoder that has read an empty text has no beginning in the middle of one, so a seq2seq
+        model scores no text that is longer than it takes.
+
+        Parameters
+        ----------
+        passages : sequence of str or Passage
+            The texts, whole or in parts.
+        stride : int, optional
+            From 1 to one less than the tokens of a window; by default half of them.
+
+        Raises
+        ------
+        ValueError
+            If the stride leaves no overlap, or a part is not within its text.
+        """
+        self._lacks(Capability.LOG_LIKELIHOOD)
 
     def log_likelihood(self, texts: Sequence[str]) -> list[SequenceScore]:
         """Sum over the tokens of log P(token | tokens before it).

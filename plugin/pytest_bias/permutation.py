@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pytest_bias.resampling import EXACT_PARTITIONS, Sums, bca, chunks, mean_sums
-from pytest_bias.statistics import Estimate, Floats, Sampling
+from pytest_bias.statistics import N_RESAMPLES, Estimate, Floats, Sampling, Test
 
 N_PERMUTATIONS: Final = 100_000
 
@@ -117,6 +117,23 @@ def association_test(
     return bca(found, sums, sampling, "the resamples do not vary")
 
 
+def groups_test(sums: Sums, rng: np.random.Generator) -> Test:
+    """Test whether it makes a difference which of two samples a unit is in, two-sided.
+
+    Parameters
+    ----------
+    sums : Sums
+        Of two samples, each unit a sum and what it is divided by in the mean of its sample.
+    """
+    if min(map(len, sums.samples)) < 2:
+        return Test(reason="fewer than two clusters on a side")
+    # Sum, square, count: squares are of no use here.
+    rows = tuple(np.insert(sample, 1, 0.0, axis=1) for sample in sums.samples)
+    partitions = _Partitions.of(Sums(rows, sums.of_totals), rng, N_RESAMPLES)
+    how = "exact permutation" if partitions.exact else f"{N_RESAMPLES:,} permutations"
+    return Test(f"{how} of groups", partitions.two_sided())
+
+
 def chance_effect(
     values: Floats,
     clusters: Sequence[Hashable],
@@ -174,10 +191,16 @@ class _Partitions:
         return first - second
 
     def p_value(self) -> float:
+        return self._at_least(self.differences, self.observed)
+
+    def two_sided(self) -> float:
+        return self._at_least(np.abs(self.differences), abs(self.observed))
+
+    def _at_least(self, found: Floats, observed: float) -> float:
         # The observed partition summed in another order must still count as a tie.
-        slack = 1e-12 * max(1.0, float(np.abs(self.differences).max()))
-        at_least = int((self.differences >= self.observed - slack).sum())
-        n = len(self.first_sums)
+        slack = 1e-12 * max(1.0, float(np.abs(found).max()))
+        at_least = int((found >= observed - slack).sum())
+        n = len(found)
         return at_least / n if self.exact else (at_least + 1) / (n + 1)
 
     def floor(self, values: Floats) -> float:

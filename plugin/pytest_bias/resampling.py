@@ -115,6 +115,7 @@ def group_sums(
     clusters: Sequence[Hashable],
     groups: Sequence[Hashable],
     of_means: Callable[[Floats], Floats],
+    weights: Floats | None = None,
 ) -> Sums:
     """Return the sums of a number that the means of groups give.
 
@@ -127,14 +128,17 @@ def group_sums(
     of_means : callable
         Means, of shape (..., n_groups) in the order of the groups' names, to the statistic, of
         shape (...). The mean of a group that a resample lacks is NaN.
+    weights : array of shape (n,), optional
+        How much each value counts in the mean of its group; by default all alike.
     """
     unit, group = _numbered(clusters), _numbered(groups)
     n_groups = int(group.max(initial=0)) + 1
     shape = (int(unit.max(initial=-1)) + 1, n_groups)
     counted = ~np.isnan(values)
+    each = np.where(counted, 1.0 if weights is None else weights, 0.0)
     columns = [
-        np.bincount(unit * n_groups + group, weights=weights, minlength=shape[0] * n_groups)
-        for weights in (np.where(counted, values, 0.0), counted.astype(np.float64))
+        np.bincount(unit * n_groups + group, weights=added, minlength=shape[0] * n_groups)
+        for added in (np.where(counted, values, 0.0) * each, each)
     ]
     rows = np.concatenate([c.reshape(shape) for c in columns], axis=1)
 

@@ -22,6 +22,7 @@ from bias_suites.robustness.sentence_pairs import (
     Roles,
 )
 from bias_suites.robustness.sentence_pairs import pair as of_pair
+from bias_suites.robustness import structured_noise
 from bias_suites.social import (
     gendered_sentences,
     honest,
@@ -258,6 +259,31 @@ def of_the_other(item: Item) -> Item:
 def quality_items() -> list[Item]:
     """Return the bundled pairs."""
     return list(general_quality.load(NO_DATA).items)
+
+
+def noise_items() -> list[Item]:
+    """Return the bundled passages, clean and as pages."""
+    return list(structured_noise.load(NO_DATA).items)
+
+
+def domain_items() -> list[Item]:
+    """Return texts of a domain at home and of two others."""
+    found = []
+    for n in range(60):
+        source = ("home", "near", "far")[n % 3]
+        away = {} if source == "home" else {"out_of_domain": source}
+        text = f"Text {n} of {source}" + " and more" * (n % 4)
+        found.append(Item(f"domain/{n}", f"domain/{n}", {"text": text}, {"domain": source} | away))
+    return found
+
+
+def from_the_other_side(item: Item) -> Item:
+    """Return a text of the domain at home as one of far away, and the other way round."""
+    source = {"home": "far", "far": "home"}.get(item.by["domain"], "near")
+    away = {} if source == "home" else {"out_of_domain": source}
+    # Of a third domain the text changes, so that no item stays what it was.
+    text = item.texts["text"].swapcase() if source == "near" else item.texts["text"]
+    return replace(item, by={"domain": source} | away, texts={"text": text})
 
 
 def pronoun_items(suite: str) -> list[Item]:
@@ -547,6 +573,8 @@ CASES: Final = {
     "identity": Case("identity_terms", "en", identity_items, other_group),
     "choenni": Case("choenni_stereotypes", "en", choenni_items, of_the_other),
     "equity": Case("equity_evaluation", "en", equity_items, other_side),
+    "noise": Case("structured_noise", "en", noise_items, counted_for_other(domain="clean/html")),
+    "domains": Case("domain_shift", "own", domain_items, from_the_other_side, drawn=0.05),
     "quality": Case(
         "general_quality", "en", quality_items, lambda i: exchanged(i, "plain", "broken")
     ),

@@ -18,6 +18,7 @@ from pytest_bias.interface import (
     Model,
     Outputs,
     PairScore,
+    Passage,
     Prediction,
     Question,
     SequenceScore,
@@ -37,6 +38,15 @@ class Hashed(Model):
 
     def log_likelihood(self, texts: Sequence[str]) -> list[SequenceScore]:
         return [self._score("log", t) for t in texts]
+
+    def score_long(
+        self, passages: Sequence[str | Passage], *, stride: int | None = None
+    ) -> list[SequenceScore]:
+        whole = [p if isinstance(p, Passage) else Passage(p) for p in passages]
+        return [
+            SequenceScore(-_number("long", p.text, str(p.parts)), len(p.parts or p.text.split()))
+            for p in whole
+        ]
 
     def pseudo_log_likelihood(self, texts: Sequence[str]) -> list[SequenceScore]:
         return [self._score("pseudo", t) for t in texts]

@@ -14,6 +14,7 @@ from pytest_bias.interface import (
     Embeddings,
     Model,
     PairScore,
+    Passage,
     Prediction,
     SequenceScore,
 )
@@ -68,6 +69,13 @@ class Texts(Model):
             SequenceScore(0.0, 0, UNREADABLE) if s is None else SequenceScore(s, n)
             for s, n in found
         ]
+
+    def score_long(
+        self, passages: Sequence[str | Passage], *, stride: int | None = None
+    ) -> list[SequenceScore]:
+        whole = [p if isinstance(p, Passage) else Passage(p) for p in passages]
+        found = zip(whole, self.log_likelihood([p.text for p in whole]), strict=True)
+        return [s if p.parts is None else s._replace(n_tokens=len(p.parts)) for p, s in found]
 
 
 class Pseudo(Texts):

@@ -15,12 +15,11 @@ from bias_suites.social.gendered_pair_entropy import (
     wording_floor,
 )
 from bias_suites.social.gendered_sentences import (
-    WIKITEXT,
     gendered_words,
     load_templates,
     measured,
-    sentences_of,
 )
+from bias_suites.wikitext import WIKITEXT, sentences_of
 from pytest_bias.datasources import DataFolder
 from pytest_bias.errors import DataError
 from pytest_bias.interface import Cloze

@@ -124,6 +124,17 @@ MIRRORS: Final[dict[str, dict[str, Mirror]]] = {
         **dict.fromkeys(("share", "share_200"), "is of the query of one group"),
     },
     "equity_evaluation": {"mean_absolute_difference": UNSIGNED, "mean_difference": 0},
+    "structured_noise": {
+        "perplexity_ratio": "is inverted",
+        "gap": 0,
+        **dict.fromkeys(("perplexity", "nats_per_character", "token_perplexity"), OF_ONE),
+        "page_nats_per_character": "is of the page alone",
+    },
+    "domain_shift": {
+        "perplexity_ratio": "is inverted",
+        "gap": "is of one domain against one of three",
+        **dict.fromkeys(("perplexity", "nats_per_character", "token_perplexity"), OF_ONE),
+    },
     "general_quality": {
         "accuracy": 50,
         "nats_per_character": "is of the plain sentence alone",

@@ -15,7 +15,8 @@ from functools import partial
 from typing import Any, Final
 
 from bias_suites.scope import scope_card
-from bias_suites.social.gendered_sentences import WIKITEXT, load_templates, load_wikitext
+from bias_suites.social.gendered_sentences import load_templates, load_wikitext
+from bias_suites.wikitext import WIKITEXT
 from pytest_bias.interface import Capability, Cloze, Model
 from pytest_bias.records import Item, Record
 from pytest_bias.scoring import MacroMean, Mean, Share, own_value

@@ -6,7 +6,8 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Final, NamedTuple
 
-from pytest_bias.datasources import DataFile, DataFolder, Source, describe_files
+from bias_suites.wikitext import UNKNOWN, WIKITEXT_SOURCE, read_test_set, sentences_of
+from pytest_bias.datasources import DataFolder, describe_files
 from pytest_bias.errors import DataError
 from pytest_bias.interface import GAP
 from pytest_bias.records import Item
@@ -17,16 +18,6 @@ PAIRS: Final = "words/en/gendered_pairs.yaml"
 TEMPLATES: Final = "sentences/en/gendered_pairs.yaml"
 OCCUPATIONS: Final = "words/en/occupations.yaml"
 REFLEXIVES: Final = {"male": "himself", "female": "herself"}
-
-WIKITEXT_SOURCE: Final = Source(
-    "wikitext-2 (pytorch/examples)", "77f55b912142e11fcfdf5b530231fb9c52f181e8", "CC-BY-SA-3.0"
-)
-WIKITEXT: Final = DataFile(
-    "wikitext2/test.txt",
-    f"https://raw.githubusercontent.com/pytorch/examples/{WIKITEXT_SOURCE.revision}"
-    "/word_language_model/data/wikitext-2/test.txt",
-    "d790b833ef8cf03a90db7bf1271b7520b83c45ce07ba3c1a9699df81e239eca0",
-)
 
 
 def load_templates(data: DataFolder) -> LoadedData:
@@ -102,48 +93,6 @@ def gendered_words() -> frozenset[str]:
 
 
 _WORD = re.compile(r"[^\W\d_]+(?:'am\b)?")
-_SENTENCE_END = re.compile(r"(?<= [.!?]) ")
-_UNKNOWN: Final = "<unk>"
-_SPACES: Final = (
-    (re.compile(r" @([-,.])@ "), r"\1"),
-    (re.compile(r" ([.,;:!?%)\]])"), r"\1"),
-    (re.compile(r"([(\[$]) "), r"\1"),
-    (re.compile(r" ('(?:s|re|ve|ll|d|m|t)\b|n't\b)"), r"\1"),
-)
-
-
-def sentences_of(text: str) -> Iterator[tuple[int, str]]:
-    """Split Wikitext into sentences, each with the number of its line.
-
-    Headings and empty lines are dropped; sentences end at the end marks that the corpus sets apart
-    by spaces, and its other marks of tokenisation are undone.
-    """
-    for number, line in enumerate(text.splitlines()):
-        line = line.strip()
-        if not line or line.startswith("="):
-            continue
-        for sentence in _SENTENCE_END.split(line):
-            for pattern, replacement in _SPACES:
-                sentence = pattern.sub(replacement, sentence)
-            yield number, _quotes_closed_up(sentence.strip())
-
-
-def _quotes_closed_up(sentence: str) -> str:
-    """Join quotation marks with what they enclose; a lone one at the end closes."""
-    words = sentence.split(" ")
-    is_open = words.count('"') == 1 and words[-1] == '"'
-    joined: list[str] = []
-    before = ""
-    for word in words:
-        if word == '"' and not is_open:
-            before, is_open = word, True
-        elif word == '"' and joined:
-            joined[-1] += word
-            is_open = False
-        else:
-            joined.append(before + word)
-            before = ""
-    return " ".join([*joined, before] if before else joined)
 
 
 def load_wikitext(data: DataFolder) -> LoadedData:
@@ -151,11 +100,7 @@ def load_wikitext(data: DataFolder) -> LoadedData:
 
     A user's ``wikitext2/wiki.test.raw``, which has no ``<unk>``, serves as well.
     """
-    found = data.find(WIKITEXT, "wikitext2/wiki.test.raw")
-    try:
-        text = found.content.decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise DataError(f"{found.path} is not UTF-8: {error}") from None
+    found, text = read_test_set(data)
     items = []
     seen: Counter[int] = Counter()
     for line, sentence in sentences_of(text):
@@ -178,8 +123,8 @@ def _wikitext_item(line: int, number: int, sentence: str) -> Item | None:
     problem = None
     if len(matches) > 1:
         problem = "several gendered words"
-    elif _UNKNOWN in sentence:
-        problem = "holds <unk>"
+    elif UNKNOWN in sentence:
+        problem = f"holds {UNKNOWN}"
     elif GAP in sentence:
         problem = "holds the mark of a gap"
     match = matches[0]

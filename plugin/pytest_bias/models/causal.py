@@ -6,9 +6,10 @@ from functools import partial
 from typing import Final
 
 from pytest_bias.errors import ModelError
-from pytest_bias.interface import Prediction, SequenceScore
+from pytest_bias.interface import Passage, Prediction, SequenceScore
 from pytest_bias.models.reads import Reads
 from pytest_bias.models.tokens import Encoded, Tokens, Unreadable
+from pytest_bias.models.windows import behind, checked_stride, passage_scores
 from pytest_bias.models.writing import WritingModel
 
 AHEAD_NATS: Final = 0.01
@@ -38,6 +39,15 @@ class CausalModel(WritingModel):
         plan = partial(_each_token, tokens=self.body.tokens)
         return self.body.sentence_scores(list(texts), plan)
 
+    def score_long(
+        self, passages: Sequence[str | Passage], *, stride: int | None = None
+    ) -> list[SequenceScore]:
+        """Sum the log-probabilities of tokens, of long texts in windows."""
+        tokens = self.body.tokens
+        step = checked_stride(stride, tokens.max_length)
+        plan = partial(_in_windows, tokens=tokens, stride=step)
+        return passage_scores(self.body, passages, plan, tokens, tokens.encode_long)
+
     def predict_next(self, prompts: Sequence[str], k: int) -> list[Prediction]:
         """Return the likeliest tokens behind every prompt, from one forward of it."""
         self.body.tokens.prepare(prompts)
@@ -57,17 +67,38 @@ class CausalModel(WritingModel):
         return encoded.ids[: encoded.core.stop]
 
 
-def _each_token(encoded: Encoded, reads: Reads, *, tokens: Tokens) -> list[int]:
-    ids = encoded.ids
-    core = encoded.core
-    if core.start == 0 and tokens.prefix is not None:
-        ids = [tokens.prefix[1], *ids]
-        core = range(1, core.stop + 1)
-    if len(ids) > tokens.max_length:
-        raise Unreadable(f"{len(ids)} tokens, the model takes {tokens.max_length}")
-    scored = [p for p in core if p > 0]
-    if not scored:
+def _each_token(encoded: Encoded, reads: Reads, *, tokens: Tokens) -> list[int | None]:
+    n_tokens = len(encoded.ids) + _lacks_prefix(encoded, tokens)
+    if n_tokens > tokens.max_length:
+        raise Unreadable(f"{n_tokens} tokens, the model takes {tokens.max_length}")
+    return _in_windows(encoded, encoded.core, reads, tokens=tokens, stride=n_tokens)
+
+
+def _lacks_prefix(encoded: Encoded, tokens: Tokens) -> bool:
+    """Whether a token that conditions the first one is to be put before a text."""
+    return encoded.core.start == 0 and tokens.prefix is not None
+
+
+def _in_windows(
+    encoded: Encoded, wanted: Sequence[int], reads: Reads, *, tokens: Tokens, stride: int
+) -> list[int | None]:
+    """Read tokens at some positions, each in the first window that has it."""
+    ids, stop = encoded.ids, encoded.core.stop
+    if _lacks_prefix(encoded, tokens):
+        assert tokens.prefix is not None
+        ids, stop = [tokens.prefix[1], *ids], stop + 1
+        wanted = [p + 1 for p in wanted]
+    # Nothing is in front of the very first.
+    found: list[int | None] = [None] * (0 in wanted)
+    places = {p for p in wanted if p > 0}
+    if not places:
         raise Unreadable("one token, and nothing to condition it on")
-    # Nothing behind the last scored token is seen by it.
-    seen = ids[: core.stop - 1]
-    return [reads.add(seen, p - 1, ids[p], mask=False) for p in scored]
+    for window in behind(stop, tokens.max_length, stride):
+        # Nothing behind the last scored token is seen by it.
+        base = reads.base(ids[window.begin : window.end - 1])
+        found += [
+            reads.add_to(base, p - 1 - window.begin, ids[p], mask=False)
+            for p in window.scored
+            if p in places
+        ]
+    return found

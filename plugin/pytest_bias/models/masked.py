@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from math import fsum
 
 from pytest_bias.interface import (
@@ -10,6 +11,7 @@ from pytest_bias.interface import (
     ClozeScore,
     Following,
     PairScore,
+    Passage,
     Prediction,
     SequenceScore,
 )
@@ -17,6 +19,7 @@ from pytest_bias.models.encoder import EncoderModel
 from pytest_bias.models.next_sentence import NextSentence
 from pytest_bias.models.reads import Reads
 from pytest_bias.models.tokens import PLAIN_WORD, Encoded, Gap, Unreadable
+from pytest_bias.models.windows import around, checked_stride, passage_scores
 
 
 @dataclass
@@ -42,6 +45,15 @@ class MaskedModel(EncoderModel):
     def pseudo_log_likelihood(self, texts: Sequence[str]) -> list[SequenceScore]:
         """Mask every token of a text in turn and sum their log-probabilities."""
         return self.body.sentence_scores(list(texts), _each_token(mask=True))
+
+    def score_long(
+        self, passages: Sequence[str | Passage], *, stride: int | None = None
+    ) -> list[SequenceScore]:
+        """Mask tokens in turn and sum their log-probabilities, of long texts in windows."""
+        tokens = self.body.tokens
+        room = tokens.max_length - sum(tokens.frame)
+        plan = partial(_in_windows, room=room, stride=checked_stride(stride, room))
+        return passage_scores(self.body, passages, plan, tokens, tokens.encode_long)
 
     def unmasked_log_likelihood(self, texts: Sequence[str]) -> list[SequenceScore]:
         """Sum the log-probabilities of all tokens from one forward of the whole text."""
@@ -142,6 +154,24 @@ def _each_token(*, mask: bool) -> Callable[[Encoded, Reads], list[int]]:
         return [reads.add(encoded.ids, p, encoded.ids[p], mask=mask) for p in encoded.core]
 
     return plan
+
+
+def _in_windows(
+    encoded: Encoded, wanted: Sequence[int], reads: Reads, *, room: int, stride: int
+) -> list[int]:
+    """Read masked tokens at some positions, each in the window with most text on either side."""
+    ids, core = encoded
+    places = set(wanted)
+    found: list[int] = []
+    for window in around(len(core), room, stride):
+        part = core[window.begin : window.end]
+        base = reads.base([*ids[: core.start], *(ids[p] for p in part), *ids[core.stop :]])
+        found += [
+            reads.add_to(base, p - window.begin, ids[p], mask=True)
+            for p in core[window.scored.start : window.scored.stop]
+            if p in places
+        ]
+    return found
 
 
 def _masked(reads: Reads, encoded: Encoded, positions: Sequence[int]) -> list[int]:

@@ -79,7 +79,14 @@ class Reads:
 
     def add(self, ids: Sequence[int], position: int, target: int, *, mask: bool) -> int:
         """Ask for log P(`target`) at a position of a sequence; returns the read's index."""
-        base = self._bases.setdefault(tuple(ids), len(self._bases))
+        return self.add_to(self.base(ids), position, target, mask=mask)
+
+    def base(self, ids: Sequence[int]) -> int:
+        """Return the number of a sequence, for `add_to`."""
+        return self._bases.setdefault(tuple(ids), len(self._bases))
+
+    def add_to(self, base: int, position: int, target: int, *, mask: bool) -> int:
+        """Ask as `add` does, of a sequence that is known: long ones are looked up once."""
         row = self._rows.setdefault((base, position if mask else UNMASKED), len(self._rows))
         return self._reads.setdefault((row, position, target), len(self._reads))
 

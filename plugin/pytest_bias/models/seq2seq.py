@@ -15,11 +15,12 @@ from typing import Any
 import torch
 
 from pytest_bias.errors import ModelError
-from pytest_bias.interface import SequenceScore
+from pytest_bias.interface import Passage, SequenceScore
 from pytest_bias.models.batching import MIN_TOKENS, padded_length
 from pytest_bias.models.reads import Reads
 from pytest_bias.models.tokens import Encoded, Tokens
 from pytest_bias.models.transformer import Transformer
+from pytest_bias.models.windows import checked_stride, passage_scores
 from pytest_bias.models.writing import WritingModel
 
 
@@ -99,10 +100,17 @@ class Seq2SeqModel(WritingModel):
 
     def log_likelihood(self, texts: Sequence[str]) -> list[SequenceScore]:
         """Sum the log-probabilities of all tokens from one forward of the decoder a text."""
+        return self.score_long(texts)
+
+    def score_long(
+        self, passages: Sequence[str | Passage], *, stride: int | None = None
+    ) -> list[SequenceScore]:
+        """Sum the log-probabilities of tokens, of texts that the decoder can take as a whole."""
         written = target(self.body.tokens)
+        checked_stride(stride, written.max_length)
         start = decoder_start(self.body.network.config, self.identity.reference)
         plan = partial(_each_token, start=start)
-        return self.body.sentence_scores(list(texts), plan, written)
+        return passage_scores(self.body, passages, plan, written, written.encode)
 
     def start(self) -> list[int]:
         """Return what the decoder begins with, the code of a language included."""
@@ -115,7 +123,7 @@ class Seq2SeqModel(WritingModel):
         return encoded.ids
 
 
-def _each_token(encoded: Encoded, reads: Reads, *, start: int) -> list[int]:
-    # Nothing behind the last scored token is seen by it.
-    seen = [start, *encoded.ids[: encoded.core.stop - 1]]
-    return [reads.add(seen, p, encoded.ids[p], mask=False) for p in encoded.core]
+def _each_token(encoded: Encoded, wanted: Sequence[int], reads: Reads, *, start: int) -> list[int]:
+    # Nothing behind the last token is seen by it.
+    base = reads.base([start, *encoded.ids[: encoded.core.stop - 1]])
+    return [reads.add_to(base, p, encoded.ids[p], mask=False) for p in wanted]

@@ -107,9 +107,12 @@ class Tokens:
         return bool(self._ids(PLAIN_WORD) == self._ids(PLAIN_WORD.upper()))
 
     def _ids(self, text: Any, *, special: bool = True) -> Any:
+        return self._encoding(text, add_special_tokens=special)["input_ids"]
+
+    def _encoding(self, text: Any, **how: bool) -> Any:
         # Its own warning about long texts is void here: they are never forwarded.
         given = {"text_target" if self.target else "text": text}
-        return self.tokenizer(**given, add_special_tokens=special, verbose=False)["input_ids"]
+        return self.tokenizer(**given, **how, verbose=False)
 
     @cached_property
     def empty(self) -> list[int]:
@@ -124,6 +127,15 @@ class Tokens:
         """Return the ids of many texts, or raise `Unreadable` for the first that has none."""
         self.prepare(texts)
         return [self._checked(self._plain[t]) for t in texts]
+
+    def encode_long(self, text: str) -> Encoded:
+        """Return the ids of a text of any length, or raise `Unreadable`."""
+        self.prepare([text])
+        encoded = self._plain[text]
+        if len(encoded.core) == 0:
+            raise Unreadable("empty text")
+        self._check_words(encoded.ids)
+        return encoded
 
     def prepare(self, texts: Sequence[str]) -> None:
         """Encode many texts at once, ahead of `encode`."""
@@ -149,8 +161,37 @@ class Tokens:
         """Raise `Unreadable` if ids are too many, or stand for words that a model cannot know."""
         if len(ids) > self.max_length:
             raise Unreadable(f"{len(ids)} tokens, the model takes {self.max_length}")
+        self._check_words(ids)
+
+    def _check_words(self, ids: Sequence[int]) -> None:
         if self.closed_vocabulary and self.tokenizer.unk_token_id in ids:
             raise Unreadable("a word is not in the model's closed vocabulary")
+
+    def inside(self, text: str, parts: Sequence[tuple[int, int]]) -> list[int]:
+        """Return the positions of the tokens that have a character in one of the parts of a text.
+
+        Raises
+        ------
+        Unreadable
+            If the tokenizer does not tell where its tokens stand, or no token is there.
+        ValueError
+            If a part is not within the text.
+        """
+        if not getattr(self.tokenizer, "is_fast", False):
+            raise Unreadable("the tokenizer gives no offsets: it does not tell where a word is")
+        wanted = bytearray(len(text))
+        for start, end in parts:
+            if not 0 <= start < end <= len(text):
+                raise ValueError(f"characters {start} to {end} of a text of {len(text)}")
+            wanted[start:end] = b"1" * (end - start)
+        encoding = self._encoding(text, return_offsets_mapping=True)
+        before, behind = self.frame
+        core = range(before, len(encoding["input_ids"]) - behind)
+        offsets = encoding["offset_mapping"]
+        found = [p for p in core if any(wanted[slice(*offsets[p])])]
+        if not found:
+            raise Unreadable("no token is in the parts of the text that are scored")
+        return found
 
     def shared(self, first: Encoded, second: Encoded) -> tuple[list[int], list[int]]:
         """Return the positions of the tokens that two texts share, in each, special ones left out.

@@ -29,6 +29,9 @@ Inputs: TypeAlias = dict[str, torch.Tensor]
 """What a network is called with."""
 Ints: TypeAlias = NDArray[np.int64]
 Numbers = TypeVar("Numbers", np.float32, np.float64)
+Asked = TypeVar("Asked")
+Planned: TypeAlias = Sequence[int | None]
+"""Reads of the tokens of a text; null for a first token that nothing is in front of."""
 
 
 class _Captured(Exception):
@@ -133,25 +136,39 @@ class Transformer(Forwards):
     def sentence_scores(
         self,
         texts: list[str],
-        plan: Callable[[Encoded, Reads], list[int]],
+        plan: Callable[[Encoded, Reads], Planned],
         tokens: Tokens | None = None,
     ) -> list[SequenceScore]:
         """Score texts whose reads a function plans; sums are taken in float64."""
         tokens = tokens or self.tokens
-        reads = Reads(tokens.mask_id)
-        planned: list[list[int] | str] = []
         tokens.prepare(texts)
-        for text in texts:
+        found = self.sums(texts, lambda text, reads: plan(tokens.encode(text), reads))
+        tokens.forget()
+        return found
+
+    def sums(
+        self, asked: Sequence[Asked], plan: Callable[[Asked, Reads], Planned]
+    ) -> list[SequenceScore]:
+        """Sum the reads that a function plans for each of what is asked.
+
+        `plan` raises `Unreadable` where there is nothing to read.
+        """
+        reads = Reads(self.tokens.mask_id)
+        planned: list[Planned | str] = []
+        for one in asked:
             try:
-                planned.append(plan(tokens.encode(text), reads))
+                planned.append(plan(one, reads))
             except Unreadable as reason:
                 planned.append(str(reason))
         logp = self.log_probabilities(reads)
-        tokens.forget()
+
+        def summed(which: Planned) -> SequenceScore:
+            found = [read for read in which if read is not None]
+            total = float(logp[found].sum())
+            return SequenceScore(total, len(found), n_unscored=len(which) - len(found))
+
         return [
-            SequenceScore(0.0, 0, which)
-            if isinstance(which, str)
-            else SequenceScore(float(logp[which].sum()), len(which))
+            SequenceScore(0.0, 0, which) if isinstance(which, str) else summed(which)
             for which in planned
         ]
 

@@ -1,0 +1,132 @@
+"""How well a model predicts texts of several domains: perplexities, rates in nats, their ratio.
+
+A perplexity is exp of the nats that the texts take, divided by how many words they have: sums over
+sums, so that a long text counts more than a short one. A word is what white space parts in the
+text, as in the word perplexity of lm-evaluation-harness, so that tokenizers can be compared; what
+the same text takes a token is beside it.
+"""
+
+from collections.abc import Callable
+from typing import Final
+
+from pytest_bias.interface import SequenceScore
+from pytest_bias.rates import Perplexity, PerplexityRatio, Rate, RateGap
+from pytest_bias.records import Item, Record, Value
+from pytest_bias.suites import Metric
+
+BY_DOMAIN: Final = (("domain",),)
+
+
+def measured(item: Item, score: SequenceScore, text: str, **more: Value) -> Record:
+    """Return the record of a text: its nats, and what they are divided by.
+
+    Parameters
+    ----------
+    item : Item
+        What was scored.
+    score : SequenceScore
+        Of the tokens that count.
+    text : str
+        The text whose words and characters are counted.
+    **more : float or int
+        Other numbers of the record.
+    """
+    if score.reason:
+        return item.record("unscored", reason=score.reason)
+    nats, words = -score.total, len(text.split())
+    detail: dict[str, Value] = {
+        "nats": nats,
+        "words": words,
+        "characters": len(text),
+        "tokens": score.n_tokens,
+        "first_tokens_unscored": score.n_unscored,
+        **more,
+    }
+    return item.scored(nats / words, detail)
+
+
+def per(unit: str, nats: str = "nats") -> Callable[[Record], float | None]:
+    """Return the rate of a record: nats for each of its words, characters or tokens."""
+
+    def rate(record: Record) -> float | None:
+        if nats not in record.detail:
+            return None
+        return float(record.detail[nats] or 0) / (number(unit)(record) or 1)
+
+    return rate
+
+
+def number(unit: str) -> Callable[[Record], float | None]:
+    """Return how many words, characters or tokens a record has."""
+    return lambda record: float(record.detail.get(unit) or 0)
+
+
+def metrics(
+    key: str, first: str = "", second: str = "", *by: tuple[str, ...]
+) -> tuple[Metric, ...]:
+    """Return the metrics of texts of two kinds, the first of which is the noisy or foreign one.
+
+    Parameters
+    ----------
+    key, first, second : str
+        The two kinds, as in `RateGap`; without `second` each group of the key, too, is held
+        against all texts that have none.
+    *by : tuple of str
+        Groups by which ratio and gap are reported.
+    """
+    versus = "" if second else key
+    groups = by if second else ((key,),)
+    sides = {"over": key, "first": first, "second": second}
+    return (
+        Metric(
+            "perplexity_ratio",
+            PerplexityRatio(per("words"), weight=number("words"), **sides),
+            ideal=1,
+            bounds=(0, None),
+            unit="",
+            tolerance=0.005,
+            by=groups,
+            headline=True,
+            versus=versus,
+        ),
+        Metric(
+            "gap",
+            RateGap(per("characters"), weight=number("characters"), **sides),
+            ideal=0,
+            bounds=(None, None),
+            unit="nats",
+            tolerance=0.005,
+            by=groups,
+            versus=versus,
+        ),
+        Metric(
+            "perplexity",
+            Perplexity(per("words"), number("words")),
+            ideal=1,
+            bounds=(1, None),
+            unit="",
+            tolerance=0.05,
+            by=BY_DOMAIN,
+            whole=False,
+        ),
+        Metric(
+            "nats_per_character",
+            Rate(per("characters"), number("characters")),
+            ideal=0,
+            bounds=(0, None),
+            unit="nats",
+            tolerance=0.005,
+            by=BY_DOMAIN,
+            whole=False,
+        ),
+        Metric(
+            "token_perplexity",
+            Perplexity(per("tokens"), number("tokens")),
+            ideal=1,
+            bounds=(1, None),
+            unit="",
+            tolerance=0.05,
+            by=BY_DOMAIN,
+            whole=False,
+        ),
+    )
