@@ -1,0 +1,457 @@
+"""Texts with small changes that leave their meaning alone: typing errors, casing, look-alikes.
+
+A perturbation finds the places of a text that it may change. A severity is the share of these
+places that are changed, and the places of a lower severity are among those of a higher one. What is
+drawn is a hash of the text and the perturbation: neither order nor machine nor any other text
+matters. A protected token is never changed: every number, and the words that the caller names.
+"""
+
+import hashlib
+import re
+import unicodedata
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Final, NamedTuple, TypeAlias
+
+SEED: Final = "pytest-bias perturbation 1"
+"""Raised with the version of the suite, where texts would come out otherwise."""
+
+SHARES: Final[Mapping[int, int]] = {1: 10, 2: 30, 3: 60}
+"""Severity to the percentage of places that are changed, rounded up: one place at least."""
+
+MARKS: Final = ".,;:!?"
+LEAST_LETTERS: Final = 4
+"""Letters of a word that is mistyped; its first and last one stay (Pruthi et al. 2019)."""
+
+
+class Spot(NamedTuple):
+    """A part of a text, ``text[start:end]``, and what may stand there instead."""
+
+    start: int
+    end: int
+    news: tuple[str, ...]
+
+
+class Change(NamedTuple):
+    """What stands in the place of ``text[start:end]``."""
+
+    start: int
+    end: int
+    new: str
+
+
+Place: TypeAlias = Sequence[Spot]
+"""Spots close together, of which at most one is changed, such as the letters of a word."""
+
+Finder: TypeAlias = Callable[[str, str], Iterator[Place]]
+"""From a text and its `shape` to the places that may be changed, from left to right."""
+
+
+@dataclass(frozen=True, slots=True)
+class Perturbation:
+    """One kind of change.
+
+    Parameters
+    ----------
+    places : callable
+        Finds the places of a text.
+    scope : str
+        What the change stands for, and what it does not.
+    """
+
+    places: Finder
+    scope: str
+
+
+@lru_cache(maxsize=8192)
+def _kind(char: str) -> str:
+    if char.isnumeric():
+        return "n"
+    if char in MARKS:
+        return "p"
+    if char in "'’":
+        return "q"
+    if char == " ":
+        return "s"
+    if char == "_":
+        return "j"
+    if char.isspace():
+        return "w"
+    category = unicodedata.category(char)
+    return "j" if category == "Cf" else {"L": "a", "M": "m"}.get(category[0], "o")
+
+
+@lru_cache(maxsize=2)
+def shape(text: str) -> str:
+    """Return the kind of every character, so that one pattern serves all scripts.
+
+    ``a`` is a letter, ``m`` a combining mark, ``j`` a joiner or an underscore,
+    ``n`` a number, ``q`` an apostrophe, ``p`` one of `MARKS`, ``s`` a space, ``w`` other white
+    space, ``o`` anything else.
+
+    Examples
+    --------
+    >>> shape("It's 5 o'clock!")
+    'aaqasnsaqaaaaap'
+    """
+    return "".join(map(_kind, text))
+
+
+_WORD = re.compile("a[amnj]*(?:q[amnj]+)*")
+_RUN = re.compile("[amnj]+")
+_PART_OF_WORD: Final = "amn"
+
+
+def _words(kinds: str) -> Iterator[tuple[int, int]]:
+    for match in _WORD.finditer(kinds):
+        yield match.span()
+
+
+def _alone(kinds: str, end: int) -> bool:
+    """Whether no mark or joiner behind `end` makes one character of what stands before it."""
+    return kinds[end : end + 1] not in ("m", "j")
+
+
+def _letters(text: str, kinds: str, table: Mapping[str, tuple[str, ...]]) -> Iterator[Place]:
+    """Yield the words, with their letters that have an entry in a table."""
+    for start, end in _words(kinds):
+        found = [
+            Spot(i, i + 1, table[text[i]])
+            for i in range(start, end)
+            if text[i] in table and _alone(kinds, i + 1)
+        ]
+        if found:
+            yield found
+
+
+_ROWS: Final = (("qwertyuiop", 0.0), ("asdfghjkl", 0.25), ("zxcvbnm", 0.75))
+"""Rows of keys, and how far each is moved to the right, in keys."""
+
+
+def _beside() -> dict[str, tuple[str, ...]]:
+    keys = {
+        key: (row, place + moved)
+        for row, (letters, moved) in enumerate(_ROWS)
+        for place, key in enumerate(letters)
+    }
+    found = {}
+    for key, (row, at) in keys.items():
+        near = [
+            other
+            for other, (row_of, where) in keys.items()
+            if (row_of == row and abs(where - at) == 1)
+            or (abs(row_of - row) == 1 and abs(where - at) < 1)
+        ]
+        found[key] = tuple(sorted(near))
+        found[key.upper()] = tuple(sorted(n.upper() for n in near))
+    return found
+
+
+NEIGHBOURS: Final = _beside()
+"""Letter to the letters of the keys beside it on a QWERTY keyboard, in its casing."""
+
+
+def keyboard(text: str, kinds: str) -> Iterator[Place]:
+    """Find words of four letters or more; one of their inner letters may be mistyped."""
+    for start, end in _words(kinds):
+        letters = [i for i in range(start, end) if kinds[i] == "a"]
+        inner = letters[1:-1] if len(letters) >= LEAST_LETTERS else ()
+        found = [
+            Spot(i, i + 1, NEIGHBOURS[text[i]])
+            for i in inner
+            if text[i] in NEIGHBOURS and _alone(kinds, i + 1)
+        ]
+        if found:
+            yield found
+
+
+def casing(text: str, kinds: str) -> Iterator[Place]:
+    """Find words that can be written in lower case, in capitals, or with one capital."""
+    for start, end in _words(kinds):
+        word = text[start:end]
+        ways = (word.lower(), word.upper(), word[:1].upper() + word[1:].lower())
+        # A word whose casing cannot be undone, such as "Straße" in capitals, has another spelling.
+        news = tuple(
+            sorted({w for w in ways if len(w) == len(word) and w.lower() == word.lower()} - {word})
+        )
+        if news:
+            yield [Spot(start, end, news)]
+
+
+def punctuation(text: str, kinds: str) -> Iterator[Place]:
+    """Find marks at the end of a word; one may be left out, doubled, or stand behind a space."""
+    for match in re.finditer(r"(?<=[^psw])p(?=[sw]|$)", kinds):
+        mark = match.start()
+        yield [Spot(mark, mark + 1, ("", text[mark] * 2, f" {text[mark]}"))]
+
+
+def whitespace(text: str, kinds: str) -> Iterator[Place]:
+    """Find single spaces before a word; one may be doubled, a line's end, or left out."""
+    for match in re.finditer(r"(?<=[amnpq])s(?=[an])", kinds):
+        gap = match.start()
+        joined = ("",) if _cased(text[gap + 1]) and _cased_or_mark(text, kinds, gap - 1) else ()
+        yield [Spot(gap, gap + 1, ("  ", "\n", *joined))]
+
+
+def _cased(char: str) -> bool:
+    # Letters of other scripts may become one character with their neighbour.
+    return char.lower() != char.upper()
+
+
+def _cased_or_mark(text: str, kinds: str, at: int) -> bool:
+    return kinds[at] == "p" or _cased(text[at])
+
+
+_NOT: Final = (
+    *("do", "does", "did", "is", "are", "was", "were"),
+    *("have", "has", "had", "would", "could", "should", "must"),
+)
+_SUBJECTS: Final = ("i", "you", "he", "she", "it", "we", "they")
+_TO_SHORT: Final[Mapping[str, str]] = {
+    **{f"{verb} not": f"{verb}n't" for verb in _NOT},
+    "will not": "won't",
+    "cannot": "can't",
+}
+_SUBJECT_TO_SHORT: Final[Mapping[str, str]] = {
+    "i am": "i'm",
+    **{f"{who} are": f"{who}'re" for who in ("you", "we", "they")},
+    **{f"{who} is": f"{who}'s" for who in ("he", "she", "it", "that", "there", "here", "what")},
+    **{f"{who} will": f"{who}'ll" for who in (*_SUBJECTS, "that", "there")},
+    **{f"{who} would": f"{who}'d" for who in _SUBJECTS},
+}
+"""These need a word behind them: "I know what it is" has no short form."""
+_TO_FULL: Final[Mapping[str, str]] = {
+    **{short: full for full, short in _TO_SHORT.items()},
+    **{s: f for f, s in _SUBJECT_TO_SHORT.items() if not s.endswith(("'s", "'d"))},
+    **{f"{who}'ve": f"{who} have" for who in ("i", "you", "we", "they")},
+}
+"""What ends in 's or 'd has several full forms, and is left alone."""
+_FORMS: Final[Mapping[str, str]] = {**_TO_SHORT, **_SUBJECT_TO_SHORT, **_TO_FULL}
+_FORM = re.compile(
+    rf"(?<![\w'])(?:{'|'.join(sorted(map(re.escape, _FORMS), key=len, reverse=True))})(?![\w'])",
+    re.IGNORECASE,
+)
+_QUESTION = re.compile(rf" (?:{'|'.join(_SUBJECTS)}|this|that|there|the)\b", re.IGNORECASE)
+
+
+def contractions(text: str, kinds: str) -> Iterator[Place]:
+    """Find English verbs that can be written out, such as "don't", or shortened, "do not"."""
+    plain = text.replace("’", "'")
+    apostrophe = "’" if "’" in text and "'" not in text else "'"
+    for match in _FORM.finditer(plain):
+        found, end = match[0], match.end()
+        key = found.lower()
+        if key not in _FORMS or found not in (key, key[:1].upper() + key[1:]):
+            continue
+        if not _alone(kinds, end):
+            continue
+        if key in _SUBJECT_TO_SHORT and not re.match("sa", kinds[end : end + 2]):
+            continue
+        # "Don't you see" written out would be no English any more.
+        if key.endswith("n't") and _QUESTION.match(plain, end):
+            continue
+        new = _FORMS[key].replace("'", apostrophe)
+        yield [Spot(match.start(), end, (found[0] + new[1:],))]
+
+
+LOOKALIKES: Final[Mapping[str, tuple[str, ...]]] = {
+    latin: (other,)
+    for latin, other in zip("aceijopsxyABCEHIKMOPTX", "асеіјорѕхуАВСЕНІКМОРТХ", strict=True)
+}
+"""Latin letter to the Cyrillic one that looks like it."""
+
+
+def lookalikes(text: str, kinds: str) -> Iterator[Place]:
+    """Find words with Latin letters that a Cyrillic one looks like."""
+    yield from _letters(text, kinds, LOOKALIKES)
+
+
+_ACCENTS: Final[Mapping[str, str]] = {
+    **{"a": "áàâä", "c": "ç", "e": "éèêë", "i": "íìîï", "n": "ñ", "o": "óòôö", "u": "úùûü"}
+}
+
+
+def _accents() -> dict[str, tuple[str, ...]]:
+    found = {letter: tuple(accented) for letter, accented in _ACCENTS.items()}
+    found |= {a: (letter,) for letter, accented in _ACCENTS.items() for a in accented}
+    return found | {k.upper(): tuple(n.upper() for n in news) for k, news in found.items()}
+
+
+ACCENTS: Final = _accents()
+"""Letter to the same letter with an accent, and back."""
+
+
+def accents(text: str, kinds: str) -> Iterator[Place]:
+    """Find words with letters that may get an accent, or lose it."""
+    yield from _letters(text, kinds, ACCENTS)
+
+
+CONFUSIONS: Final[Mapping[str, tuple[str, ...]]] = {
+    "rn": ("m",),
+    "m": ("rn",),
+    "cl": ("d",),
+    "d": ("cl",),
+    "vv": ("w",),
+    "w": ("vv",),
+    "li": ("h",),
+    "h": ("li",),
+    "l": ("1", "I"),
+    "I": ("l", "1"),
+    "o": ("0",),
+    "O": ("0",),
+    "S": ("5",),
+    "B": ("8",),
+    "e": ("c",),
+    "c": ("e",),
+}
+"""Letters to what a reading machine may take their shape for."""
+
+
+def ocr(text: str, kinds: str) -> Iterator[Place]:
+    """Find words with letters whose shape is taken for another when a page is scanned."""
+    for start, end in _words(kinds):
+        found = [
+            Spot(i, i + len(old), news)
+            for i in range(start, end)
+            for old, news in CONFUSIONS.items()
+            if text.startswith(old, i, end) and _alone(kinds, i + len(old))
+        ]
+        if found:
+            yield found
+
+
+PERTURBATIONS: Final[Mapping[str, Perturbation]] = {
+    "keyboard": Perturbation(
+        keyboard,
+        "A slip to a key beside the right one, on a QWERTY keyboard, one a word; not a letter left "
+        "out or swapped, nor a slip that a spelling checker would have put right.",
+    ),
+    "casing": Perturbation(
+        casing,
+        "Words in capitals, in lower case or with one capital, as in headings and hasty messages; "
+        "an acronym in lower case can be another word.",
+    ),
+    "punctuation": Perturbation(
+        punctuation,
+        "A mark left out, doubled or behind a space, as in hasty messages; marks inside of numbers "
+        "and words stay, and none is put where there was none.",
+    ),
+    "whitespace": Perturbation(
+        whitespace,
+        "Two spaces, a line's end or no space between two words, as in copied text; words are not "
+        "split, and two that are joined may be read as a third.",
+    ),
+    "contractions": Perturbation(
+        contractions,
+        "English verbs written out or shortened, as another writer or editor would have them; what "
+        "has several full forms stays.",
+    ),
+    "lookalikes": Perturbation(
+        lookalikes,
+        "One Latin letter a word replaced by the Cyrillic one that looks the same, as in spam that "
+        "evades a filter; nobody types so by mistake.",
+    ),
+    "accents": Perturbation(
+        accents,
+        "A letter that gets an accent or loses it, as with a keyboard of another language; in some "
+        "languages this makes another word.",
+    ),
+    "ocr": Perturbation(
+        ocr,
+        "Letters taken for others of like shape, one a word, as on scanned pages; no engine's own "
+        "rates of error, and no lines or columns out of order.",
+    ),
+}
+"""Every perturbation by name."""
+
+
+def changes(
+    text: str, name: str, severity: int, protected: Iterable[str] = ()
+) -> tuple[Change, ...]:
+    """Return the changes of a text, from left to right.
+
+    Parameters
+    ----------
+    text : str
+        Any text.
+    name : str
+        Key of `PERTURBATIONS`.
+    severity : int
+        Key of `SHARES`.
+    protected : iterable of str
+        Words that stay as they are, in any casing, wherever they stand as whole words; numbers
+        do in any case.
+
+    Returns
+    -------
+    tuple of Change
+        Empty where the text has no place to be changed. The changes of a lower severity are among
+        those of a higher one.
+    """
+    places = _places(text, name, tuple(protected))
+    n = -(-SHARES[severity] * len(places) // 100)
+    chosen = sorted((_drawn(text, name, place) for place in places), key=lambda c: c[0])[:n]
+    return tuple(sorted(change for _, change in chosen))
+
+
+def perturbed(text: str, name: str, severity: int, protected: Iterable[str] = ()) -> str | None:
+    """Return a text with the `changes` made, null where nothing can be changed.
+
+    Examples
+    --------
+    >>> perturbed("We do not open on May 3.", "contractions", 1)
+    "We don't open on May 3."
+    >>> perturbed("We do not open on May 3.", "contractions", 1, ["not"])
+    """
+    parts, at = [], 0
+    for start, end, new in changes(text, name, severity, protected):
+        parts += [text[at:start], new]
+        at = end
+    found = "".join([*parts, text[at:]])
+    return None if found == text else found
+
+
+def _drawn(text: str, name: str, place: Place) -> tuple[str, Change]:
+    """Return the turn of a place, and what becomes of it when its turn comes."""
+    about = f"{SEED}\n{name}\n{place[0].start}\n{text}"
+    drawn = hashlib.sha256(about.encode("utf-8", "surrogatepass")).hexdigest()
+    turn, first, second = drawn[:32], int(drawn[32:48], 16), int(drawn[48:], 16)
+    start, end, news = place[first % len(place)]
+    return turn, Change(start, end, news[second % len(news)])
+
+
+@lru_cache(maxsize=8)
+def _places(text: str, name: str, protected: tuple[str, ...]) -> tuple[Place, ...]:
+    """Return the places of a text that do not touch what is protected."""
+    kinds = shape(text)
+    spans = _spans(text, kinds, protected)
+    found = (
+        [s for s in place if not any(s.start <= end and start <= s.end for start, end in spans)]
+        for place in PERTURBATIONS[name].places(text, kinds)
+    )
+    return tuple(place for place in found if place)
+
+
+@lru_cache(maxsize=2)
+def _spans(text: str, kinds: str, protected: tuple[str, ...]) -> list[tuple[int, int]]:
+    """Return where numbers and protected words stand."""
+    found = [match.span() for match in _RUN.finditer(kinds) if "n" in match[0]]
+    for word in protected:
+        if pieces := list(map(re.escape, word.split())):
+            # Looking ahead finds those that overlap, too.
+            spans = re.finditer("(?=(" + r"\s+".join(pieces) + "))", text, re.IGNORECASE)
+            found += [s.span(1) for s in spans if _whole(kinds, *s.span(1))]
+    return found
+
+
+def _whole(kinds: str, start: int, end: int) -> bool:
+    """Whether a part of a text is not in the midst of a word at either end."""
+    ends = ((start - 1, start), (end - 1, end))
+    return not any(
+        before >= 0
+        and after < len(kinds)
+        and kinds[before] in _PART_OF_WORD
+        and kinds[after] in _PART_OF_WORD
+        for before, after in ends
+    )
