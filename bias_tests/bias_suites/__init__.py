@@ -3,6 +3,7 @@
 from typing import Final
 
 from bias_suites.quality import general_quality
+from bias_suites.robustness import perturbation
 from bias_suites.social import (
     bbq,
     bold,
@@ -44,5 +45,6 @@ SUITES: Final[tuple[Suite, ...]] = (
     hatecheck.SUITE,
     identity_terms.SUITE,
     equity_evaluation.SUITE,
+    perturbation.SUITE,
     general_quality.SUITE,
 )

@@ -228,8 +228,12 @@ _TO_FULL: Final[Mapping[str, str]] = {
 }
 """What ends in 's or 'd has several full forms, and is left alone."""
 _FORMS: Final[Mapping[str, str]] = {**_TO_SHORT, **_SUBJECT_TO_SHORT, **_TO_FULL}
+_BEFORE_NOT: Final = {f for f in _SUBJECT_TO_SHORT if f != "i am"}
+"""Of "it is not" the verb is joined with what is behind it."""
 _FORM = re.compile(
-    rf"(?<![\w'])(?:{'|'.join(sorted(map(re.escape, _FORMS), key=len, reverse=True))})(?![\w'])",
+    r"(?<![\w'])(?:{}|(?:{})(?! not\b))(?![\w'])".format(
+        *("|".join(map(re.escape, sorted(f))) for f in (_FORMS.keys() - _BEFORE_NOT, _BEFORE_NOT))
+    ),
     re.IGNORECASE,
 )
 _QUESTION = re.compile(rf" (?:{'|'.join(_SUBJECTS)}|this|that|there|the)\b", re.IGNORECASE)
