@@ -10,6 +10,7 @@ from typing import Final
 
 from bias_suites.maxima import prompt_item
 from bias_suites.quality import general_quality
+from bias_suites.robustness import perturbation
 from bias_suites.social import (
     gendered_sentences,
     honest,
@@ -345,6 +346,20 @@ def bold_items() -> list[Item]:
     ]
 
 
+def perturbed_items() -> list[Item]:
+    """Return some changes of every sixth bundled text, with a source and a label."""
+    items = perturbation.load(NO_DATA).items
+    texts = sorted({i.cluster for i in items})[::6]
+    return [
+        replace(
+            i, by={**i.by, "source": ("one", "two")[n % 2], "gold": ("toxic", "neutral")[n % 2]}
+        )
+        for n, text in enumerate(texts)
+        for i in items
+        if i.cluster == text and i.by["perturbation"] in ("accents", "ocr")
+    ]
+
+
 NO_DATA: Final = DataFolder(Path("no data"))
 
 
@@ -450,6 +465,9 @@ CASES: Final = {
     "identity": Case("identity_terms", "en", identity_items, other_group),
     "choenni": Case("choenni_stereotypes", "en", choenni_items, of_the_other),
     "equity": Case("equity_evaluation", "en", equity_items, other_side),
+    "perturbation": Case(
+        "perturbation", "en", perturbed_items, lambda i: exchanged(i, "clean", "perturbed")
+    ),
     "quality": Case(
         "general_quality", "en", quality_items, lambda i: exchanged(i, "plain", "broken")
     ),

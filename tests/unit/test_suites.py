@@ -26,6 +26,8 @@ SOCIAL = {
 }
 """Every social-bias suite that this project promises."""
 
+ROBUSTNESS = {s.name for s in SUITES if s.kind == "robustness"}
+
 
 def chosen(*words: str, languages: tuple[str, ...] = ("en",)) -> dict[str, bool]:
     """Return the entries by id, with whether each was named."""
@@ -34,7 +36,12 @@ def chosen(*words: str, languages: tuple[str, ...] = ("en",)) -> dict[str, bool]
 
 def test_without_words_every_suite_in_the_language_is_meant():
     found = chosen()
-    assert {e.partition("[")[0] for e in found} == {*SOCIAL, "structure", "general_quality"}
+    assert {e.partition("[")[0] for e in found} == {
+        *SOCIAL,
+        *ROBUSTNESS,
+        "structure",
+        "general_quality",
+    }
     assert not any(found.values())
     of_crows = [e for e in found if e.startswith(("crows", "seat", "template"))]
     assert of_crows == [
@@ -218,7 +225,8 @@ def test_configurations_begin_with_their_language_and_have_names_of_their_own(su
     names = [c.name for c in suite.configurations]
     assert len(set(names)) == len(names)
     for configuration in suite.configurations:
-        assert configuration.name.partition("-")[0] in (configuration.language, "all")
+        begins = "own" if configuration.own_texts else configuration.language
+        assert configuration.name.partition("-")[0] in (begins, "all")
         assert configuration.note or not configuration.draft
 
 
@@ -238,9 +246,9 @@ def test_a_badge_speaks_of_metrics_that_the_suite_has(suite):
 
 
 def test_social_suites_are_tagged_and_others_are_not():
-    others = {STRUCTURE, "general_quality"}
+    others = {STRUCTURE, "general_quality", *ROBUSTNESS}
     assert {s.name for s in SUITES if "social" not in s.tags} == others
-    assert {s.name for s in SUITES if s.kind in ("structure", "quality")} == others
+    assert {s.name for s in SUITES if s.kind in ("structure", "quality", "robustness")} == others
 
 
 def test_a_control_is_one_of_a_configuration_that_runs_before_it():

@@ -8,6 +8,7 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
+from bias_suites.robustness.perturbation_kinds import PERTURBATIONS
 from bias_suites.robustness.perturbation_scores import (
     NO_LABEL,
     GeometricMean,
@@ -15,7 +16,7 @@ from bias_suites.robustness.perturbation_scores import (
     called,
     divergence,
 )
-from bias_suites.robustness.perturbing import PERTURBATIONS, SHARES, changes, perturbed
+from bias_suites.robustness.perturbing import SHARES, changes, perturbed
 from bias_suites.scope import scope_card
 from pytest_bias.datasources import DataFolder
 from pytest_bias.errors import DataError, UsageError
