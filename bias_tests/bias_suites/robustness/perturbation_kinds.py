@@ -43,31 +43,29 @@ class Perturbation:
     scope: str
 
 
+_SINGLE: Final[Mapping[str, str]] = {
+    **dict.fromkeys(MARKS, "p"),
+    **{"'": "q", "’": "q", " ": "s", "_": "j"},
+}
+_CATEGORIES: Final[Mapping[str, str]] = {"L": "a", "M": "m", "N": "n", "Z": "w"}
+
+
 @lru_cache(maxsize=8192)
 def _kind(char: str) -> str:
     if char.isnumeric():
         return "n"
-    if char in MARKS:
-        return "p"
-    if char in "'’":
-        return "q"
-    if char == " ":
-        return "s"
-    if char == "_":
-        return "j"
-    if char.isspace():
-        return "w"
     category = unicodedata.category(char)
-    return "j" if category == "Cf" else {"L": "a", "M": "m"}.get(category[0], "o")
+    other = "j" if category == "Cf" else "w" if char.isspace() else "o"
+    return _SINGLE.get(char) or _CATEGORIES.get(category[0], other)
 
 
 @lru_cache(maxsize=2)
 def shape(text: str) -> str:
     """Return the kind of every character, so that one pattern serves all scripts.
 
-    ``a`` is a letter, ``m`` a combining mark, ``j`` a joiner or an underscore,
-    ``n`` a number, ``q`` an apostrophe, ``p`` one of `MARKS`, ``s`` a space, ``w`` other white
-    space, ``o`` anything else.
+    ``a`` is a letter, ``m`` a combining mark, ``j`` a joiner or an underscore, ``n`` a number,
+    ``q`` an apostrophe, ``p`` one of `MARKS`, ``s`` a space, ``w`` other white space, ``o`` any
+    other.
 
     Examples
     --------
