@@ -7,7 +7,7 @@ from typing import Final
 
 from pytest_bias import power
 from pytest_bias.datasources import DataFolder
-from pytest_bias.errors import DataError, DataMissing, LicenceNotAccepted
+from pytest_bias.errors import DataError, DataMissing, LicenceNotAccepted, UsageError
 from pytest_bias.scoring import Mean, Share
 from pytest_bias.suites import Configuration, Metric, Suite
 
@@ -73,7 +73,7 @@ def resolutions(suite: Suite, folder: DataFolder, only: str = "") -> list[Resolu
         entry = f"{suite.name}[{configuration.name}]"
         try:
             found.append(_resolution(entry, suite, configuration, folder))
-        except LicenceNotAccepted as error:
+        except (LicenceNotAccepted, UsageError) as error:
             found.append(NotHere(entry, f"{error.message} {error.hint}"))
         except DataMissing as error:
             own = all(file.address is None for file in configuration.files)

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from commands import Command, headline, read, statuses, suite
+from commands import Command, headline, statuses, suite
 
 from word_classifier import word_classifier
 
@@ -50,8 +50,9 @@ def test_a_classifier_on_texts_of_the_users_own(
     assert flips["casing",] == flips["contractions",] or flips["contractions",] is None
     assert flips["casing",] == 0
     # A text with the word flips if the word is mistyped; one without it never does.
-    assert 0 < flips["keyboard", "1"] <= flips["keyboard", "2"] <= flips["keyboard", "3"] <= 50
-    assert flips["lookalikes", "3"] > 10
+    typed = [flips["keyboard", f"severity {n}"] for n in (1, 2, 3)]
+    assert 0 < typed[0] <= typed[1] <= typed[2] <= 50
+    assert flips["lookalikes", "severity 3"] > 10
     assert scores(found, "accuracy_drop") == flips
     assert scores(found, "in_distribution_accuracy")[()] == 100
     worst = next(s for s in found["scores"] if s["metric"] == "worst_class" and not s["by"])
@@ -96,7 +97,7 @@ def test_language_models_on_the_bundled_texts(
     found = suite(ran.report, "perturbation")
     change = scores(found, "log_likelihood_change")
     # This one lower-cases, and takes accents off.
-    assert (change["casing", "3"] == 0) == (kind == "bert")
+    assert (change["casing", "severity 3"] == 0) == (kind == "bert")
     (keyboard,) = [
         s
         for s in found["scores"]
@@ -106,13 +107,3 @@ def test_language_models_on_the_bundled_texts(
     assert keyboard["n_clusters"] >= 30
     assert headline(ran.report, "perturbation")["metric"] == "log_likelihood_change"
     assert bias("verify", "out").code == 0
-
-
-def test_the_same_run_again_has_the_same_digest(
-    bias: Command, tiny: Callable[[str], Path], tmp_path: Path
-) -> None:
-    for name in ("one", "two"):
-        words = ("--suite", "perturbation", "--profile", "quick", "--out", name)
-        bias("run", tiny("gpt2"), *words).done()
-    one, two = (read(tmp_path / name / "report.json") for name in ("one", "two"))
-    assert one["digest"] == two["digest"]

@@ -64,7 +64,7 @@ def pair(number, clean, changed, kind="keyboard", severity="1", **by):
         f"perturbation/{number}/{kind}/{severity}",
         f"perturbation/{number}",
         {"clean": clean, "perturbed": changed},
-        {"perturbation": kind, "severity": severity, **by},
+        {"perturbation": kind, "severity": f"severity {severity}", **by},
         {"changes": 1},
     )
 
@@ -81,10 +81,10 @@ def test_log_likelihood_is_for_each_character_of_its_own_text(kind):
     assert values(found, "log_likelihood_change") == {
         (): 0.25,
         ("keyboard",): 0.25,
-        ("1",): -0.5,
-        ("2",): 1.0,
-        ("keyboard", "1"): -0.5,
-        ("keyboard", "2"): 1.0,
+        ("severity 1",): -0.5,
+        ("severity 2",): 1.0,
+        ("keyboard", "severity 1"): -0.5,
+        ("keyboard", "severity 2"): 1.0,
     }
     assert found.score("log_likelihood").value == (-1.5 - 1.0) / 2
     assert found.score("in_distribution_log_likelihood").value == (-1.0 - 2.0) / 2
@@ -95,8 +95,8 @@ def test_perplexity_is_for_each_token_and_its_ratio_a_geometric_mean():
     found = result_of(SUITE, Texts(LIKELY.get), TWO)
     # A word is a token here: exp(10.5 / 3 - 5 / 2) and exp(4 / 2 - 2 / 1).
     ratios = values(found, "token_perplexity_ratio")
-    assert ratios["1",] == pytest.approx(math.exp(1.0))
-    assert ratios["2",] == pytest.approx(1.0)
+    assert ratios["severity 1",] == pytest.approx(math.exp(1.0))
+    assert ratios["severity 2",] == pytest.approx(1.0)
     assert ratios[()] == pytest.approx(math.exp(0.5))
     assert found.score("token_perplexity_ratio").ideal == 1
 
@@ -178,8 +178,8 @@ def test_flips_divergence_and_accuracy():
     ]
     assert found.headline.metric == "flip_rate"
     assert found.headline.value == pytest.approx(100 / 3)
-    assert values(found, "flip_rate")["keyboard", "2"] == 100.0
-    assert found.score("flip_rate", severity="1").method == "wilson"
+    assert values(found, "flip_rate")["keyboard", "severity 2"] == 100.0
+    assert found.score("flip_rate", severity="severity 1").method == "wilson"
     # The second was wrong and came right.
     assert found.score("accuracy_drop").value == pytest.approx(-100 / 3)
     assert found.score("accuracy").value == 100.0
@@ -312,7 +312,7 @@ def test_own_texts_have_a_source_a_label_and_protected_words(tmp_path):
     assert first.id == "perturbation/tickets/000000/keyboard/1"
     assert dict(first.by) == {
         "perturbation": "keyboard",
-        "severity": "1",
+        "severity": "severity 1",
         "source": "tickets",
         "gold": "open",
     }

@@ -93,7 +93,7 @@ def items_of(
                 f"perturbation/{name}/{kind}/{severity}",
                 f"perturbation/{name}",
                 dict(zip(SIDES, (text, text if changed is None else changed), strict=True)),
-                {"perturbation": kind, "severity": str(severity), **(by or {})},
+                {"perturbation": kind, "severity": f"severity {severity}", **(by or {})},
                 {"changes": len(changes(text, kind, severity, protected))},
                 **out,
             )
@@ -209,7 +209,7 @@ def _has_gold(record: Record) -> bool:
 
 BY: Final = (("perturbation",), ("severity",), ("perturbation", "severity"), ("source",))
 _PERCENT: Final[Mapping[str, Any]] = {"unit": "%", "tolerance": 0.5}
-_NATS: Final[Mapping[str, Any]] = {"ideal": 0, "unit": "nats", "tolerance": 0.005}
+_NATS: Final[Mapping[str, Any]] = {"ideal": 0, "unit": "nats/char", "tolerance": 0.005}
 
 _LIKELIHOODS: Final = (
     Metric(
@@ -344,6 +344,6 @@ SUITE: Final = Suite(
     tags=("robustness",),
     badge=(
         "{flip_rate} called otherwise after small changes · none 0",
-        "log-likelihood {log_likelihood_change} a character after small changes · none 0",
+        "log-likelihood {log_likelihood_change} after small changes · none 0",
     ),
 )
