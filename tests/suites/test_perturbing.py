@@ -221,14 +221,14 @@ def test_what_is_drawn_stays_the_same_for_ever():
 
 
 FROZEN = {
-    "accents": "We don't çlose béfore 10 on Monday, sô come and see the gardén.",
-    "casing": "We don't Close before 10 On Monday, SO come and See the garden.",
+    "accents": "We dôn't close befòre 10 on Monday, so come änd see the gárden.",
+    "casing": "We Don't close BEFORE 10 On Monday, so come and see the Garden.",
     "contractions": "We do not close before 10 on Monday, so come and see the garden.",
-    "keyboard": "We don't clpse brfore 10 on Monday, so come and see the garden.",
-    "lookalikes": "We don't clоse before 10 on Monday, so come аnd ѕee thе garden.",
-    "ocr": "We don't close bcfore 10 0n Monday, so come ancl see the garclen.",
-    "punctuation": "We don't close before 10 on Monday, so come and see the garden .",
-    "whitespace": "We don't close before 10 on Monday,so\ncome and see the  garden.",
+    "keyboard": "We don't close befofe 10 on Monday, so coke and see the garden.",
+    "lookalikes": "Wе don't close bеfore 10 on Monday, so comе аnd see the garden.",
+    "ocr": "We don't close bcfore 10 on Monday, s0 eome and see the gardcn.",
+    "punctuation": "We don't close before 10 on Monday so come and see the garden.",
+    "whitespace": "We don't close before 10 on Monday,so come andsee\nthe garden.",
 }
 
 

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import Final, NamedTuple
 
-from bias_suites.robustness.perturbation_kinds import PERTURBATIONS, Place, shape
+from bias_suites.robustness.perturbation_kinds import PERTURBATIONS, shape
 
 SEED: Final = "pytest-bias perturbation 1"
 """Raised with the version of the suite, where texts would come out otherwise."""
@@ -55,14 +55,12 @@ def changes(
         Empty where the text has no place to be changed. The changes of a lower severity are among
         those of a higher one.
     """
-    places = _places(text, name, tuple(protected))
-    n = -(-SHARES[severity] * len(places) // 100)
-    chosen = sorted((_drawn(text, name, place) for place in places), key=lambda c: c[0])[:n]
-    return tuple(sorted(change for _, change in chosen))
+    drawn = _in_turn(text, name, tuple(protected))
+    return tuple(sorted(drawn[: -(-SHARES[severity] * len(drawn) // 100)]))
 
 
 def perturbed(text: str, name: str, severity: int, protected: Iterable[str] = ()) -> str | None:
-    """Return a text with the `changes` made, null where nothing can be changed.
+    """Return a text with its `changes` made, null where nothing can be changed.
 
     Examples
     --------
@@ -78,30 +76,32 @@ def perturbed(text: str, name: str, severity: int, protected: Iterable[str] = ()
     return None if found == text else found
 
 
-def _drawn(text: str, name: str, place: Place) -> tuple[str, Change]:
-    """Return the turn of a place, and what becomes of it when its turn comes."""
-    about = f"{SEED}\n{name}\n{place[0].start}\n{text}"
-    drawn = hashlib.sha256(about.encode("utf-8", "surrogatepass")).hexdigest()
-    turn, first, second = drawn[:32], int(drawn[32:48], 16), int(drawn[48:], 16)
-    start, end, news = place[first % len(place)]
-    return turn, Change(start, end, news[second % len(news)])
-
-
 @lru_cache(maxsize=8)
-def _places(text: str, name: str, protected: tuple[str, ...]) -> tuple[Place, ...]:
-    """Return the places of a text that do not touch what is protected."""
-    kinds = shape(text)
-    spans = _spans(text, kinds, protected)
-    found = (
-        [s for s in place if not any(s.start <= end and start <= s.end for start, end in spans)]
-        for place in PERTURBATIONS[name].places(text, kinds)
-    )
-    return tuple(place for place in found if place)
+def _in_turn(text: str, name: str, protected: tuple[str, ...]) -> tuple[Change, ...]:
+    """Return what may become of each place of a text, in the order in which their turn comes."""
+    seed = _hash(f"{SEED}\n{name}\n{text}")
+    places = PERTURBATIONS[name].places(text, shape(text))
+    drawn = sorted((_hash(f"{seed} {place[0].start}"), place) for place in places)
+    spans = _spans(text, protected)
+    found = []
+    for hashed, place in drawn:
+        free = [
+            s for s in place if not any(s.start <= end and start <= s.end for start, end in spans)
+        ]
+        if free:
+            start, end, news = free[int(hashed[32:48], 16) % len(free)]
+            found.append(Change(start, end, news[int(hashed[48:], 16) % len(news)]))
+    return tuple(found)
+
+
+def _hash(about: str) -> str:
+    return hashlib.sha256(about.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 @lru_cache(maxsize=2)
-def _spans(text: str, kinds: str, protected: tuple[str, ...]) -> list[tuple[int, int]]:
+def _spans(text: str, protected: tuple[str, ...]) -> list[tuple[int, int]]:
     """Return where numbers and protected words stand."""
+    kinds = shape(text)
     found = [match.span() for match in _RUN.finditer(kinds) if "n" in match[0]]
     for word in protected:
         if pieces := list(map(re.escape, word.split())):
