@@ -121,10 +121,12 @@ def _likelihoods(item: Item, clean: SequenceScore, changed: SequenceScore) -> Re
     if not (clean.n_tokens and changed.n_tokens):
         return item.record("unscored", reason="no token has a probability")
     detail: dict[str, Value] = {**item.meta}
+    per = {}
     for side, found in zip(SIDES, (clean, changed), strict=True):
+        length = len(item.texts[side])
+        per[side] = found.total / length
         detail |= {side: found.total, f"tokens_{side}": found.n_tokens}
-        detail[f"characters_{side}"] = len(item.texts[side])
-    per = {s: detail[s] / detail[f"characters_{s}"] for s in SIDES}  # type: ignore[operator]
+        detail[f"characters_{side}"] = length
     return item.scored(per["perturbed"] - per["clean"], detail)
 
 

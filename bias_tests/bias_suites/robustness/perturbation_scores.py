@@ -1,10 +1,11 @@
 """What a classifier calls two texts, and what many such answers give: divergence, worst class."""
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import entr
 
 from bias_suites.verdicts import THRESHOLD
@@ -13,7 +14,7 @@ from pytest_bias.gaps import N_SHUFFLES, beside_chance
 from pytest_bias.interface import Outputs
 from pytest_bias.records import Record
 from pytest_bias.resampling import Sums
-from pytest_bias.scoring import Additive
+from pytest_bias.scoring import Additive, Contribution
 from pytest_bias.statistics import Estimate, Floats, Sampling, Test
 
 NO_LABEL: Final = "no label"
@@ -76,43 +77,44 @@ class GeometricMean(Additive):
         return resampling.mean_test(values, [r.cluster for r in kept], float(np.log(ideal)), rng)
 
 
-class WorstClass(Additive):
+@dataclass(frozen=True)
+class WorstClass:
     """Greatest mean contribution of the records of a class, a class being what clean texts are.
 
     A greatest of several is above the mean of all by chance as well, so it has no interval; its
     floor is what it comes to when texts change their classes at random, and its test is that
-    shuffle.
+    shuffle. Two models may call the clean texts otherwise, so that two such values are of no common
+    items and cannot be paired.
     """
+
+    of: Contribution
 
     def __call__(self, records: Sequence[Record], sampling: Sampling) -> Estimate:
         """Estimate from scored records."""
-        kept, values = self.contributing(records)
-        classes, group = np.unique([str(r.detail["class"]) for r in kept], return_inverse=True)
+        values = np.array([self.of(r) for r in records], dtype=np.float64)
+        classes, group = np.unique([str(r.detail["class"]) for r in records], return_inverse=True)
         if len(classes) < 2:
-            why = "all clean texts are of one class, or none is scored"
-            return Estimate(None, interval_reason=why)
-        texts, text = np.unique([r.cluster for r in kept], return_inverse=True)
+            return Estimate(None, interval_reason="all clean texts are of one class")
+        texts, text = np.unique([r.cluster for r in records], return_inverse=True)
         class_of = np.empty(len(texts), dtype=np.int64)
         class_of[text] = group
         by_chance = np.empty(N_SHUFFLES)
         for n in range(N_SHUFFLES):
             by_chance[n] = _means(values, sampling.rng.permutation(class_of)[text]).max()
-        means = _means(values, group)
-        worst = int(means.argmax())
+        worst = int(_means(values, group).argmax())
+        sums = resampling.group_sums(values, texts[text].tolist(), group.tolist(), _greatest)
+        sums = replace(sums, biased="a greatest of several: compare it with chance")
+        found = beside_chance(sums, by_chance, f"{N_SHUFFLES} shuffles of classes")
         n_texts = int((class_of == worst).sum())
-        shuffles = f"{N_SHUFFLES} shuffles of classes"
-        found = beside_chance(self.sums(records), by_chance, shuffles)
         return replace(found, note=f"in {classes[worst]} ({n_texts} of {len(texts)} texts)")
 
-    def sums(self, records: Sequence[Record]) -> Sums:
-        """Return what is resampled: the clusters of the records."""
-        kept, values = self.contributing(records)
-        clusters, classes = [r.cluster for r in kept], [str(r.detail["class"]) for r in kept]
-        sums = resampling.group_sums(values, clusters, classes, lambda means: means.max(-1))
-        return replace(sums, biased="a greatest of several: compare it with chance")
+
+def _greatest(means: Floats) -> Floats:
+    found: Floats = means.max(-1)
+    return found
 
 
-def _means(values: Floats, group: np.ndarray) -> Floats:
-    with np.errstate(invalid="ignore"):
-        found: Floats = np.bincount(group, weights=values) / np.bincount(group)
-    return found[~np.isnan(found)]
+def _means(values: Floats, group: NDArray[np.int64]) -> Floats:
+    """Return the mean of each group; every group has a text, and so a value."""
+    found: Floats = np.bincount(group, weights=values) / np.bincount(group)
+    return found
