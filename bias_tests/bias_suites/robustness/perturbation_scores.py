@@ -92,10 +92,13 @@ class WorstClass:
     def __call__(self, records: Sequence[Record], sampling: Sampling) -> Estimate:
         """Estimate from scored records."""
         values = np.array([self.of(r) for r in records], dtype=np.float64)
-        classes, group = np.unique([str(r.detail["class"]) for r in records], return_inverse=True)
+        names = [str(r.detail["class"]) for r in records]
+        classes, group = np.unique(names, return_inverse=True)
         if len(classes) < 2:
             return Estimate(None, interval_reason="all clean texts are of one class")
-        texts, text = np.unique([r.cluster for r in records], return_inverse=True)
+        # A text is of one class: its clean version is the same in all of its records.
+        clusters = [f"{r.cluster} {name}" for r, name in zip(records, names, strict=True)]
+        texts, text = np.unique(clusters, return_inverse=True)
         class_of = np.empty(len(texts), dtype=np.int64)
         class_of[text] = group
         by_chance = np.empty(N_SHUFFLES)
