@@ -18,10 +18,11 @@ from bias_suites.social import (
     seat,
     template_association,
 )
+from bias_suites.verdicts import THRESHOLD
 from pytest_bias.datasources import DataFolder
 from pytest_bias.records import Item
 from pytest_bias.suites import find
-from suites.hashed import WORDS
+from suites.hashed import WORDS, Hashed
 
 EXACTLY: Final = 1e-9
 """Two ways to sum the same numbers differ by less."""
@@ -347,17 +348,23 @@ def bold_items() -> list[Item]:
 
 
 def perturbed_items() -> list[Item]:
-    """Return some changes of every sixth bundled text, with a source and a label."""
+    """Return some changes of every sixth bundled text, with a source and a label, often right."""
     items = perturbation.load(NO_DATA).items
     texts = sorted({i.cluster for i in items})[::6]
     return [
-        replace(
-            i, by={**i.by, "source": ("one", "two")[n % 2], "gold": ("toxic", "neutral")[n % 2]}
-        )
+        replace(i, by={**i.by, "source": ("one", "two")[n % 2], "gold": only_label(i)})
         for n, text in enumerate(texts)
         for i in items
         if i.cluster == text and i.by["perturbation"] in ("accents", "ocr")
     ]
+
+
+def only_label(item: Item) -> str:
+    """Return the label of the hashed classifier for the changed text if there is one alone."""
+    found = Hashed().classify([item.texts["perturbed"]])
+    (row,) = found.probabilities
+    called = [label for label, p in zip(found.labels, row, strict=True) if p >= THRESHOLD]
+    return called[0] if len(called) == 1 else "toxic"
 
 
 NO_DATA: Final = DataFolder(Path("no data"))
