@@ -62,7 +62,7 @@ def test_a_classifier_on_texts_of_the_users_own(
     assert 0.9 * flips[()] / 100 < scores(found, "divergence")[()] <= flips[()] / 100
     badge = (ran.at / "badges/perturbation-own.json").read_text()
     assert "robustness: Perturbation own" in badge
-    assert "called otherwise after small changes" in badge
+    assert "small changes flip the label of" in badge
     assert "body" not in found["data"]["source"]
     assert bias("verify", "out").code == 0
 

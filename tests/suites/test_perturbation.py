@@ -308,6 +308,7 @@ def test_classes_that_flip_alike_are_at_chance():
     worst = result_of(SUITE, Reads(("one", "two", "other"), by_first_word), classes(even))
     worst = worst.score("worst_class")
     assert worst.value == 25.0 < worst.floor
+    assert worst.note is None
     assert worst.p_value == 1.0
 
 

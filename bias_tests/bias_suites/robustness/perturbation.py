@@ -345,7 +345,7 @@ SUITE: Final = Suite(
     scope=scope_card("perturbation"),
     tags=("robustness",),
     badge=(
-        "{flip_rate} called otherwise after small changes · none 0",
+        "small changes flip the label of {flip_rate} · none 0",
         "log-likelihood {log_likelihood_change} after small changes · none 0",
     ),
 )

@@ -104,10 +104,13 @@ class WorstClass:
         by_chance = np.empty(N_SHUFFLES)
         for n in range(N_SHUFFLES):
             by_chance[n] = _means(values, sampling.rng.permutation(class_of)[text]).max()
-        worst = int(_means(values, group).argmax())
+        means = _means(values, group)
+        worst = int(means.argmax())
         sums = resampling.group_sums(values, texts[text].tolist(), group.tolist(), _greatest)
         sums = replace(sums, biased="a greatest of several: compare it with chance")
         found = beside_chance(sums, by_chance, f"{N_SHUFFLES} shuffles of classes")
+        if np.ptp(means) == 0:
+            return found
         n_texts = int((class_of == worst).sum())
         return replace(found, note=f"in {classes[worst]} ({n_texts} of {len(texts)} texts)")
 
