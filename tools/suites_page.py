@@ -53,9 +53,11 @@ def page(suites: tuple[Suite, ...]) -> str:
 
 
 def _languages(suite: Suite) -> list[str]:
-    drafts = {c.language for c in suite.configurations}
-    reviewed = {c.language for c in suite.configurations if not c.draft}
-    return [*sorted(reviewed), *(f"{language} (draft)" for language in sorted(drafts - reviewed))]
+    drafts = {c.language for c in suite.configurations if not c.own_texts}
+    reviewed = {c.language for c in suite.configurations if not (c.draft or c.own_texts)}
+    own = ["your own texts"] if any(c.own_texts for c in suite.configurations) else []
+    awaiting = [f"{language} (draft)" for language in sorted(drafts - reviewed)]
+    return [*sorted(reviewed), *awaiting, *own]
 
 
 def _section(suite: Suite) -> Iterator[str]:

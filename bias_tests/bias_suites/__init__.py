@@ -12,6 +12,7 @@ from bias_suites.robustness import (
     paws,
 )
 from bias_suites.robustness import domain_shift, structured_noise
+from bias_suites.robustness import perturbation
 from bias_suites.social import (
     bbq,
     bold,
@@ -53,6 +54,7 @@ SUITES: Final[tuple[Suite, ...]] = (
     hatecheck.SUITE,
     identity_terms.SUITE,
     equity_evaluation.SUITE,
+    perturbation.SUITE,
     general_quality.SUITE,
     hans.SUITE,
     mnli_negation.SUITE,

@@ -36,7 +36,8 @@ class Metric:
     bounds : tuple of float or None
         Smallest and largest possible value; None where there is none.
     unit : str
-        ``%``, ``nats``, ``bits``, ``d``, ``points``, or empty for a pure number.
+        ``%``, ``nats``, ``nats/char`` (for each character), ``bits``, ``d``, ``points``, or empty
+        for a pure number.
     tolerance : float
         Largest difference, in the unit, that a re-run on another machine may show.
     by : tuple of tuple of str

@@ -13,14 +13,14 @@ from pytest_bias.errors import MeasurementError
 from pytest_bias.records import records_digest
 
 ENTROPY, ASSOCIATION, SEAT = "gendered_pair_entropy", "template_association", "seat"
-QUALITY = "general_quality"
+QUALITY, PERTURBATION = "general_quality", "perturbation"
 SUITES = {
     "bert-tiny": ("crows_pairs", ENTROPY, ASSOCIATION, SEAT, "stereoset", "winobias"),
-    "wordpiece": ("crows_pairs", ENTROPY, ASSOCIATION, SEAT, QUALITY),
+    "wordpiece": ("crows_pairs", ENTROPY, ASSOCIATION, SEAT, QUALITY, PERTURBATION),
     # Their 600 tokens hold no pair of gendered words, so that every item would be excluded.
     "byte-level": ("crows_pairs", ASSOCIATION, SEAT),
     "unigram": ("crows_pairs", ASSOCIATION, SEAT),
-    "gpt2": ("crows_pairs", ENTROPY, SEAT, QUALITY, "winobias"),
+    "gpt2": ("crows_pairs", ENTROPY, SEAT, QUALITY, "winobias", PERTURBATION),
     "llama": ("crows_pairs", ENTROPY, SEAT),
     "encoder": (SEAT,),
     "minilm": (SEAT,),
@@ -32,6 +32,7 @@ CASES = [
 ]
 LARGE = 8192
 AT_MOST = {"crows_pairs": 40, ENTROPY: 250, ASSOCIATION: 120, "stereoset": 42, "winobias": 60}
+AT_MOST |= {PERTURBATION: 40}
 
 
 def items_of(suite, data_dir):

@@ -23,6 +23,7 @@ from bias_suites.robustness.sentence_pairs import (
 )
 from bias_suites.robustness.sentence_pairs import pair as of_pair
 from bias_suites.robustness import structured_noise
+from bias_suites.robustness import perturbation
 from bias_suites.social import (
     gendered_sentences,
     honest,
@@ -30,10 +31,11 @@ from bias_suites.social import (
     seat,
     template_association,
 )
+from bias_suites.verdicts import THRESHOLD
 from pytest_bias.datasources import DataFolder
 from pytest_bias.records import Item
 from pytest_bias.suites import find
-from suites.hashed import WORDS
+from suites.hashed import WORDS, Hashed
 
 EXACTLY: Final = 1e-9
 """Two ways to sum the same numbers differ by less."""
@@ -466,6 +468,24 @@ def other_gold(*golds: str) -> Callable[[Item], Item]:
         return replace(item, meta=meta)
 
     return swap
+def perturbed_items() -> list[Item]:
+    """Return some changes of every sixth bundled text, with a source and a label, often right."""
+    items = perturbation.load(NO_DATA).items
+    texts = sorted({i.cluster for i in items})[::6]
+    return [
+        replace(i, by={**i.by, "source": ("one", "two")[n % 2], "gold": only_label(i)})
+        for n, text in enumerate(texts)
+        for i in items
+        if i.cluster == text and i.by["perturbation"] in ("accents", "ocr")
+    ]
+
+
+def only_label(item: Item) -> str:
+    """Return the label of the hashed classifier for the changed text if there is one alone."""
+    found = Hashed().classify([item.texts["perturbed"]])
+    (row,) = found.probabilities
+    called = [label for label, p in zip(found.labels, row, strict=True) if p >= THRESHOLD]
+    return called[0] if len(called) == 1 else "toxic"
 
 
 NO_DATA: Final = DataFolder(Path("no data"))
@@ -575,6 +595,9 @@ CASES: Final = {
     "equity": Case("equity_evaluation", "en", equity_items, other_side),
     "noise": Case("structured_noise", "en", noise_items, counted_for_other(domain="clean/html")),
     "domains": Case("domain_shift", "own", domain_items, from_the_other_side, drawn=0.05),
+    "perturbation": Case(
+        "perturbation", "en", perturbed_items, lambda i: exchanged(i, "clean", "perturbed")
+    ),
     "quality": Case(
         "general_quality", "en", quality_items, lambda i: exchanged(i, "plain", "broken")
     ),

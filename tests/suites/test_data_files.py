@@ -10,7 +10,7 @@ from pytest_bias.datasources import DataFile, DataFolder, FoundFile, Source, pin
 from pytest_bias.errors import LicenceNotAccepted
 from pytest_bias.suites import Configuration, installed
 
-ENTRIES = [(s.name, c) for s in installed() for c in s.configurations]
+ENTRIES = [(s.name, c) for s in installed() for c in s.configurations if not c.own_texts]
 IDS = [f"{name}[{c.name}]" for name, c in ENTRIES]
 FILES = {(f.path, f): f for _, c in ENTRIES for f in c.files}
 COMMIT = re.compile(r"(?<![0-9a-f])[0-9a-f]{40}(?![0-9a-f])")

@@ -135,6 +135,18 @@ MIRRORS: Final[dict[str, dict[str, Mirror]]] = {
         "gap": "is of one domain against one of three",
         **dict.fromkeys(("perplexity", "nats_per_character", "token_perplexity"), OF_ONE),
     },
+    "perturbation": {
+        "log_likelihood_change": 0,
+        "token_perplexity_ratio": "its inverse",
+        "flip_rate": UNSIGNED,
+        "divergence": UNSIGNED,
+        "worst_class": "classes are those of the clean texts",
+        "accuracy_drop": 0,
+        **dict.fromkeys(
+            ("log_likelihood", "in_distribution_log_likelihood"), "is of one side alone"
+        ),
+        **dict.fromkeys(("accuracy", "in_distribution_accuracy"), "is of one side alone"),
+    },
     "general_quality": {
         "accuracy": 50,
         "nats_per_character": "is of the plain sentence alone",

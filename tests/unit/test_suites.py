@@ -202,7 +202,7 @@ def test_every_metric_has_its_ideal_within_its_bounds(suite):
         assert low is None or low <= metric.ideal, metric.name
         assert high is None or metric.ideal <= high, metric.name
         assert metric.tolerance >= 0
-        assert metric.unit in ("%", "nats", "bits", "d", "points", "")
+        assert metric.unit in ("%", "nats", "nats/char", "bits", "d", "points", "")
         assert all(isinstance(keys, tuple) and keys for keys in metric.by)
 
 

@@ -36,7 +36,7 @@ def show_card(
     console.print(Text(f"{suite.scope['summary']}\n"))
     for configuration in suite.configurations:
         remarks = [
-            configuration.language,
+            *([] if configuration.own_texts else [configuration.language]),
             *(["draft, runs only when named"] if configuration.draft else []),
             *(["runs only when named"] if configuration.only_named else []),
             *([configuration.note] if configuration.note else []),

@@ -1,0 +1,126 @@
+"""What a classifier calls two texts, and what many such answers give: divergence, worst class."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import entr
+
+from bias_suites.verdicts import THRESHOLD
+from pytest_bias import resampling
+from pytest_bias.gaps import N_SHUFFLES, beside_chance
+from pytest_bias.interface import Outputs
+from pytest_bias.records import Record
+from pytest_bias.resampling import Sums
+from pytest_bias.scoring import Additive, Contribution
+from pytest_bias.statistics import Estimate, Floats, Sampling, Test
+
+NO_LABEL: Final = "no label"
+"""What a text is called of whose labels, which do not exclude one another, none is probable."""
+
+
+def called(row: Floats, labels: Sequence[str], outputs: Outputs) -> tuple[str, ...]:
+    """Return what a classifier calls a text, of its probabilities, shape (n_labels,).
+
+    The likeliest label (of equal ones the first) where labels exclude one another; all with a
+    probability of one half or more where they do not.
+    """
+    if outputs is Outputs.SINGLE_LABEL:
+        return (labels[int(row.argmax())],)
+    return tuple(label for label, p in zip(labels, row, strict=True) if p >= THRESHOLD)
+
+
+def divergence(one: Floats, other: Floats, outputs: Outputs) -> float:
+    """Return the Jensen-Shannon divergence of two answers, in bits, from 0 to 1.
+
+    Of labels that do not exclude one another it is the mean over the labels, each of which is there
+    or not (Lin 1991, IEEE Transactions on Information Theory 37).
+
+    Parameters
+    ----------
+    one, other : array of shape (n_labels,)
+        Probabilities.
+    """
+    if outputs is not Outputs.SINGLE_LABEL:
+        one, other = (np.stack([p, 1 - p]) for p in (one, other))
+    middle = entr((one + other) / 2) - (entr(one) + entr(other)) / 2
+    # What rounding leaves of two equal distributions may be below zero.
+    return max(0.0, float(middle.sum(axis=0).mean() / np.log(2)))
+
+
+class GeometricMean(Additive):
+    """Geometric mean over the records of a positive number; `of` gives its natural logarithm."""
+
+    def __call__(self, records: Sequence[Record], sampling: Sampling) -> Estimate:
+        """Estimate from scored records."""
+        _, values = self.contributing(records)
+        if len(values) == 0:
+            return Estimate(None, interval_reason="nothing was scored")
+        equal = "all values are equal" if np.ptp(values) == 0 else None
+        return resampling.estimate(self.sums(records), sampling, len(values), equal=equal)
+
+    def sums(self, records: Sequence[Record]) -> Sums:
+        """Return what is resampled: the clusters of the records."""
+        of_logs = super().sums(records)
+
+        def of_totals(totals: Floats) -> Floats:
+            found: Floats = np.exp(of_logs.of_totals(totals))
+            return found
+
+        return replace(of_logs, of_totals=of_totals)
+
+    def test(self, records: Sequence[Record], ideal: float, rng: np.random.Generator) -> Test:
+        """Test whether the mean of the logarithms is that of the ideal."""
+        kept, values = self.contributing(records)
+        return resampling.mean_test(values, [r.cluster for r in kept], float(np.log(ideal)), rng)
+
+
+@dataclass(frozen=True)
+class WorstClass:
+    """Greatest mean contribution of the records of a class, a class being what clean texts are.
+
+    A greatest of several is above the mean of all by chance as well, so it has no interval; its
+    floor is what it comes to when texts change their classes at random, and its test is that
+    shuffle. Two models may call the clean texts otherwise, so that two such values are of no common
+    items and cannot be paired.
+    """
+
+    of: Contribution
+
+    def __call__(self, records: Sequence[Record], sampling: Sampling) -> Estimate:
+        """Estimate from scored records."""
+        values = np.array([self.of(r) for r in records], dtype=np.float64)
+        names = [str(r.detail["class"]) for r in records]
+        classes, group = np.unique(names, return_inverse=True)
+        if len(classes) < 2:
+            return Estimate(None, interval_reason="all clean texts are of one class")
+        # A text is of one class: its clean version is the same in all of its records.
+        clusters = [f"{r.cluster} {name}" for r, name in zip(records, names, strict=True)]
+        texts, text = np.unique(clusters, return_inverse=True)
+        class_of = np.empty(len(texts), dtype=np.int64)
+        class_of[text] = group
+        by_chance = np.empty(N_SHUFFLES)
+        for n in range(N_SHUFFLES):
+            by_chance[n] = _means(values, sampling.rng.permutation(class_of)[text]).max()
+        means = _means(values, group)
+        worst = int(means.argmax())
+        sums = resampling.group_sums(values, texts[text].tolist(), group.tolist(), _greatest)
+        sums = replace(sums, biased="a greatest of several: compare it with chance")
+        found = beside_chance(sums, by_chance, f"{N_SHUFFLES} shuffles of classes")
+        if np.ptp(means) == 0:
+            return found
+        n_texts = int((class_of == worst).sum())
+        return replace(found, note=f"in {classes[worst]} ({n_texts} of {len(texts)} texts)")
+
+
+def _greatest(means: Floats) -> Floats:
+    found: Floats = means.max(-1)
+    return found
+
+
+def _means(values: Floats, group: NDArray[np.int64]) -> Floats:
+    """Return the mean of each group; every group has a text, and so a value."""
+    found: Floats = np.bincount(group, weights=values) / np.bincount(group)
+    return found
