@@ -31,7 +31,7 @@ LAYERS = (
     {"scorers"},
     {"scoring", "testing", "planning", "refusals", "forecast", "preparation"},
     {"schedule", "reporting", "resolution", "gaps", "ranks"},
-    {"engine", "compare", "folder", "merging"},
+    {"engine", "compare", "folder", "merging", "shortcuts"},
     {"claims", "card_results"},
     {"published", "front_matter"},
     {"readme", "limits", "child", "baselines", "trajectory", "reproduction", "hub", "lock"},
@@ -57,6 +57,7 @@ MODELS_MAY = {"errors", "answers", "cost", "devices", "identity", "interface", "
 SUITES_MAY = {
     *("suites", "records", "interface", "sentences", "statistics", "scoring", "datasources"),
     *("errors", "gaps", "labels", "permutation", "ranks", "readings", "refusals", "resampling"),
+    "shortcuts",
 }
 
 HEAVY = {
