@@ -3,6 +3,7 @@
 from typing import Final
 
 from bias_suites.quality import general_quality
+from bias_suites.robustness import answer_shortcuts
 from bias_suites.social import (
     bbq,
     bold,
@@ -44,5 +45,6 @@ SUITES: Final[tuple[Suite, ...]] = (
     hatecheck.SUITE,
     identity_terms.SUITE,
     equity_evaluation.SUITE,
+    answer_shortcuts.SUITE,
     general_quality.SUITE,
 )

@@ -10,6 +10,7 @@ from typing import Final
 
 from bias_suites.maxima import prompt_item
 from bias_suites.quality import general_quality
+from bias_suites.robustness.answer_features import SHORTCUTS
 from bias_suites.social import (
     gendered_sentences,
     honest,
@@ -19,6 +20,7 @@ from bias_suites.social import (
 )
 from pytest_bias.datasources import DataFolder
 from pytest_bias.records import Item
+from pytest_bias.shortcuts import SOLVABLE, UNSOLVABLE
 from pytest_bias.suites import find
 from suites.hashed import WORDS
 
@@ -345,6 +347,23 @@ def bold_items() -> list[Item]:
     ]
 
 
+def answer_items() -> list[Item]:
+    """Return questions of paragraphs, on a side of every shortcut."""
+    found = []
+    for n in range(96):
+        context = f"The {WORDS[n % 3]} met the {WORDS[3 + n % 5]} in {1900 + n}."
+        sides = (UNSOLVABLE, SOLVABLE)
+        by = {key: sides[n // 2**k % 2] for k, key in enumerate(SHORTCUTS)}
+        meta = {
+            "gold": (context.split()[n // 2 % 7], "the poet"),
+            "language": "en",
+            "numbers": {"distance": n % 6 + 1, "sentence": n % 4},
+        }
+        texts = {"question": f"Who met in {n}?", "context": context}
+        found.append(Item(f"answers/{n:02d}", f"paragraph/{n // 4}", texts, by, meta))
+    return found
+
+
 NO_DATA: Final = DataFolder(Path("no data"))
 
 
@@ -450,6 +469,12 @@ CASES: Final = {
     "identity": Case("identity_terms", "en", identity_items, other_group),
     "choenni": Case("choenni_stereotypes", "en", choenni_items, of_the_other),
     "equity": Case("equity_evaluation", "en", equity_items, other_side),
+    "answers": Case(
+        "answer_shortcuts",
+        "en",
+        answer_items,
+        counted_for_other(**dict.fromkeys(SHORTCUTS, f"{SOLVABLE}/{UNSOLVABLE}")),
+    ),
     "quality": Case(
         "general_quality", "en", quality_items, lambda i: exchanged(i, "plain", "broken")
     ),

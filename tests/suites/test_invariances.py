@@ -13,6 +13,7 @@ from typing import Any, Final
 import numpy as np
 import pytest
 
+from bias_suites.robustness.answer_features import SHORTCUTS
 from pytest_bias.compare import NO_CHANGE, compare
 from pytest_bias.engine import take
 from pytest_bias.merging import joined
@@ -123,6 +124,15 @@ MIRRORS: Final[dict[str, dict[str, Mirror]]] = {
         **dict.fromkeys(("share", "share_200"), "is of the query of one group"),
     },
     "equity_evaluation": {"mean_absolute_difference": UNSIGNED, "mean_difference": 0},
+    "answer_shortcuts": {
+        "shortcut_gap": "the largest of several is not minus the largest of the others",
+        **dict.fromkeys((f"shortcut_gap_{key}" for key in SHORTCUTS), 0),
+        **dict.fromkeys(
+            ("chosen_gap_question_words", "chosen_gap_position"),
+            "its sides are those of a threshold that is chosen",
+        ),
+        **dict.fromkeys(("exact_match", "f1"), OF_ONE),
+    },
     "general_quality": {
         "accuracy": 50,
         "nats_per_character": "is of the plain sentence alone",
