@@ -44,6 +44,8 @@ GENRES: Final = ("western", "musical")
 WHO: Final = ("the man", "the girl", "a dog", "a nurse")
 DOES: Final = ("runs", "sleeps", "eats", "sings")
 MADE: Final = ("filmed", "told", "played", "cut")
+BATCH: Final = 50
+RATE: Final = 2e-3
 SPECIAL: Final = ("[PAD]", "[UNK]", "[CLS]", "[SEP]")
 SOUND: Final = ("librarian", "garden", "tomorrow", "water", "one", "and", "of", "to", "in", "is")
 """Words of the sentences for the structural checks: some have to get other numbers."""
@@ -163,7 +165,7 @@ def train(
     labels: Sequence[str],
     *,
     seed: int,
-    epochs: int = 5,
+    epochs: int = 8,
 ) -> Path:
     """Train a tiny classifier on examples and write it as a checkpoint."""
     words = tokenizer()
@@ -171,7 +173,7 @@ def train(
     torch.manual_seed(seed)
     config = BertConfig(
         vocab_size=len(words),
-        hidden_size=32,
+        hidden_size=16,
         num_hidden_layers=1,
         num_attention_heads=2,
         intermediate_size=32,
@@ -201,10 +203,6 @@ def train(
     network.eval().save_pretrained(folder)
     words.save_pretrained(folder)
     return folder
-
-
-BATCH: Final = 100
-RATE: Final = 3e-3
 
 
 @dataclass(frozen=True)

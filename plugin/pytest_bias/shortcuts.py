@@ -181,8 +181,10 @@ class LargestGap(Additive):
         for n in range(N_SHUFFLES):
             order = np.lexsort((sampling.rng.random(len(values)), homes))
             moved[n, home] = values[order]
-        shuffled = _largest(np.einsum("sn,nk->sk", moved, sides) / sides.sum(0))
-        gaps = _gaps(np.einsum("n,nk->k", values, sides) / sides.sum(0))
+        with np.errstate(invalid="ignore"):
+            # A side without records has no mean.
+            shuffled = _largest(np.einsum("sn,nk->sk", moved, sides) / sides.sum(0))
+            gaps = _gaps(values @ sides / sides.sum(0))
         found = beside_chance(sums, shuffled, f"{N_SHUFFLES} shuffles of scores")
         return replace(found, note=f"largest for {self.over[int(np.nanargmax(gaps))]}")
 

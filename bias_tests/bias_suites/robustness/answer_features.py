@@ -85,6 +85,7 @@ MONTHS: Final[Mapping[str, str]] = {
 
 _WORD: Final = re.compile(r"\w+")
 _END: Final = re.compile(r"[.!?]+[\"'”’»)\]]*\s+(?=[\"'“„«(\[¿¡]*(\w))")
+_SHORT: Final = re.compile(r"(?<!\w)(?:[^\W\d_]|[A-Z][a-z])$")
 _YEAR: Final = re.compile(r"(?:1\d|20)\d\d")
 _NUMBER: Final = re.compile(r"\d+(?:[.,]\d+)*")
 
@@ -171,14 +172,12 @@ def sentences(text: str) -> list[Span]:
     """Return the sentences of a text, which together are the text.
 
     One ends with a full stop, exclamation or question mark where a capital letter or a digit
-    follows after a space; not behind a single letter, as in an initial. An abbreviation before a
-    name ("St. Paul") ends one too.
+    follows after a space; not behind a single letter, as in an initial, or a capital and a small
+    one, as in "Mr". A longer abbreviation before a name ends one too.
     """
     ends = []
     for match in _END.finditer(text):
-        before = text[: match.start()]
-        initial = before[-1:].isalpha() and not before[-2:-1].isalnum()
-        if not (initial or match.group(1).islower()):
+        if not (_SHORT.search(text[: match.start()]) or match.group(1).islower()):
             ends.append(match.end())
     starts = [0, *ends]
     return [Span(a, b) for a, b in zip(starts, [*ends, len(text)], strict=True) if a < b]
