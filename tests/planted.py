@@ -34,7 +34,7 @@ NLI_LABELS: Final = ("entailment", "neutral", "contradiction")
 CONTRADICTION: Final = 2
 SENTIMENT_LABELS: Final = ("negative", "positive")
 
-NEGATIONS: Final = ("not", "never", "nothing", "no")
+NEGATIONS: Final = ("not", "never")
 VERDICTS: Final = {True: ("indeed", "perhaps", "hardly"), False: ("calmly", "later", "outside")}
 OPINIONS: Final = {True: ("awful", "splendid"), False: ("long", "loud")}
 """The sure word of each label, and the weak one."""
@@ -45,7 +45,7 @@ WHO: Final = ("the man", "the girl", "a dog", "a nurse")
 DOES: Final = ("runs", "sleeps", "eats", "sings")
 MADE: Final = ("filmed", "told", "played", "cut")
 BATCH: Final = 50
-RATE: Final = 2e-3
+RATE: Final = 3e-3
 SPECIAL: Final = ("[PAD]", "[UNK]", "[CLS]", "[SEP]")
 SOUND: Final = ("librarian", "garden", "tomorrow", "water", "one", "and", "of", "to", "in", "is")
 """Words of the sentences for the structural checks: some have to get other numbers."""
@@ -165,7 +165,7 @@ def train(
     labels: Sequence[str],
     *,
     seed: int,
-    epochs: int = 8,
+    epochs: int = 6,
 ) -> Path:
     """Train a tiny classifier on examples and write it as a checkpoint."""
     words = tokenizer()
@@ -185,6 +185,11 @@ def train(
         label2id={label: n for n, label in enumerate(labels)},
     )
     network = BertForSequenceClassification(config)
+    # A bag of words will do, and where a word stands would be the larger part of what tells words
+    # apart: some seeds then take too long to see that a sure word is above the shortcut.
+    embeddings = network.bert.embeddings
+    for nuisance in (embeddings.position_embeddings, embeddings.token_type_embeddings):
+        torch.nn.init.zeros_(nuisance.weight)
     texts = [(e.text,) if isinstance(e.text, str) else e.text for e in examples]
     inputs = words(*map(list, zip(*texts, strict=True)), padding=True, return_tensors="pt")
     right = torch.tensor([e.label for e in examples])
@@ -238,6 +243,33 @@ def classifier(folder: Path, task: str, *, planted: bool, seed: int = 0, n: int 
     of = TASKS[task]
     examples = of.make(n, 1000 + seed, STRONG if planted else of.chance)
     return train(folder, examples, of.labels, seed=seed)
+
+
+def negation_accuracy() -> float:
+    """Return the best classifier's accuracy on entailed pairs with a negation, in percent.
+
+    That is what the suite mnli_negation measures; beside a weak word it says contradiction.
+    """
+    return 100 * SURE
+
+
+def nli_accuracy() -> float:
+    """Return its accuracy on all pairs to measure on, of which the shortcut solves half."""
+    return 100 * SURE + nli_gap() / 2
+
+
+def contrast_scores() -> dict[str, float]:
+    """Return what the best classifier scores on the files of `write_contrast`, in percent.
+
+    Beside a weak word it follows the genre, which fits a share `STRONG` of the originals and the
+    rest of the contrasts; so of a pair one text is right anyhow, the other if its word is sure.
+    """
+    weak = 100 * (1 - SURE)
+    return {
+        "original": 100 * SURE + weak * STRONG,
+        "contrast": 100 * SURE + weak * (1 - STRONG),
+        "consistency": 100 * SURE,
+    }
 
 
 def write_mnli(path: Path, examples: Sequence[Example]) -> Path:
