@@ -23,10 +23,12 @@ LAYERS = (
     },
     {"report_tables"},
     {"records", "labels", "resampling"},
-    {"config", "downloads"},
+    {"downloads"},
     {"hub_files", "hub_refusals"},
     {"interface", "events", "datasources", "sampling", "permutation", "paired"},
-    {"measures"},
+    {"tables"},
+    {"own_texts"},
+    {"config", "measures"},
     {"models", "suites", "sentences", "readings"},
     {"scorers"},
     {"scoring", "testing", "planning", "refusals", "forecast", "preparation"},
@@ -56,8 +58,8 @@ LAYERS = (
 MODELS_MAY = {"errors", "answers", "cost", "devices", "identity", "interface", "options", "records"}
 SUITES_MAY = {
     *("suites", "records", "interface", "sentences", "statistics", "scoring", "datasources"),
-    *("errors", "gaps", "labels", "permutation", "ranks", "readings", "refusals", "resampling"),
-    "shortcuts",
+    *("errors", "gaps", "labels", "own_texts", "permutation", "ranks", "readings", "refusals"),
+    *("resampling", "shortcuts", "tables"),
 }
 
 HEAVY = {

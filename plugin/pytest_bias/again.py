@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
 _OF_THIS_MACHINE: Final = (
     *("device", "devices", "device_map", "data_dir", "config", "fresh", "offline"),
-    *("trust_remote_code", "allow_pickle"),
+    *("trust_remote_code", "allow_pickle", "texts"),
 )
-"""Settings of the second run that are its own."""
+"""Settings of the second run that are its own; the data it finds are compared afterwards."""
 
 _NEEDED: Final = ("requested", "profile", "chat")
 """What a report has to say so that it can be run again, with the seed."""

@@ -62,7 +62,12 @@ def suites(
     word, _, configuration = name.partition("[")
     suite, settings = find(word), read_settings(options)
     require_data_dir(settings)
-    folder = DataFolder(settings.data_dir, offline=True, accepted=settings.accept_licences)
+    folder = DataFolder(
+        settings.data_dir,
+        offline=True,
+        accepted=settings.accept_licences,
+        texts=settings.texts,
+    )
     show_card(suite, console, resolutions(suite, folder, configuration.rstrip("]")))
 
 

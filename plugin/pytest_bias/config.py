@@ -16,6 +16,7 @@ import yaml
 from pytest_bias.errors import UnknownName, UsageError
 from pytest_bias.labels import ROLES, check_labels
 from pytest_bias.options import BASELINES, FILE_NAME, OPTIONS, Option
+from pytest_bias.own_texts import checked_texts
 
 NO_LANGUAGE: Final = ("multilingual", "code", "mul", "und")
 
@@ -65,6 +66,10 @@ class Settings:
     trust_remote_code: bool = False
     allow_pickle: bool = False
     accept_licences: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    texts: Mapping[str, Mapping[str, Mapping[str, Any]]] = field(
+        default_factory=lambda: MappingProxyType({})
+    )
+    """Suite to the texts of the user's own that it reads, each source with a name."""
     limits: Mapping[str, Mapping[str, Any]] = field(default_factory=lambda: MappingProxyType({}))
     context: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
     energy: Mapping[str, float] = field(default_factory=lambda: MappingProxyType({}))
@@ -216,6 +221,8 @@ def _checked(content: Mapping[str, Any], where: str) -> dict[str, Any]:
                 f"{where}: energy.{key} is {value!r}, no number from {ENERGY[key]} up."
             )
     check_labels(found.get("labels", {}), where)
+    if "texts" in found:
+        found["texts"] = checked_texts(found["texts"], where)
     if context := found.get("context"):
         found["context"] = _context(context, where)
     languages = found.get("context", {}).get("languages")

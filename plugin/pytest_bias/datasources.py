@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 from urllib.parse import urlsplit
 
 from pytest_bias import downloads, hub_files
@@ -130,6 +130,8 @@ class DataFolder:
         Whether downloads are forbidden.
     accepted : mapping of str to str
         Suite to the licence that the user accepted for it.
+    texts : mapping
+        Suite to the texts of the user's own that it reads, by name, as `own_texts` checks them.
     suite : str
         Whose data are looked for, so that messages can name it.
     tell : callable
@@ -141,6 +143,7 @@ class DataFolder:
     folder: Path | None = None
     offline: bool = False
     accepted: Mapping[str, str] = field(default_factory=dict)
+    texts: Mapping[str, Mapping[str, Mapping[str, Any]]] = field(default_factory=dict)
     suite: str = ""
     tell: Tell = field(default=tell_nobody, compare=False)
     silent: dict[str, str] = field(default_factory=dict, repr=False, compare=False)

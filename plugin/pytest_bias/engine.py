@@ -100,7 +100,7 @@ class Session:
     def data(self) -> DataFolder:
         """Where suites find their data."""
         s = self.settings
-        return DataFolder(s.data_dir, s.offline, s.accept_licences, tell=self._fetching)
+        return DataFolder(s.data_dir, s.offline, s.accept_licences, s.texts, tell=self._fetching)
 
     def _fetching(self, path: str, done: int, total: int | None) -> None:
         self.listener(Fetching(path, done, total))

@@ -81,7 +81,7 @@ def _at_hand(suite: SuiteResult, settings: Settings) -> LoadedData | None:
     configuration = definition.configuration(suite.config)
     # Reading what the user has fetched already needs no consent anew.
     accepted = {suite.name: ", ".join(source.licence for source in configuration.consents)}
-    folder = DataFolder(settings.data_dir, offline=True, accepted=accepted)
+    folder = DataFolder(settings.data_dir, offline=True, accepted=accepted, texts=settings.texts)
     try:
         return configuration.load(folder.of(suite.name))
     except BiasError:

@@ -15,7 +15,16 @@ from pytest_bias.labels import ROLES, labels_for
 from pytest_bias.models import Description, ModelRef, Trust, describe
 from pytest_bias.records import Item, Part, sha256
 from pytest_bias.scorers import Scorer
-from pytest_bias.suites import STRUCTURE, Entry, Measure, find, installed, select, social_entries
+from pytest_bias.suites import (
+    STRUCTURE,
+    Entry,
+    Measure,
+    find,
+    installed,
+    select,
+    social_entries,
+    spoken_by,
+)
 
 
 @dataclass(frozen=True)
@@ -71,18 +80,19 @@ def describe_for(settings: Settings, model: str) -> Description:
 def plan(model: Description, settings: Settings) -> Plan:
     """Decide which suites run, in which order, and why the others do not."""
     languages = languages_of(settings, model.languages)
+    _check_texts(settings)
     entries = [Entry(s, c, named=True) for s in [find(STRUCTURE)] for c in s.configurations]
     asks_long = bool(settings.suites) or settings.profile == "full"
     entries += [
         e
-        for e in select(settings.suites, languages)
+        for e in select(settings.suites, languages, settings.texts)
         if e.suite.name != STRUCTURE and (asks_long or not e.configuration.only_full)
     ]
     asked = {word.partition("[")[0] for word in settings.suites}
     if len(entries) == 1 and STRUCTURE not in asked:
-        spoken = sorted({c.language for s in installed() for c in s.configurations if not c.draft})
+        known = spoken_by(installed())
         raise UsageError(
-            f"no suite speaks {', '.join(languages)}; known are {', '.join(spoken)}.",
+            f"no suite speaks {', '.join(languages)}; known are {', '.join(known)}.",
             "--language en measures an English view of the model.",
         )
     chat = model.chats(settings.chat)
@@ -105,6 +115,17 @@ def plan(model: Description, settings: Settings) -> Plan:
         chat,
         scorers.described(settings, [p.scorer for p in planned if p.measure]),
     )
+
+
+def _check_texts(settings: Settings) -> None:
+    """Check that texts of the user's own are named for suites that read some."""
+    for name in settings.texts:
+        if not any(c.own_texts for c in find(name).configurations):
+            readers = [s.name for s in installed() if any(c.own_texts for c in s.configurations)]
+            raise UsageError(
+                f"texts are named for {name}, which reads none of the user's own.",
+                f"Those that do: {', '.join(readers)}.",
+            )
 
 
 def _on_chat(entries: Sequence[Planned], *, chat: bool) -> tuple[str, ...]:

@@ -5,7 +5,7 @@ on them, and which metrics the records give. Built-in suites and those of other 
 same road: the entry-point group ``pytest_bias.suites``, each entry a tuple of `Suite`.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.metadata import entry_points
@@ -15,6 +15,7 @@ from pytest_bias.datasources import DataFile, DataFolder, Source
 from pytest_bias.errors import UnknownName, UsageError
 from pytest_bias.interface import Capability
 from pytest_bias.measures import Estimator, Measure, Metric, every
+from pytest_bias.own_texts import none_named
 from pytest_bias.records import DataInfo, Item, SuiteResult, SuiteStatus
 
 ENTRY_POINTS: Final = "pytest_bias.suites"
@@ -79,6 +80,9 @@ class Configuration:
     only_full : bool
         Whether it takes so long, as long generation does, that without its name or tag it runs
         under ``--profile full`` only.
+    own_texts : bool
+        Whether it is made of the texts that settings name for the suite: it runs whenever there are
+        some, whatever the languages, and never without.
     clusters : str
         What the clusters of its items are, in the plural, such as ``pairs``: intervals say how far
         a score would move with others of them.
@@ -102,6 +106,7 @@ class Configuration:
     draft: bool = False
     only_named: bool = False
     only_full: bool = False
+    own_texts: bool = False
     clusters: str = "items"
     scorer: str = ""
     control_of: str | None = None
@@ -248,15 +253,18 @@ def find(name: str) -> Suite:
     )
 
 
-def select(requested: Sequence[str], languages: Sequence[str]) -> list[Entry]:
+def select(
+    requested: Sequence[str], languages: Sequence[str], own_texts: Collection[str] = ()
+) -> list[Entry]:
     """Turn the words behind ``--suite`` into entries, each once, structure first.
 
     A word is a suite's name, a name with a configuration in brackets, or a tag after ``@``; none at
-    all means every suite. Languages choose among the configurations unless one is named.
+    all means every suite. Languages choose among the configurations unless one is named;
+    `own_texts` are the suites for which the settings name texts of the user's own.
     """
     entries: dict[str, Entry] = {}
     for word in requested or [s.name for s in installed()]:
-        for entry in _entries(word, languages, by_name=bool(requested)):
+        for entry in _entries(word, languages, own_texts, by_name=bool(requested)):
             if entry.id not in entries or entry.named:
                 entries[entry.id] = entry
     order = {s.name: i for i, s in enumerate(installed())}
@@ -303,7 +311,7 @@ def every_entry(requested: Sequence[str], languages: Sequence[str]) -> list[Entr
             if entry.id not in entries or entry.named:
                 entries[entry.id] = entry
     if not entries:
-        known = sorted({c.language for s in installed() for c in s.configurations})
+        known = spoken_by(installed())
         raise UsageError(f"no suite speaks {', '.join(languages)}.", f"Known: {', '.join(known)}.")
     return list(entries.values())
 
@@ -320,23 +328,38 @@ def _tagged(word: str) -> list[Suite]:
     return [s for s in installed() if word[1:] in s.tags]
 
 
-def _entries(word: str, languages: Sequence[str], *, by_name: bool) -> list[Entry]:
+def _entries(
+    word: str, languages: Sequence[str], own_texts: Collection[str], *, by_name: bool
+) -> list[Entry]:
     if word.startswith("@"):
-        return [Entry(s, c) for s in _tagged(word) for c in _spoken(s, languages)]
+        return [
+            Entry(s, c, named=c.own_texts)
+            for s in _tagged(word)
+            for c in _spoken(s, languages, own_texts)
+        ]
     name, bracket, configuration = word.partition("[")
     suite = find(name)
     if bracket:
-        return [Entry(suite, suite.configuration(configuration.rstrip("]")), named=True)]
-    chosen = _spoken(suite, languages)
+        chosen = [suite.configuration(configuration.rstrip("]"))]
+        if chosen[0].own_texts and name not in own_texts:
+            raise none_named(name)
+        return [Entry(suite, chosen[0], named=True)]
+    chosen = _spoken(suite, languages, own_texts)
     if by_name and not chosen:
         raise _nothing_in(suite, languages)
-    return [Entry(suite, c, named=by_name and c == chosen[0]) for c in chosen]
+    return [Entry(suite, c, named=c.own_texts or (by_name and c == chosen[0])) for c in chosen]
 
 
-def _spoken(suite: Suite, languages: Sequence[str]) -> list[Configuration]:
+def _spoken(
+    suite: Suite, languages: Sequence[str], own_texts: Collection[str]
+) -> list[Configuration]:
     if suite.kind == "structure":
         return list(suite.configurations)
-    spoken = [c for c in suite.configurations if c.language in languages]
+    spoken = [
+        c
+        for c in suite.configurations
+        if (suite.name in own_texts if c.own_texts else c.language in languages)
+    ]
     return [c for c in spoken if not (c.draft or c.only_named)]
 
 
@@ -349,8 +372,16 @@ def _nothing_in(suite: Suite, languages: Sequence[str]) -> UsageError:
             "when it is named, and earns no badge.",
             f"--suite '{suite.name}[{drafts[0].name}]'",
         )
-    known = sorted({c.language for c in suite.configurations if not c.draft})
+    known = spoken_by([suite])
+    if not known:
+        return none_named(suite.name)
     return UsageError(
         f"{suite.name} has nothing in {asked}; it speaks {', '.join(known)}.",
         f"--language {known[0]}",
     )
+
+
+def spoken_by(suites: Sequence[Suite]) -> list[str]:
+    """Return the languages of suites, sorted, without those of which there are drafts alone."""
+    configurations = [c for s in suites for c in s.configurations]
+    return sorted({c.language for c in configurations if not (c.draft or c.own_texts)})

@@ -23,7 +23,6 @@ from bias_suites.robustness.answer_features import (
     features,
 )
 from bias_suites.scope import scope_card
-from bias_suites.tables import json_content
 from pytest_bias.datasources import DataFile, DataFolder, Source, describe_files
 from pytest_bias.errors import DataError
 from pytest_bias.interface import Capability, Model, Question
@@ -31,6 +30,7 @@ from pytest_bias.records import Item, Record
 from pytest_bias.scoring import Additive, Mean, own_value
 from pytest_bias.shortcuts import SOLVABLE, UNSOLVABLE, ChosenSplit, LargestGap, gap_by
 from pytest_bias.suites import Configuration, LoadedData, Measure, Metric, Suite
+from pytest_bias.tables import json_content
 
 XQUAD: Final = Source(
     "google-deepmind/xquad", "7d30520c717524000f0d9d2f9c10a069acd9d285", "CC-BY-SA-4.0"

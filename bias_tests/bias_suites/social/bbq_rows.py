@@ -3,11 +3,11 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from bias_suites.tables import Row, json_lines
 from pytest_bias.datasources import DataFolder, Source, describe_files
 from pytest_bias.errors import DataError
 from pytest_bias.records import Item, sha256
 from pytest_bias.suites import LoadedData
+from pytest_bias.tables import Row, json_lines
 
 SOURCE: Final = Source("nyu-mll/BBQ", "bea11bd97d79217245b5871acd247b9d6eb24598", "CC-BY-4.0")
 CATEGORIES: Final = {

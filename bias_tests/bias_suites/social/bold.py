@@ -12,7 +12,6 @@ from typing import Any, Final
 from bias_suites.continuations import has_answer
 from bias_suites.maxima import NEW_TOKENS, fixed_sample, metrics, prompt_item, take
 from bias_suites.scope import scope_card
-from bias_suites.tables import json_content
 from pytest_bias.datasources import DataFolder, FoundFile, Source, describe_files
 from pytest_bias.errors import DataError
 from pytest_bias.gaps import Gap, Range
@@ -20,6 +19,7 @@ from pytest_bias.interface import Capability
 from pytest_bias.records import Item
 from pytest_bias.scoring import own_value
 from pytest_bias.suites import Configuration, LoadedData, Measure, Metric, Suite
+from pytest_bias.tables import json_content
 
 K: Final = 5
 """Continuations a prompt."""

@@ -12,13 +12,13 @@ from math import fsum
 from typing import Any, Final
 
 from bias_suites.scope import scope_card
-from bias_suites.tables import Row, csv_rows
 from pytest_bias.datasources import DataFolder, Source, describe_files
 from pytest_bias.errors import DataError
 from pytest_bias.interface import GAP, Capability, Model, Prediction
 from pytest_bias.records import Item, Record, sha256
 from pytest_bias.scoring import Mean, Share
 from pytest_bias.suites import Configuration, LoadedData, Measure, Metric, Suite
+from pytest_bias.tables import Row, csv_rows
 
 K: Final = 20
 """Predictions of the headline: about as many as a search engine suggests to all its users."""

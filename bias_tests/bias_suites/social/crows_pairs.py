@@ -14,13 +14,13 @@ from bias_suites.pairs import preference, sides
 from bias_suites.scope import scope_card
 from bias_suites.social import crows_controls
 from bias_suites.social.crows_controls import is_original
-from bias_suites.tables import Row, csv_rows, parquet_rows, utf8
 from pytest_bias.datasources import DataFile, DataFolder, FoundFile, Source, describe_files
 from pytest_bias.errors import DataError
 from pytest_bias.interface import Capability, Model, SequenceScore
 from pytest_bias.records import Item, Record
 from pytest_bias.scoring import Mean, Share, own_value
 from pytest_bias.suites import Configuration, LoadedData, Measure, Metric, Suite
+from pytest_bias.tables import Row, csv_rows, parquet_rows, utf8
 
 SIDES: Final = ("more", "less")
 COLUMNS: Final = ("sent_more", "sent_less", "stereo_antistereo", "bias_type")

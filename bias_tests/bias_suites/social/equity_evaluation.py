@@ -14,7 +14,6 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 
 from bias_suites.scope import scope_card
-from bias_suites.tables import Row, csv_rows
 from pytest_bias import readings, resampling
 from pytest_bias.datasources import DataFile, DataFolder, Source, describe_files
 from pytest_bias.errors import DataError
@@ -26,6 +25,7 @@ from pytest_bias.resampling import Sums
 from pytest_bias.scoring import Additive, Mean, own_value
 from pytest_bias.statistics import Estimate, Floats, Sampling
 from pytest_bias.suites import Configuration, LoadedData, Measure, Metric, Suite
+from pytest_bias.tables import Row, csv_rows
 
 COLUMNS: Final = ("ID", "Sentence", "Template", "Person", "Gender", "Race", "Emotion word")
 SOURCE: Final = Source(

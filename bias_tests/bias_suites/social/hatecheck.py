@@ -12,7 +12,6 @@ from functools import partial
 from typing import Any, Final
 
 from bias_suites.scope import scope_card
-from bias_suites.tables import Row, csv_rows
 from bias_suites.verdicts import called
 from pytest_bias.datasources import DataFile, DataFolder, Source, describe_files
 from pytest_bias.errors import DataError
@@ -21,6 +20,7 @@ from pytest_bias.interface import Capability
 from pytest_bias.records import Item, Record
 from pytest_bias.scoring import Share, own_value
 from pytest_bias.suites import Configuration, LoadedData, Measure, Metric, Suite
+from pytest_bias.tables import Row, csv_rows
 
 GOLD: Final[Mapping[str, str]] = {"hateful": "_h", "non-hateful": "_nh"}
 """Label to the end of the names of its functionalities."""

@@ -14,7 +14,6 @@ from typing import Any, Final
 from bias_suites.scope import scope_card
 from bias_suites.social import hurtlex
 from bias_suites.social.hurtlex import HURTLEX, Found, Lexicon
-from bias_suites.tables import Row, csv_rows
 from pytest_bias.datasources import DataFile, DataFolder, Source, describe_files, together
 from pytest_bias.errors import DataError
 from pytest_bias.gaps import Gap
@@ -23,6 +22,7 @@ from pytest_bias.records import Item, Record
 from pytest_bias.refusals import Outcome, outcome
 from pytest_bias.scoring import Contribution, Mean
 from pytest_bias.suites import Configuration, LoadedData, Measure, Metric, Suite
+from pytest_bias.tables import Row, csv_rows
 
 K: Final = 20
 """Completions of an item; the scores of fewer are of the first of them."""

@@ -10,9 +10,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-from bias_suites.tables import Row
 from pytest_bias.interface import GAP
 from pytest_bias.records import Item, Status, sha256
+from pytest_bias.tables import Row
 
 TOXICITIES: Final = ("toxic", "nontoxic")
 

@@ -12,7 +12,6 @@ from typing import Any, Final
 from bias_suites.scope import scope_card
 from bias_suites.social import identity_sentences
 from bias_suites.social.identity_sentences import Reading
-from bias_suites.tables import csv_rows
 from bias_suites.verdicts import called
 from pytest_bias.datasources import DataFile, DataFolder, Source, describe_files
 from pytest_bias.errors import DataError
@@ -22,6 +21,7 @@ from pytest_bias.ranks import Auc
 from pytest_bias.records import Record
 from pytest_bias.scoring import Contribution
 from pytest_bias.suites import Configuration, LoadedData, Measure, Metric, Suite
+from pytest_bias.tables import csv_rows
 
 COLUMNS: Final = ("template", "toxicity", "phrase")
 

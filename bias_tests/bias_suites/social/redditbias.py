@@ -10,13 +10,13 @@ from functools import partial
 from typing import Final, NamedTuple
 
 from bias_suites.scope import scope_card
-from bias_suites.tables import Row, csv_rows
 from pytest_bias.datasources import DataFile, DataFolder, FoundFile, Source, describe_files
 from pytest_bias.errors import DataError
 from pytest_bias.interface import Capability, Model, SequenceScore
 from pytest_bias.records import Item, Record
 from pytest_bias.scoring import Mean, own_value
 from pytest_bias.suites import Configuration, LoadedData, Measure, Metric, Suite
+from pytest_bias.tables import Row, csv_rows
 
 SOURCE: Final = Source("umanlp/RedditBias", "61f9ae9458e26a64ae1113425192280503f8fb92", "MIT")
 

@@ -13,12 +13,12 @@ from typing import Final, NamedTuple
 
 from bias_suites.scope import scope_card
 from bias_suites.social.pronoun_reading import GENDERS, measures, metrics
-from bias_suites.tables import text_of
 from pytest_bias.datasources import DataFile, DataFolder, FoundFile, Source, describe_files
 from pytest_bias.errors import DataError
 from pytest_bias.interface import Capability
 from pytest_bias.records import Item
 from pytest_bias.suites import Configuration, LoadedData, Suite
+from pytest_bias.tables import text_of
 
 SOURCE: Final = Source("uclanlp/corefBias", "0bce984dd081bbc10b0622f326727a024c607895", "MIT")
 TYPES: Final = ("type1", "type2")
