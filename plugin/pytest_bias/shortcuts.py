@@ -186,7 +186,8 @@ class LargestGap(Additive):
             shuffled = _largest(np.einsum("sn,nk->sk", moved, sides) / sides.sum(0))
             gaps = _gaps(values @ sides / sides.sum(0))
         found = beside_chance(sums, shuffled, f"{N_SHUFFLES} shuffles of scores")
-        return replace(found, note=f"largest for {self.over[int(np.nanargmax(gaps))]}")
+        which = self.over[int(np.nanargmax(gaps))]
+        return replace(found, note=f"largest for {which}" if np.ptp(values) else None)
 
     def sums(self, records: Sequence[Record]) -> Sums:
         """Return what is resampled: the clusters of the records."""

@@ -144,6 +144,11 @@ def test_the_largest_gap_beside_chance() -> None:
     assert found.value > 10 * found.floor
 
 
+def test_a_model_that_is_never_right_leans_on_nothing() -> None:
+    found = LARGEST(two([0, 0, 0, 0], "1100", "1010"), sampling())
+    assert (found.value, found.floor, found.p_value, found.note) == (0, 0, 1, None)
+
+
 def test_the_largest_gap_of_one_side_only() -> None:
     found = LARGEST(two([1, 2], "11", "00"), sampling())
     assert (found.value, found.interval_reason) == (

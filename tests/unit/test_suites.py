@@ -34,7 +34,12 @@ def chosen(*words: str, languages: tuple[str, ...] = ("en",)) -> dict[str, bool]
 
 def test_without_words_every_suite_in_the_language_is_meant():
     found = chosen()
-    assert {e.partition("[")[0] for e in found} == {*SOCIAL, "structure", "general_quality"}
+    assert {e.partition("[")[0] for e in found} == {
+        *SOCIAL,
+        "structure",
+        "general_quality",
+        "answer_shortcuts",
+    }
     assert not any(found.values())
     of_crows = [e for e in found if e.startswith(("crows", "seat", "template"))]
     assert of_crows == [

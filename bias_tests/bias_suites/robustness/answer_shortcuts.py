@@ -251,27 +251,18 @@ _METRICS: Final = (
 
 
 def _configurations() -> Iterator[Configuration]:
-    vocabulary = frozenset({Capability.OPEN_VOCABULARY})
-    more = {"needs": vocabulary, "clusters": "paragraphs"}
+    needs = frozenset({Capability.OPEN_VOCABULARY})
+    made = partial(Configuration, needs=needs, clusters="paragraphs")
     for tag in LANGUAGES:
         file = xquad_file(tag)
         read = partial(load, file=file, source=XQUAD, language=tag)
-        yield Configuration(tag, tag, read, files=(file,), note="XQuAD", **more)
-        if tag == "en":
-            read = partial(load, file=DEV, source=SQUAD, language=tag)
-            note = "SQuAD 1.1, development set"
-            yield Configuration(
-                "en-squad", tag, read, files=(DEV,), only_full=True, note=note, **more
-            )
-    yield Configuration(
-        "own",
-        UNKNOWN,
-        partial(load, file=OWN_FILE, source=OWN, language=UNKNOWN),
-        files=(OWN_FILE,),
-        only_named=True,
-        note="your own questions, at answer_shortcuts/own.json below --data-dir",
-        **more,
-    )
+        yield made(tag, tag, read, files=(file,), note="XQuAD")
+    read = partial(load, file=DEV, source=SQUAD, language="en")
+    note = "SQuAD 1.1, development set"
+    yield made("en-squad", "en", read, files=(DEV,), only_full=True, note=note)
+    read = partial(load, file=OWN_FILE, source=OWN, language=UNKNOWN)
+    note = "your own questions, at answer_shortcuts/own.json below --data-dir"
+    yield made("own", UNKNOWN, read, files=(OWN_FILE,), only_named=True, note=note)
 
 
 SUITE: Final = Suite(
