@@ -245,7 +245,7 @@ def test_a_badge_speaks_of_metrics_that_the_suite_has(suite):
 def test_social_suites_are_tagged_and_others_are_not():
     others = {STRUCTURE, "general_quality", "answer_shortcuts"}
     assert {s.name for s in SUITES if "social" not in s.tags} == others
-    assert {s.name for s in SUITES if s.kind in ("structure", "quality")} == others
+    assert {s.name for s in SUITES if s.kind in ("structure", "quality", "robustness")} == others
 
 
 def test_a_control_is_one_of_a_configuration_that_runs_before_it():
