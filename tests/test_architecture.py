@@ -34,7 +34,7 @@ LAYERS = (
     {"scoring", "testing", "planning", "refusals", "forecast", "preparation"},
     {"schedule", "reporting", "resolution", "gaps", "ranks"},
     {"rates"},
-    {"engine", "compare", "folder", "merging"},
+    {"engine", "compare", "folder", "merging", "shortcuts"},
     {"claims", "card_results"},
     {"published", "front_matter"},
     {"readme", "limits", "child", "baselines", "trajectory", "reproduction", "hub", "lock"},
@@ -60,7 +60,7 @@ MODELS_MAY = {"errors", "answers", "cost", "devices", "identity", "interface", "
 SUITES_MAY = {
     *("suites", "records", "interface", "sentences", "statistics", "scoring", "datasources"),
     *("errors", "gaps", "labels", "own_texts", "permutation", "ranks", "readings", "refusals"),
-    *("rates", "resampling", "tables"),
+    *("rates", "resampling", "shortcuts", "tables"),
 }
 
 HEAVY = {

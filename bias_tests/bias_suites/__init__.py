@@ -5,14 +5,16 @@ from typing import Final
 from bias_suites.quality import general_quality
 from bias_suites.robustness import (
     anli,
+    answer_shortcuts,
+    domain_shift,
     fever_symmetric,
     hans,
     imdb_contrast,
     mnli_negation,
     paws,
+    perturbation,
+    structured_noise,
 )
-from bias_suites.robustness import domain_shift, structured_noise
-from bias_suites.robustness import perturbation
 from bias_suites.social import (
     bbq,
     bold,
@@ -55,13 +57,16 @@ SUITES: Final[tuple[Suite, ...]] = (
     identity_terms.SUITE,
     equity_evaluation.SUITE,
     perturbation.SUITE,
+    answer_shortcuts.SUITE,
     general_quality.SUITE,
+    perturbation.SUITE,
+    structured_noise.SUITE,
+    domain_shift.SUITE,
     hans.SUITE,
     mnli_negation.SUITE,
     anli.SUITE,
     paws.SUITE,
     fever_symmetric.SUITE,
     imdb_contrast.SUITE,
-    structured_noise.SUITE,
-    domain_shift.SUITE,
+    answer_shortcuts.SUITE,
 )

@@ -24,6 +24,7 @@ from bias_suites.robustness.sentence_pairs import (
 from bias_suites.robustness.sentence_pairs import pair as of_pair
 from bias_suites.robustness import structured_noise
 from bias_suites.robustness import perturbation
+from bias_suites.robustness.answer_features import SHORTCUTS
 from bias_suites.social import (
     gendered_sentences,
     honest,
@@ -34,6 +35,7 @@ from bias_suites.social import (
 from bias_suites.verdicts import THRESHOLD
 from pytest_bias.datasources import DataFolder
 from pytest_bias.records import Item
+from pytest_bias.shortcuts import SOLVABLE, UNSOLVABLE
 from pytest_bias.suites import find
 from suites.hashed import WORDS, Hashed
 
@@ -486,6 +488,21 @@ def only_label(item: Item) -> str:
     (row,) = found.probabilities
     called = [label for label, p in zip(found.labels, row, strict=True) if p >= THRESHOLD]
     return called[0] if len(called) == 1 else "toxic"
+def answer_items() -> list[Item]:
+    """Return questions of paragraphs, on a side of every shortcut."""
+    found = []
+    for n in range(96):
+        context = f"The {WORDS[n % 3]} met the {WORDS[3 + n % 5]} in {1900 + n}."
+        sides = (UNSOLVABLE, SOLVABLE)
+        by = {key: sides[n // 2**k % 2] for k, key in enumerate(SHORTCUTS)}
+        meta = {
+            "gold": (context.split()[n // 2 % 7], "the poet"),
+            "language": "en",
+            "numbers": {"distance": n % 6 + 1, "sentence": n % 4},
+        }
+        texts = {"question": f"Who met in {n}?", "context": context}
+        found.append(Item(f"answers/{n:02d}", f"paragraph/{n // 4}", texts, by, meta))
+    return found
 
 
 NO_DATA: Final = DataFolder(Path("no data"))
@@ -597,6 +614,11 @@ CASES: Final = {
     "domains": Case("domain_shift", "own", domain_items, from_the_other_side, drawn=0.05),
     "perturbation": Case(
         "perturbation", "en", perturbed_items, lambda i: exchanged(i, "clean", "perturbed")
+    "answers": Case(
+        "answer_shortcuts",
+        "en",
+        answer_items,
+        counted_for_other(**dict.fromkeys(SHORTCUTS, f"{SOLVABLE}/{UNSOLVABLE}")),
     ),
     "quality": Case(
         "general_quality", "en", quality_items, lambda i: exchanged(i, "plain", "broken")

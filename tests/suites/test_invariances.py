@@ -13,6 +13,7 @@ from typing import Any, Final
 import numpy as np
 import pytest
 
+from bias_suites.robustness.answer_features import SHORTCUTS
 from pytest_bias.compare import NO_CHANGE, compare
 from pytest_bias.engine import take
 from pytest_bias.merging import joined
@@ -146,6 +147,15 @@ MIRRORS: Final[dict[str, dict[str, Mirror]]] = {
             ("log_likelihood", "in_distribution_log_likelihood"), "is of one side alone"
         ),
         **dict.fromkeys(("accuracy", "in_distribution_accuracy"), "is of one side alone"),
+    },
+    "answer_shortcuts": {
+        "shortcut_gap": "the largest of several is not minus the largest of the others",
+        **dict.fromkeys((f"shortcut_gap_{key}" for key in SHORTCUTS), 0),
+        **dict.fromkeys(
+            ("chosen_gap_question_words", "chosen_gap_position"),
+            "its sides are those of a threshold that is chosen",
+        ),
+        **dict.fromkeys(("exact_match", "f1"), OF_ONE),
     },
     "general_quality": {
         "accuracy": 50,

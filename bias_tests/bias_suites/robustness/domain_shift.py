@@ -77,7 +77,7 @@ SUITE: Final = Suite(
     configurations=(
         Configuration(
             "own",
-            "und",
+            "",
             load,
             own_texts=True,
             clusters="texts",

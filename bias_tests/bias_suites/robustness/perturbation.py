@@ -314,7 +314,7 @@ SUITE: Final = Suite(
         Configuration("en", "en", load, needs=_OPEN, clusters="texts"),
         Configuration(
             "own",
-            "und",
+            "",
             load_own,
             needs=_OPEN,
             own_texts=True,

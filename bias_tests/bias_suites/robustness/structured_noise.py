@@ -155,7 +155,7 @@ SUITE: Final = Suite(
         ),
         Configuration(
             "own",
-            "und",
+            "",
             load_own,
             own_texts=True,
             clusters="texts",
