@@ -56,8 +56,6 @@ SUITES: Final[tuple[Suite, ...]] = (
     hatecheck.SUITE,
     identity_terms.SUITE,
     equity_evaluation.SUITE,
-    perturbation.SUITE,
-    answer_shortcuts.SUITE,
     general_quality.SUITE,
     perturbation.SUITE,
     structured_noise.SUITE,

@@ -10,7 +10,8 @@ from typing import Final
 
 from bias_suites.maxima import prompt_item
 from bias_suites.quality import general_quality
-from bias_suites.robustness import mnli_negation
+from bias_suites.robustness import mnli_negation, perturbation, structured_noise
+from bias_suites.robustness.answer_features import SHORTCUTS
 from bias_suites.robustness.sentence_pairs import (
     FACT_CHECKING,
     IN,
@@ -22,9 +23,6 @@ from bias_suites.robustness.sentence_pairs import (
     Roles,
 )
 from bias_suites.robustness.sentence_pairs import pair as of_pair
-from bias_suites.robustness import structured_noise
-from bias_suites.robustness import perturbation
-from bias_suites.robustness.answer_features import SHORTCUTS
 from bias_suites.social import (
     gendered_sentences,
     honest,
@@ -470,6 +468,8 @@ def other_gold(*golds: str) -> Callable[[Item], Item]:
         return replace(item, meta=meta)
 
     return swap
+
+
 def perturbed_items() -> list[Item]:
     """Return some changes of every sixth bundled text, with a source and a label, often right."""
     items = perturbation.load(NO_DATA).items
@@ -488,6 +488,8 @@ def only_label(item: Item) -> str:
     (row,) = found.probabilities
     called = [label for label, p in zip(found.labels, row, strict=True) if p >= THRESHOLD]
     return called[0] if len(called) == 1 else "toxic"
+
+
 def answer_items() -> list[Item]:
     """Return questions of paragraphs, on a side of every shortcut."""
     found = []
@@ -614,6 +616,7 @@ CASES: Final = {
     "domains": Case("domain_shift", "own", domain_items, from_the_other_side, drawn=0.05),
     "perturbation": Case(
         "perturbation", "en", perturbed_items, lambda i: exchanged(i, "clean", "perturbed")
+    ),
     "answers": Case(
         "answer_shortcuts",
         "en",
