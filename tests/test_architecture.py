@@ -26,11 +26,12 @@ LAYERS = (
     {"downloads"},
     {"hub_files", "hub_refusals"},
     {"interface", "events", "datasources", "sampling", "permutation", "paired"},
-    {"tables"},
-    {"own_texts"},
+    {"tables", "marked_yaml"},
+    {"row_sources", "scope_cards"},
+    {"own_texts", "suite_form"},
     {"config", "measures"},
     {"models", "suites", "sentences", "readings"},
-    {"scorers"},
+    {"scorers", "suite_files"},
     {"scoring", "testing", "planning", "refusals", "forecast", "preparation"},
     {"schedule", "reporting", "resolution", "gaps", "ranks"},
     {"engine", "compare", "folder", "merging"},
@@ -59,7 +60,7 @@ MODELS_MAY = {"errors", "answers", "cost", "devices", "identity", "interface", "
 SUITES_MAY = {
     *("suites", "records", "interface", "sentences", "statistics", "scoring", "datasources"),
     *("errors", "gaps", "labels", "own_texts", "permutation", "ranks", "readings", "refusals"),
-    *("resampling", "tables"),
+    *("resampling", "scope_cards", "suite_files", "suite_form", "tables"),
 }
 
 HEAVY = {

@@ -15,7 +15,7 @@ import yaml
 
 from pytest_bias.errors import UnknownName, UsageError
 from pytest_bias.labels import ROLES, check_labels
-from pytest_bias.options import BASELINES, FILE_NAME, OPTIONS, Option
+from pytest_bias.options import BASELINES, FILE_NAME, OPTIONS, SUITE_FILE, Option
 from pytest_bias.own_texts import checked_texts
 
 NO_LANGUAGE: Final = ("multilingual", "code", "mul", "und")
@@ -208,6 +208,9 @@ def _checked(content: Mapping[str, Any], where: str) -> dict[str, Any]:
         found[key] = _of_type(value, wanted, f"{where}: {key}")
         if key in options and options[key].choices and value not in options[key].choices:
             raise UnknownName.among(f"{where}: {key}", str(value), options[key].choices)
+        if key == "suites":
+            folder = Path(where).parent
+            found[key] = tuple(str(folder / w) if w.endswith(SUITE_FILE) else w for w in found[key])
         there = Path(where).parent / Path(value).expanduser() if "path" in wanted else None
         if there and wanted == "path":
             found[key] = there
