@@ -34,7 +34,7 @@ LAYERS = (
     {"scorers", "suite_files"},
     {"scoring", "testing", "planning", "refusals", "forecast", "preparation"},
     {"schedule", "reporting", "resolution", "gaps", "ranks"},
-    {"engine", "compare", "folder", "merging"},
+    {"engine", "compare", "folder", "merging", "suite_preview"},
     {"claims", "card_results"},
     {"published", "front_matter"},
     {"readme", "limits", "child", "baselines", "trajectory", "reproduction", "hub", "lock"},
@@ -50,7 +50,7 @@ LAYERS = (
     {"init"},
     {"locking"},
     {"cli_options", "pytest_session", "action"},
-    {"cli_evidence", "cli_init"},
+    {"cli_evidence", "cli_init", "suites_command", "pytest_suite_files"},
     {"cli"},
     {"pytest_plugin", "__main__", "hub_event"},
 )
@@ -74,10 +74,10 @@ HEAVY = {
     "matplotlib": {"emit"},
     "rich": {
         *("again", "cli", "cli_evidence", "cli_init", "evidence_commands", "hub_event", "hub_job"),
-        *("init", "locking", "run", "emit", "pytest_session"),
+        *("init", "locking", "run", "emit", "pytest_session", "suites_command"),
     },
     "typer": {"cli", "cli_options", "cli_evidence", "cli_init"},
-    "pytest": {"pytest_plugin", "pytest_session"},
+    "pytest": {"pytest_plugin", "pytest_session", "pytest_suite_files"},
 }
 """Who may import a library of weight: the engine knows neither pytest nor the terminal."""
 

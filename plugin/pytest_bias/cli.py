@@ -44,34 +44,27 @@ def run(
 
 
 @app.command()
-@with_options("data_dir", "config")
+@with_options("data_dir", "config", "offline", "show_items")
 def suites(
-    name: Annotated[str | None, typer.Argument(help="A suite, to see its scope card.")] = None,
+    name: Annotated[
+        str | None,
+        typer.Argument(help="A suite or a suite file, to see its scope card.", metavar="NAME|FILE"),
+    ] = None,
     **options: Any,
 ) -> None:
-    """List the suites, or show the scope card of one and what difference it can see."""
-    from pytest_bias.datasources import DataFolder
-    from pytest_bias.emit.scope import show_card, show_list
-    from pytest_bias.resolution import resolutions
-    from pytest_bias.suite_files import with_files
-    from pytest_bias.suites import find, installed
+    """List the suites, show the scope card of one, or check a suite file and preview its items.
 
-    console = Console()
+    With a suite, what difference it can see with its items. A file *.bias.yaml is checked, its
+    items are counted, and the demo model is asked about a few of them.
+    """
+    from pytest_bias.suites_command import show_known, show_one
+
     if name is None:
-        show_list(installed(), console)
+        show_known(Console())
         return
     settings = read_settings(options)
     require_data_dir(settings)
-    (named,) = with_files([name])
-    word, _, configuration = named.partition("[")
-    suite = find(word)
-    folder = DataFolder(
-        settings.data_dir,
-        offline=True,
-        accepted=settings.accept_licences,
-        texts=settings.texts,
-    )
-    show_card(suite, console, resolutions(suite, folder, configuration.rstrip("]")))
+    show_one(name, settings, Console())
 
 
 @app.command()

@@ -73,6 +73,8 @@ class Settings:
     limits: Mapping[str, Mapping[str, Any]] = field(default_factory=lambda: MappingProxyType({}))
     context: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
     energy: Mapping[str, float] = field(default_factory=lambda: MappingProxyType({}))
+    collected: tuple[str, ...] = ()
+    """Suite files that pytest collects beside a project's other tests; no setting of a file."""
 
 
 def read_settings(
@@ -193,7 +195,7 @@ def _parse(path: Path) -> Mapping[str, Any]:
 
 
 def _checked(content: Mapping[str, Any], where: str) -> dict[str, Any]:
-    known = [f.name for f in fields(Settings) if f.name != "config"]
+    known = [f.name for f in fields(Settings) if f.name not in ("config", "collected")]
     options = {o.name: o for o in OPTIONS}
     found: dict[str, Any] = {}
     for key, value in content.items():

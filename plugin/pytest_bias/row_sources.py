@@ -124,8 +124,8 @@ def _found(source: RowSource, data: DataFolder) -> FoundFile:
     if source.file:
         return data.find(source.file)
     if source.path is None:
-        content = canonical_json([dict(row) for row in source.rows]).encode()
-        return FoundFile(source.name, content, sha256(content), local=True)
+        rows = canonical_json([dict(row) for row in source.rows]).encode()
+        return FoundFile(source.name, rows, sha256(rows), local=True)
     plain = source.path.with_suffix("") if source.path.suffix == ".gz" else source.path
     places = [source.base / plain, *([data.folder / plain] if data.folder else [])]
     for place in dict.fromkeys(places):

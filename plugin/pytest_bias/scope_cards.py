@@ -42,6 +42,9 @@ FIELDS: Final = (
 """What the position paper on multilingual bias evaluation asks a bias measure to state, and what a
 reader of a score needs besides. What differs between runs (cost, versions) is in the report."""
 
+NOT_STATED: Final = "Not stated by who made the suite."
+"""What a suite file's card says where the file says nothing."""
+
 PROSE: Final = (
     *("measures", "construct", "proxy", "bias_definition", "architecture", "validity_evidence"),
     *("discretisation", "generality", "task_link", "contamination", "does_not_show"),

@@ -5,8 +5,10 @@ columns and which keys of the file it needs, turns rows into items, and brings m
 kinds come from the entry-point group ``pytest_bias.kinds``, each entry a tuple of `Kind`.
 """
 
+import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from fnmatch import fnmatch
 from functools import cache, partial
 from importlib.metadata import entry_points
 from pathlib import Path
@@ -20,7 +22,7 @@ from pytest_bias.measures import Measure
 from pytest_bias.options import SUITE_FILE
 from pytest_bias.records import DataInfo, Item, canonical_json, sha256
 from pytest_bias.row_sources import cell, read_rows
-from pytest_bias.scope_cards import FIELDS, MOST_IN_SHORT, VALIDITY, says_nothing
+from pytest_bias.scope_cards import FIELDS, MOST_IN_SHORT, NOT_STATED, VALIDITY, says_nothing
 from pytest_bias.suite_form import WHOLE, DataForm, Key, data_form, keyed, word
 from pytest_bias.suites import Configuration, LoadedData, Suite, SuiteKind, register
 
@@ -36,8 +38,6 @@ NEEDED_SCOPE: Final[Mapping[str, str]] = {
     "does_not_show": "what a score does not show",
 }
 """Fields of the scope card that only the maker of a suite can know; the others may be added."""
-
-NOT_STATED: Final = "Not stated by who made the suite."
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +69,7 @@ class DataRow:
     ) -> Item:
         """Return the row as an item; an empty text, or a `problem`, makes it unscored."""
         empty = next((f"no {name}" for name, text in texts.items() if not text), None)
-        reason = empty or problem
+        reason = problem or empty
         return Item(
             self.id,
             self.cluster,
@@ -151,6 +151,18 @@ def kinds() -> Mapping[str, Kind]:
 def is_suite_file(word: str) -> bool:
     """Whether a word behind ``--suite`` names a file."""
     return word.endswith(SUITE_FILE)
+
+
+def files_below(places: Iterable[Path], passed_over: Sequence[str]) -> tuple[str, ...]:
+    """Return the suite files at or below places, sorted, but not in folders of these patterns."""
+    found: dict[str, None] = {}
+    for place in places:
+        if place.is_file() and is_suite_file(place.name):
+            found[str(place)] = None
+        for folder, folders, names in os.walk(place):
+            folders[:] = sorted(f for f in folders if not any(fnmatch(f, p) for p in passed_over))
+            found |= {str(Path(folder, n)): None for n in sorted(names) if is_suite_file(n)}
+    return tuple(found)
 
 
 def with_files(words: Sequence[str]) -> tuple[str, ...]:
@@ -304,7 +316,7 @@ def _scope(marked: Marked, kind: Kind, said: Mapping[str, Any]) -> dict[str, Any
         "measures": kind.about,
         "validity": VALIDITY[0],
         "validity_in_short": "no evidence stated by who made the suite",
-        "dimensions": ["not stated"],
+        "dimensions": [NOT_STATED],
         "decisions": [NOT_STATED],
     }
     return {name: given.get(name, usual[name]) for name in FIELDS}
