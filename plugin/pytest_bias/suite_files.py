@@ -173,11 +173,14 @@ def with_files(words: Sequence[str]) -> tuple[str, ...]:
     UsageError
         If a file is no suite, or its name is taken.
     """
+    files: dict[str, Path] = {}
     found = []
     for said in words:
         if is_suite_file(said):
-            suite = read_suite(Path(said))
-            register(suite, str(Path(said).resolve()))
+            suite, file = read_suite(Path(said)), Path(said).resolve()
+            if (other := files.setdefault(suite.name, file)) != file:
+                raise UsageError(f"{said} and {other} both define a suite named {suite.name}.")
+            register(suite, said)
             said = suite.name
         found.append(said)
     return tuple(found)

@@ -243,29 +243,26 @@ def installed() -> tuple[Suite, ...]:
     return tuple(found.values())
 
 
-_FROM_FILES: Final[dict[str, tuple[Suite, str]]] = {}
-"""Suites of this process that are data, with the file of each (`suite_files`)."""
+_FROM_FILES: Final[dict[str, Suite]] = {}
+"""Suites of this process that are data (`suite_files`)."""
 
 
 def register(suite: Suite, file: str) -> None:
-    """Make a suite known that a file of the user's defines.
+    """Make a suite known that a file of the user's defines, in place of one of that name before.
 
     Raises
     ------
     UsageError
-        If an installed suite, or one of another file, has its name.
+        If an installed suite has its name.
     """
     if any(s.name == suite.name for s in installed()):
         raise UsageError(f"{file}: a suite named {suite.name} is installed.", "suite: another_name")
-    there = _FROM_FILES.get(suite.name)
-    if there and there[1] != file:
-        raise UsageError(f"{file} and {there[1]} both define a suite named {suite.name}.")
-    _FROM_FILES[suite.name] = (suite, file)
+    _FROM_FILES[suite.name] = suite
 
 
 def known() -> tuple[Suite, ...]:
     """Return every suite that can be asked for: those installed, then those of files."""
-    return (*installed(), *(suite for suite, _ in _FROM_FILES.values()))
+    return (*installed(), *_FROM_FILES.values())
 
 
 def find(name: str) -> Suite:
