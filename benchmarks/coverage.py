@@ -23,7 +23,8 @@ from pathlib import Path
 import numpy as np
 from scipy import stats
 
-from bias_suites.social import crows_pairs, gendered_pair_entropy
+from bias_suites import pairs
+from bias_suites.social import gendered_pair_entropy
 from pytest_bias import paired, resampling
 from pytest_bias.compare import compare
 from pytest_bias.folder import read_report
@@ -151,7 +152,7 @@ def _crows(record: Record, first: float, second: float) -> Record:
     detail["more"] += first
     if "aul_more" in detail:
         detail["aul_more"] += second
-    value = crows_pairs._preference(detail["more"] - detail["less"])
+    value = pairs.preference(detail["more"] - detail["less"])
     return replace(record, value=value, detail=detail)
 
 

@@ -26,15 +26,16 @@ LAYERS = (
     {"downloads"},
     {"hub_files", "hub_refusals"},
     {"interface", "events", "datasources", "sampling", "permutation", "paired"},
-    {"tables"},
-    {"own_texts"},
+    {"tables", "marked_yaml"},
+    {"row_sources", "scope_cards"},
+    {"own_texts", "suite_form"},
     {"config", "measures"},
     {"models", "suites", "sentences", "readings"},
-    {"scorers"},
+    {"scorers", "suite_files"},
     {"scoring", "testing", "planning", "refusals", "forecast", "preparation"},
     {"schedule", "reporting", "resolution", "gaps", "ranks"},
     {"rates"},
-    {"engine", "compare", "folder", "merging", "shortcuts"},
+    {"engine", "compare", "folder", "merging", "shortcuts", "suite_preview"},
     {"claims", "card_results"},
     {"published", "front_matter"},
     {"readme", "limits", "child", "baselines", "trajectory", "reproduction", "hub", "lock"},
@@ -50,7 +51,7 @@ LAYERS = (
     {"init"},
     {"locking"},
     {"cli_options", "pytest_session", "action"},
-    {"cli_evidence", "cli_init"},
+    {"cli_evidence", "cli_init", "suites_command", "pytest_suite_files"},
     {"cli"},
     {"pytest_plugin", "__main__", "hub_event"},
 )
@@ -60,7 +61,7 @@ MODELS_MAY = {"errors", "answers", "cost", "devices", "identity", "interface", "
 SUITES_MAY = {
     *("suites", "records", "interface", "sentences", "statistics", "scoring", "datasources"),
     *("errors", "gaps", "labels", "own_texts", "permutation", "ranks", "readings", "refusals"),
-    *("rates", "resampling", "shortcuts", "tables"),
+    *("rates", "resampling", "scope_cards", "shortcuts", "suite_files", "suite_form", "tables"),
 }
 
 HEAVY = {
@@ -74,10 +75,10 @@ HEAVY = {
     "matplotlib": {"emit"},
     "rich": {
         *("again", "cli", "cli_evidence", "cli_init", "evidence_commands", "hub_event", "hub_job"),
-        *("init", "locking", "run", "emit", "pytest_session"),
+        *("init", "locking", "run", "emit", "pytest_session", "suites_command"),
     },
     "typer": {"cli", "cli_options", "cli_evidence", "cli_init"},
-    "pytest": {"pytest_plugin", "pytest_session"},
+    "pytest": {"pytest_plugin", "pytest_session", "pytest_suite_files"},
 }
 """Who may import a library of weight: the engine knows neither pytest nor the terminal."""
 

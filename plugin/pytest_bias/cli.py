@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.text import Text
 
 from pytest_bias import cli_evidence, cli_init
-from pytest_bias.cli_options import with_options
+from pytest_bias.cli_options import settings_of, with_options
 from pytest_bias.config import read_settings, require_data_dir, require_model
 from pytest_bias.errors import BiasError, UnknownName
 
@@ -44,34 +44,31 @@ def run(
 
 
 @app.command()
-@with_options("data_dir", "config")
+@with_options("data_dir", "config", "offline", "show_items")
 def suites(
-    name: Annotated[str | None, typer.Argument(help="A suite, to see its scope card.")] = None,
+    name: Annotated[
+        str | None,
+        typer.Argument(help="A suite or a suite file, to see its scope card.", metavar="NAME|FILE"),
+    ] = None,
     **options: Any,
 ) -> None:
-    """List the suites, or show the scope card of one and what difference it can see."""
-    from pytest_bias.datasources import DataFolder
-    from pytest_bias.emit.scope import show_card, show_list
-    from pytest_bias.resolution import resolutions
-    from pytest_bias.suites import find, installed
+    """List the suites, show the scope card of one, or check a suite file and preview its items.
 
-    console = Console()
+    With a suite, what difference it can see with its items. A file *.bias.yaml is checked, its
+    items are counted, and the demo model is asked about a few of them.
+    """
+    from pytest_bias.suites_command import show_known, show_one
+
     if name is None:
-        show_list(installed(), console)
+        show_known(Console())
         return
-    word, _, configuration = name.partition("[")
-    suite, settings = find(word), read_settings(options)
+    settings = read_settings(options)
     require_data_dir(settings)
-    folder = DataFolder(
-        settings.data_dir,
-        offline=True,
-        accepted=settings.accept_licences,
-        texts=settings.texts,
-    )
-    show_card(suite, console, resolutions(suite, folder, configuration.rstrip("]")))
+    show_one(name, settings, Console())
 
 
 @app.command()
+@with_options("suites", "config")
 def compare(
     current: Annotated[Path, typer.Argument(help="Report of the model now: a folder or file.")],
     baselines: Annotated[
@@ -81,6 +78,7 @@ def compare(
             help="Reports to compare it with: the last version first, then older ones.",
         ),
     ],
+    **options: Any,
 ) -> None:
     """Say what changed between two reports, item by item.
 
@@ -93,6 +91,7 @@ def compare(
     from pytest_bias.folder import read_report
     from pytest_bias.trajectory import trajectory
 
+    settings_of(options)
     now, *older = (read_report(path) for path in (current, *baselines))
     comparison = compared(now, older[0])
     console = Console()
@@ -107,10 +106,12 @@ def compare(
 
 
 @app.command()
+@with_options("suites", "config")
 def render(
     report: Annotated[Path, typer.Argument(help="A report.json, or the folder that holds it.")],
     to: Annotated[str, typer.Option("--to", help="badges, card, html or summary.")],
     out: Annotated[Path, typer.Option("--out", help="Folder to write to.", metavar="DIR")],
+    **options: Any,
 ) -> None:
     """Write badges, the model card's section, the page or the summary from a saved report."""
     from pytest_bias.folder import read_report
@@ -118,13 +119,14 @@ def render(
 
     if to not in RENDERERS:
         raise UnknownName.among("--to", to, RENDERERS)
+    settings_of(options)
     files = RENDERERS[to](read_report(report))
     write_files(files, out)
     Console().print(Text(f"{len(files)} files in {out}"))
 
 
 @app.command()
-@with_options("out", "config", "baseline", "first_run", "fresh", "withhold_scores")
+@with_options("suites", "out", "config", "baseline", "first_run", "fresh", "withhold_scores")
 def merge(
     reports: Annotated[list[Path], typer.Argument(help="Reports of the shards, all of them.")],
     **options: Any,
@@ -132,7 +134,7 @@ def merge(
     """Join the reports of `run --shard`: the report that one run would have left."""
     from pytest_bias.run import merge_command
 
-    raise typer.Exit(merge_command(reports, read_settings(options), Console()))
+    raise typer.Exit(merge_command(reports, settings_of(options), Console()))
 
 
 app.add_typer(cli_evidence.commands)

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Final
 import typer
 from rich.console import Console
 
-from pytest_bias.cli_options import with_options
+from pytest_bias.cli_options import settings_of, with_options
 from pytest_bias.config import read_settings
 from pytest_bias.errors import UsageError
 
@@ -37,7 +37,7 @@ _Evidence = Annotated[
 
 
 @commands.command()
-@with_options("data_dir", "config", "offline")
+@with_options("suites", "data_dir", "config", "offline")
 def verify(
     evidence: _Evidence,
     full: Annotated[
@@ -54,14 +54,15 @@ def verify(
     """
     from pytest_bias.evidence_commands import trust_of, verify_command
 
-    settings = read_settings(options)
+    settings = settings_of(options)
     trust = trust_of(trusted_root, settings)
     raise typer.Exit(verify_command(evidence, settings, trust, Console(), full))
 
 
 @commands.command()
 @with_options(
-    *("device", "devices", "device_map", "data_dir", "out", "config", "fresh", "offline"),
+    *("suites", "device", "devices", "device_map", "data_dir", "out", "config", "fresh"),
+    "offline",
     *("trust_remote_code", "allow_pickle"),
 )
 def reproduce(
@@ -83,13 +84,13 @@ def reproduce(
     from pytest_bias.evidence_commands import reproduce_command, trust_of
 
     # A model that the settings file names is the user's own, not the one that was measured.
-    settings = replace(read_settings(options), model=model)
+    settings = replace(settings_of(options), model=model)
     trust = trust_of(None, settings)
     raise typer.Exit(reproduce_command(evidence, settings, trust, Console(), by=by))
 
 
 @commands.command()
-@with_options("data_dir", "config", "offline")
+@with_options("suites", "data_dir", "config", "offline")
 def publish(
     report: Annotated[Path, typer.Argument(help="Folder that `run` or `reproduce` wrote.")],
     repo: Annotated[
@@ -107,7 +108,7 @@ def publish(
     """Publish evidence, badges and the card's section to a model's repository, in one commit."""
     from pytest_bias.evidence_commands import publish_command, trust_of
 
-    settings = read_settings(options)
+    settings = settings_of(options)
     trust = trust_of(trusted_root, settings)
     code = publish_command(
         report, repo, settings, trust, Console(), create_pr=create_pr, dry_run=dry_run

@@ -1,13 +1,14 @@
 """Rows of the option table as parameters of commands, for every module that defines some."""
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Final
 
 import typer
 
-from pytest_bias.options import OPTIONS, Option
+from pytest_bias.config import Settings, read_settings
+from pytest_bias.options import OPTIONS, SUITE_FILE, Option
 
 _TYPES: Final[dict[str, Any]] = {
     "text": str | None,
@@ -38,6 +39,18 @@ def _parameter(option: Option) -> inspect.Parameter:
         default=False if option.type == "flag" else None,
         annotation=annotation,
     )
+
+
+def settings_of(options: Mapping[str, Any]) -> Settings:
+    """Read settings, and make the suites of files among them known.
+
+    For commands that read reports, which say nothing of a suite but its name.
+    """
+    from pytest_bias.suite_files import with_files
+
+    settings = read_settings(options)
+    with_files([word for word in settings.suites if word.endswith(SUITE_FILE)])
+    return settings
 
 
 def with_options(*names: str) -> Callable[[Callable[..., None]], Callable[..., None]]:

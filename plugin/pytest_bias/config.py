@@ -15,7 +15,7 @@ import yaml
 
 from pytest_bias.errors import UnknownName, UsageError
 from pytest_bias.labels import ROLES, check_labels
-from pytest_bias.options import BASELINES, FILE_NAME, OPTIONS, Option
+from pytest_bias.options import BASELINES, FILE_NAME, OPTIONS, SUITE_FILE, Option
 from pytest_bias.own_texts import checked_texts
 
 NO_LANGUAGE: Final = ("multilingual", "code", "mul", "und")
@@ -73,6 +73,8 @@ class Settings:
     limits: Mapping[str, Mapping[str, Any]] = field(default_factory=lambda: MappingProxyType({}))
     context: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
     energy: Mapping[str, float] = field(default_factory=lambda: MappingProxyType({}))
+    collected: tuple[str, ...] = ()
+    """Suite files that pytest collects beside a project's other tests; no setting of a file."""
 
 
 def read_settings(
@@ -193,7 +195,7 @@ def _parse(path: Path) -> Mapping[str, Any]:
 
 
 def _checked(content: Mapping[str, Any], where: str) -> dict[str, Any]:
-    known = [f.name for f in fields(Settings) if f.name != "config"]
+    known = [f.name for f in fields(Settings) if f.name not in ("config", "collected")]
     options = {o.name: o for o in OPTIONS}
     found: dict[str, Any] = {}
     for key, value in content.items():
@@ -208,6 +210,9 @@ def _checked(content: Mapping[str, Any], where: str) -> dict[str, Any]:
         found[key] = _of_type(value, wanted, f"{where}: {key}")
         if key in options and options[key].choices and value not in options[key].choices:
             raise UnknownName.among(f"{where}: {key}", str(value), options[key].choices)
+        if key == "suites":
+            folder = Path(where).parent
+            found[key] = tuple(str(folder / w) if w.endswith(SUITE_FILE) else w for w in found[key])
         there = Path(where).parent / Path(value).expanduser() if "path" in wanted else None
         if there and wanted == "path":
             found[key] = there

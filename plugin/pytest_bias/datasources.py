@@ -207,7 +207,7 @@ class DataFolder:
 
     def _own(self, file: DataFile, *alternatives: str) -> FoundFile | None:
         for path in (file.path, *alternatives):
-            if self.folder and (content := _read(self.folder / path)) is not None:
+            if self.folder and (content := content_of(self.folder / path)) is not None:
                 return FoundFile(path, content, sha256(content), local=True)
         return None
 
@@ -354,7 +354,7 @@ def _is_kept(file: DataFile) -> bool:
 def _cached(file: DataFile) -> bytes | None:
     """Return the bytes that a cache has, if they are the pinned ones."""
     kept = _kept(file)
-    content = None if kept is None else _read(kept)
+    content = None if kept is None else content_of(kept)
     if kept is None or content is None:
         return None
     if file.sha256 is None:
@@ -362,8 +362,14 @@ def _cached(file: DataFile) -> bytes | None:
     return content if sha256(content) == file.sha256 else None
 
 
-def _read(path: Path) -> bytes | None:
-    """Return the bytes of a file or of its gzip copy, or null if there is neither."""
+def content_of(path: Path) -> bytes | None:
+    """Return the bytes of a file or of its gzip copy, or null if there is neither.
+
+    Raises
+    ------
+    DataError
+        If it cannot be read.
+    """
     for candidate, read in ((path, Path.read_bytes), (path.with_name(f"{path.name}.gz"), _gunzip)):
         try:
             if candidate.is_file():

@@ -14,6 +14,7 @@ from pytest_bias.folder import UNFINISHED, claim, default_folder, run_key
 from pytest_bias.limits import Limit, decision_level, read_limits
 from pytest_bias.models import ModelRef
 from pytest_bias.records import Report
+from pytest_bias.suite_files import with_files
 from pytest_bias.withholding import read_salt
 
 if TYPE_CHECKING:
@@ -73,6 +74,8 @@ def prepare(settings: Settings, listener: Listener = ignore, *, claims: bool = T
     from pytest_bias.planning import describe_for
 
     require_data_dir(settings)
+    # Limits may name suites that files define.
+    with_files([*settings.suites, *settings.collected])
     limits = read_limits(settings.limits)
     if settings.shard:
         # A shard decides nothing: `merge` does.

@@ -11,6 +11,8 @@ from typing import Final, Literal, TypeAlias
 OFF: Final = ("", "0", "false", "no", "off")
 
 FILE_NAME: Final = "pytest-bias.yaml"
+SUITE_FILE: Final = ".bias.yaml"
+"""Ending of a file that defines a suite."""
 PROFILES: Final = {
     "quick": "a sample of every suite",
     "standard": "whole suites, but for long generation",
@@ -66,7 +68,13 @@ class Option:
 
 
 OPTIONS: Final = (
-    Option("suites", "suite", "texts", "Suite to run: NAME, NAME[CONFIG] or @TAG.", "NAME"),
+    Option(
+        "suites",
+        "suite",
+        "texts",
+        f"Suite: NAME, NAME[CONFIG], @TAG or a file *{SUITE_FILE}.",
+        "NAME",
+    ),
     Option("languages", "language", "texts", "Language of the texts, such as en.", "TAG"),
     Option(
         "profile",

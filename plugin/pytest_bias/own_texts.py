@@ -10,31 +10,16 @@ In the settings file, suite to sources, each with a name of the user's::
         forum: {dataset: org/name, revision: <commit>, file: test.parquet, text: post}
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path, PurePath
+from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from pytest_bias.datasources import DataFile, DataFolder, FoundFile
-from pytest_bias.errors import DataError, DataMissing, UnknownName, UsageError
+from pytest_bias.datasources import DataFolder, FoundFile
+from pytest_bias.errors import DataError, UnknownName, UsageError
 from pytest_bias.hub_files import HubFile
 from pytest_bias.records import DataInfo, sha256
-from pytest_bias.tables import Row, csv_rows, json_lines, parquet_rows, text_of
-
-UNITS: Final[Mapping[str, Callable[[str], list[str]]]] = {
-    "line": str.splitlines,
-    "paragraph": lambda text: text.replace("\r\n", "\n").split("\n\n"),
-    "file": lambda text: [text],
-}
-"""What one text of a plain text file is."""
-
-TABLES: Final[Mapping[str, Callable[[FoundFile, Sequence[str]], list[Row]]]] = {
-    ".csv": csv_rows,
-    ".tsv": lambda found, columns: csv_rows(found, columns, delimiter="\t"),
-    ".jsonl": json_lines,
-    ".parquet": parquet_rows,
-}
-"""Ending of a file to what reads its rows."""
+from pytest_bias.row_sources import TEXT, UNITS, RowSource, cell, read_rows
 
 _KEYS: Final[Mapping[str, type]] = {
     "path": str,
@@ -59,14 +44,10 @@ class TextSource:
     ----------
     name : str
         The user's name for it.
-    path : Path or None
-        A file: plain text, or a table by its ending (`TABLES`).
-    hub : HubFile or None
-        A file of a dataset on the Hub, in place of `path`.
+    rows : RowSource
+        A file: plain text, or a table by its ending.
     text, label : str
         Columns of a table with the text and, where there is one, with the label that it has.
-    each : str
-        What one text of a plain text file is: key of `UNITS`.
     in_domain : bool
         Whether the texts are of the domain that the model was made for.
     protect : tuple of str
@@ -74,11 +55,9 @@ class TextSource:
     """
 
     name: str
-    path: Path | None = None
-    hub: HubFile | None = None
-    text: str = "text"
+    rows: RowSource
+    text: str = TEXT
     label: str | None = None
-    each: str = "line"
     in_domain: bool = False
     protect: tuple[str, ...] = ()
 
@@ -157,7 +136,7 @@ def _checked(given: Any, where: str, folder: Path) -> dict[str, Any]:
     if hub:
         _hub_file(source, where)
         return dict(source)
-    return {**source, "path": str(folder / Path(source["path"]).expanduser())}
+    return {**source, "path": str((folder / Path(source["path"]).expanduser()).absolute())}
 
 
 def _hub_file(source: Mapping[str, Any], where: str) -> HubFile:
@@ -172,11 +151,14 @@ def sources_of(data: DataFolder) -> tuple[TextSource, ...]:
     return tuple(
         TextSource(
             name,
-            Path(source["path"]) if "path" in source else None,
-            _hub_file(source, name) if "dataset" in source else None,
-            source.get("text", "text"),
+            RowSource(
+                f"texts of {name}",
+                Path(source["path"]) if "path" in source else None,
+                hub=_hub_file(source, name) if "dataset" in source else None,
+                each=source.get("each", "line"),
+            ),
+            source.get("text", TEXT),
             source.get("label"),
-            source.get("each", "line"),
             source.get("in_domain", False),
             tuple(source.get("protect", ())),
         )
@@ -213,45 +195,15 @@ def none_named(suite: str) -> UsageError:
 
 
 def _loaded(source: TextSource, data: DataFolder) -> OwnTexts:
-    found = _found(source, data)
-    rows = tuple(_rows(source, found))
-    if not any(row.text for row in rows):
-        raise DataError(f"{found.path}, texts of {source.name}, holds no text.")
-    return OwnTexts(source, rows, found)
-
-
-def _found(source: TextSource, data: DataFolder) -> FoundFile:
-    if source.hub:
-        path = f"{source.hub.repository}/{source.hub.path}"
-        return data.find(DataFile(path, None, None, source.hub))
-    assert source.path is not None
-    try:
-        content = source.path.read_bytes()
-    except FileNotFoundError:
-        raise DataMissing(f"{source.path}, texts of {source.name}, does not exist.") from None
-    except OSError as error:
-        raise DataError(f"{source.path} cannot be read: {error.strerror or error}.") from None
-    return FoundFile(str(source.path), content, sha256(content), local=True)
-
-
-def _rows(source: TextSource, found: FoundFile) -> list[OwnText]:
-    read = TABLES.get(PurePath(found.path).suffix.lower())
-    if read is None:
-        texts = UNITS[source.each](text_of(found))
-        return [OwnText(text.strip(), None, n) for n, text in enumerate(texts) if text.strip()]
     columns = [source.text, *([source.label] if source.label else [])]
-    return [
-        OwnText(
-            _cell(row[source.text]) or "",
-            _cell(row[source.label]) if source.label else None,
-            n,
-        )
-        for n, row in enumerate(read(found, columns))
-    ]
-
-
-def _cell(value: Any) -> str | None:
-    return None if value is None else str(value).strip()
+    found, rows = read_rows(source.rows, columns, data)
+    texts = tuple(
+        OwnText(cell(row[source.text]) or "", cell(row[source.label]) if source.label else None, n)
+        for n, row in rows
+    )
+    if not any(text.text for text in texts):
+        raise DataError(f"{found.path}, texts of {source.name}, holds no text.")
+    return OwnTexts(source, texts, found)
 
 
 def describe_texts(found: Sequence[OwnTexts], n_items: int) -> DataInfo:

@@ -15,6 +15,7 @@ from pytest_bias.labels import ROLES, labels_for
 from pytest_bias.models import Description, ModelRef, Trust, describe
 from pytest_bias.records import Item, Part, sha256
 from pytest_bias.scorers import Scorer
+from pytest_bias.suite_files import with_files
 from pytest_bias.suites import (
     STRUCTURE,
     Entry,
@@ -65,6 +66,8 @@ class Plan:
     """Whether prompts are turns of the model's chat."""
     scorers: Mapping[str, Scorer] = field(default_factory=dict)
     """Classifiers that score what the model writes, by role."""
+    requested: tuple[str, ...] = ()
+    """What was asked for, suites of files by their names."""
 
 
 def describe_for(settings: Settings, model: str) -> Description:
@@ -80,15 +83,19 @@ def describe_for(settings: Settings, model: str) -> Description:
 def plan(model: Description, settings: Settings) -> Plan:
     """Decide which suites run, in which order, and why the others do not."""
     languages = languages_of(settings, model.languages)
+    requested = with_files(settings.suites)
     _check_texts(settings)
     entries = [Entry(s, c, named=True) for s in [find(STRUCTURE)] for c in s.configurations]
-    asks_long = bool(settings.suites) or settings.profile == "full"
+    asks_long = bool(requested) or settings.profile == "full"
     entries += [
         e
-        for e in select(settings.suites, languages, settings.texts)
+        for e in select(requested, languages, settings.texts)
         if e.suite.name != STRUCTURE and (asks_long or not e.configuration.only_full)
     ]
-    asked = {word.partition("[")[0] for word in settings.suites}
+    asked = {word.partition("[")[0] for word in requested}
+    there = {e.id for e in entries}
+    beside = with_files(settings.collected)
+    entries += [e for e in select(beside, languages) if beside and e.id not in there]
     if len(entries) == 1 and STRUCTURE not in asked:
         known = spoken_by(installed())
         raise UsageError(
@@ -96,7 +103,7 @@ def plan(model: Description, settings: Settings) -> Plan:
             "--language en measures an English view of the model.",
         )
     chat = model.chats(settings.chat)
-    planned = _one_is_enough([_planned(e, model, settings) for e in entries], settings)
+    planned = _one_is_enough([_planned(e, model, settings) for e in entries], requested)
     return Plan(
         model,
         settings,
@@ -114,6 +121,7 @@ def plan(model: Description, settings: Settings) -> Plan:
         ),
         chat,
         scorers.described(settings, [p.scorer for p in planned if p.measure]),
+        requested,
     )
 
 
@@ -190,13 +198,13 @@ def _planned(entry: Entry, model: Description, settings: Settings) -> Planned:
     return replace(planned, lacks=_lacks(planned.scorer, settings))
 
 
-def _one_is_enough(planned: Sequence[Planned], settings: Settings) -> tuple[Planned, ...]:
+def _one_is_enough(planned: Sequence[Planned], requested: Sequence[str]) -> tuple[Planned, ...]:
     """Let a suite asked for by its bare name do without the classifiers that were not named.
 
     Where none of its configurations has its classifier, the first stays asked for: an error.
     """
     ready = {p.entry.suite.name for p in planned if p.measure and not p.lacks}
-    spared = ready.intersection(settings.suites)
+    spared = ready.intersection(requested)
     return tuple(
         replace(p, entry=replace(p.entry, named=False))
         if p.lacks and p.entry.suite.name in spared

@@ -5,11 +5,12 @@ pytest only; the work is in `pytest_bias.pytest_session`, which is imported when
 """
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_bias.options import OPTIONS, Option
+from pytest_bias.options import OPTIONS, SUITE_FILE, Option
 
 if TYPE_CHECKING:
     from pytest_bias.pytest_session import BiasRun, BiasSession
@@ -84,6 +85,16 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         metafunc.parametrize("bias_entry", [pytest.param("", marks=marks)])
     else:
         metafunc.parametrize("bias_entry", found.test_ids)
+
+
+def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
+    """Take a ``*.bias.yaml`` for a test, where a model is named."""
+    if not file_path.name.endswith(SUITE_FILE) or not parent.config.getoption("bias_model"):
+        return None
+    from pytest_bias.pytest_suite_files import SuiteFile
+
+    found: pytest.Collector = SuiteFile.from_parent(parent, path=file_path)
+    return found
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:

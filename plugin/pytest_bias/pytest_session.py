@@ -19,6 +19,7 @@ from pytest_bias.limits import decide, named_by
 from pytest_bias.merging import Measured, gathered
 from pytest_bias.options import OPTIONS
 from pytest_bias.records import Part, SuiteResult
+from pytest_bias.suite_files import files_below, with_files
 from pytest_bias.suites import LoadedData
 from pytest_bias.testing import BiasModel, assert_within, difference, group_values
 from pytest_bias.withholding import verdict_alone
@@ -131,7 +132,10 @@ class BiasSession:
         given = {o.name: self.config.getoption(f"bias_{o.name}") for o in OPTIONS}
         given = {k: tuple(v) if isinstance(v, list) else v for k, v in given.items()}
         given["model"] = self.config.getoption("bias_model")
-        return _as_usage_error(read_settings)(given)
+        settings = _as_usage_error(read_settings)(given)
+        start, config = self.config.invocation_params.dir, self.config
+        places = [start / word.partition("::")[0] for word in config.args]
+        return replace(settings, collected=files_below(places, config.getini("norecursedirs")))
 
     @cached_property
     def job(self) -> "Job":
@@ -170,7 +174,16 @@ class BiasSession:
     @property
     def entry_ids(self) -> list[str]:
         """Names of the planned entries, in order; every worker finds the same."""
-        return [p.entry.id for p in self.session.plan.entries]
+        return [p.entry.id for p in self.session.plan.entries if p.entry.id not in self.of_files]
+
+    @cached_property
+    def of_files(self) -> frozenset[str]:
+        """Names of the entries that are tests of their own: suite files that were collected."""
+        names = frozenset(with_files(self.settings.collected)).difference(
+            self.session.plan.requested
+        )
+        entries = self.session.plan.entries
+        return frozenset(p.entry.id for p in entries if p.entry.suite.name in names)
 
     @property
     def test_ids(self) -> list[str]:

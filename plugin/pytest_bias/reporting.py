@@ -37,7 +37,7 @@ def build_report(
         tool={"name": "pytest-bias", "version": tool_version()},
         model=identity,
         settings={
-            "requested": list(settings.suites),
+            "requested": list(plan.requested),
             "profile": settings.profile,
             "seed": settings.seed,
             "level": LEVEL,

@@ -41,6 +41,7 @@ from pytest_bias.jobs import Job, claim_for, prepare
 from pytest_bias.limits import Decision, Limit, decide, decision_level, named_by, read_limits
 from pytest_bias.merging import joined
 from pytest_bias.records import Item, Report
+from pytest_bias.suite_files import with_files
 from pytest_bias.suites import every_entry
 from pytest_bias.withholding import SALT, salt_for, withheld, without_numbers
 
@@ -265,7 +266,7 @@ def data_command(settings: Settings, console: Console, *, fetches: bool) -> int:
         tell=lambda path, done, total: printer(Fetching(path, done, total)),
     )
     languages = languages_of(settings, ()) if settings.languages else ()
-    entries = every_entry(settings.suites, languages)
+    entries = every_entry(with_files(settings.suites), languages)
     # Of bundled texts there is nothing to tell, unless somebody asks.
     entries = [e for e in entries if e.configuration.files or e.named]
     bring = preparation.fetch if fetches else preparation.look

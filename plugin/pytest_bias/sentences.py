@@ -22,7 +22,8 @@ STATUSES: Final = ("draft", "reviewed")
 
 GENDERS: Final = ("masculine", "feminine")
 
-_FIELD = re.compile(r"\{(a )?(\w+)\}")
+FIELD: Final = re.compile(r"\{(a )?(\w+)\}")
+"""A field of a template: its name is the second group."""
 _VOWEL = re.compile(
     r"(?!(?:us[eu]|uni(?:[cfqtv]|on)|ukr|ur[aeo]|one|eu))(?:[aeiou]|hour|hono|hones|heir)",
     re.IGNORECASE,
@@ -88,7 +89,7 @@ def fill(template: str, words: Mapping[str, str]) -> str:
         word = words[match[2]]
         return f"{article(word)} {word}" if match[1] else word
 
-    return _FIELD.sub(put, template)
+    return FIELD.sub(put, template)
 
 
 def article(word: str) -> str:

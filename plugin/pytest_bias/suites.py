@@ -243,13 +243,38 @@ def installed() -> tuple[Suite, ...]:
     return tuple(found.values())
 
 
+_FROM_FILES: Final[dict[str, Suite]] = {}
+"""Suites of this process that are data (`suite_files`)."""
+
+
+def register(suite: Suite, file: str) -> None:
+    """Make a suite known that a file of the user's defines, in place of one of that name before.
+
+    Raises
+    ------
+    UsageError
+        If an installed suite has its name.
+    """
+    if any(s.name == suite.name for s in installed()):
+        raise UsageError(f"{file}: a suite named {suite.name} is installed.", "suite: another_name")
+    _FROM_FILES[suite.name] = suite
+
+
+def known() -> tuple[Suite, ...]:
+    """Return every suite that can be asked for: those installed, then those of files."""
+    return (*installed(), *_FROM_FILES.values())
+
+
 def find(name: str) -> Suite:
-    """Return an installed suite by name, or raise `UnknownName`."""
-    for suite in installed():
+    """Return a known suite by name, or raise `UnknownName`."""
+    for suite in known():
         if suite.name == name:
             return suite
     raise UnknownName.among(
-        "suite", name, [s.name for s in installed()], "pytest-bias suites lists them."
+        "suite",
+        name,
+        [s.name for s in known()],
+        "pytest-bias suites lists them; --suite FILE names a file of your own.",
     )
 
 
@@ -267,7 +292,7 @@ def select(
         for entry in _entries(word, languages, own_texts, by_name=bool(requested)):
             if entry.id not in entries or entry.named:
                 entries[entry.id] = entry
-    order = {s.name: i for i, s in enumerate(installed())}
+    order = {s.name: i for i, s in enumerate(known())}
     return sorted(entries.values(), key=lambda e: (order[e.suite.name], not e.named))
 
 
@@ -311,8 +336,8 @@ def every_entry(requested: Sequence[str], languages: Sequence[str]) -> list[Entr
             if entry.id not in entries or entry.named:
                 entries[entry.id] = entry
     if not entries:
-        known = spoken_by(installed())
-        raise UsageError(f"no suite speaks {', '.join(languages)}.", f"Known: {', '.join(known)}.")
+        spoken = ", ".join(spoken_by(installed()))
+        raise UsageError(f"no suite speaks {', '.join(languages)}.", f"Known: {spoken}.")
     return list(entries.values())
 
 
@@ -322,10 +347,10 @@ def _defaults(suite: Suite) -> list[Configuration]:
 
 
 def _tagged(word: str) -> list[Suite]:
-    tags = sorted({f"@{t}" for s in installed() for t in s.tags})
+    tags = sorted({f"@{t}" for s in known() for t in s.tags})
     if word not in tags:
         raise UnknownName.among("tag", word, tags, "pytest-bias suites lists them.")
-    return [s for s in installed() if word[1:] in s.tags]
+    return [s for s in known() if word[1:] in s.tags]
 
 
 def _entries(
@@ -353,7 +378,7 @@ def _entries(
 def _spoken(
     suite: Suite, languages: Sequence[str], own_texts: Collection[str]
 ) -> list[Configuration]:
-    if suite.kind == "structure":
+    if suite.kind == "structure" or suite.name in _FROM_FILES:
         return list(suite.configurations)
     spoken = [
         c
@@ -372,12 +397,12 @@ def _nothing_in(suite: Suite, languages: Sequence[str]) -> UsageError:
             "when it is named, and earns no badge.",
             f"--suite '{suite.name}[{drafts[0].name}]'",
         )
-    known = spoken_by([suite])
-    if not known:
+    spoken = spoken_by([suite])
+    if not spoken:
         return none_named(suite.name)
     return UsageError(
-        f"{suite.name} has nothing in {asked}; it speaks {', '.join(known)}.",
-        f"--language {known[0]}",
+        f"{suite.name} has nothing in {asked}; it speaks {', '.join(spoken)}.",
+        f"--language {spoken[0]}",
     )
 
 

@@ -28,7 +28,8 @@ def text_of(found: FoundFile, decode: Callable[[bytes], str] = utf8) -> str:
     try:
         return decode(found.content)
     except UnicodeDecodeError as error:
-        raise DataError(f"{found.path} is not UTF-8: {error}") from None
+        encoding = "UTF-8" if error.encoding == "utf-8" else error.encoding
+        raise DataError(f"{found.path} is not {encoding}: {error}") from None
 
 
 def csv_rows(
@@ -93,6 +94,14 @@ def json_lines(found: FoundFile, columns: Sequence[str]) -> list[Row]:
 def json_content(found: FoundFile) -> Any:
     """Read a file that is one JSON value."""
     return _json(text_of(found), found.path)
+
+
+def json_rows(found: FoundFile, columns: Sequence[str]) -> list[Row]:
+    """Read a file that is one JSON list of objects, each with these keys."""
+    content = json_content(found)
+    if not isinstance(content, list) or not all(isinstance(row, dict) for row in content):
+        raise DataError(f"{found.path} is no JSON list of objects.")
+    return _with_columns(found.path, content, columns)
 
 
 def parquet_rows(found: FoundFile, columns: Sequence[str]) -> list[Row]:

@@ -76,7 +76,11 @@ def test_settings_travel_to_other_processes(tmp_path: Path) -> None:
     there = from_json(to_json(found))
     assert there.texts == found.texts
     (source,) = sources_of(DataFolder(texts=there.texts).of("s"))
-    assert (source.path, source.in_domain, source.protect) == (tmp_path / "a.txt", True, ("x",))
+    assert (source.rows.path, source.in_domain, source.protect) == (
+        tmp_path / "a.txt",
+        True,
+        ("x",),
+    )
 
 
 def test_the_report_has_names_and_digests_and_no_path(tmp_path: Path) -> None:

@@ -9,11 +9,12 @@ from pathlib import Path
 import pytest
 
 from bias_suites import SUITES
-from bias_suites.scope import FIELDS, MOST_IN_SHORT, VALIDITY, says_nothing, scope_card
+from bias_suites.scope import scope_card
 from pytest_bias.emit.badges import FORMATS
 from pytest_bias.emit.scope import show_card, show_list
 from pytest_bias.errors import UnknownName, UsageError
 from pytest_bias.interface import Capability
+from pytest_bias.scope_cards import FIELDS, MOST_IN_SHORT, VALIDITY, says_nothing
 from pytest_bias.suites import STRUCTURE, Suite, find, installed, select
 
 BY_NAME = pytest.mark.parametrize("suite", SUITES, ids=lambda s: s.name)

@@ -1,59 +1,12 @@
-"""Scope cards: what each suite measures, of whom, and what a score does not show."""
+"""Scope cards of the built-in suites: one YAML file a suite."""
 
-import re
 from functools import cache
 from importlib.resources import files
-from typing import Any, Final
+from typing import Any
 
 import yaml
 
-FIELDS: Final = (
-    "summary",
-    "source",
-    "measures",
-    "construct",
-    "proxy",
-    "harm_type",
-    "bias_definition",
-    "dimensions",
-    "groups",
-    "beyond_gender",
-    "intersectional",
-    "languages",
-    "variety_and_culture",
-    "data_origin",
-    "made_by",
-    "annotators",
-    "community_involvement",
-    "fairness_notion",
-    "licence",
-    "access",
-    "architecture",
-    "kind",
-    "validity",
-    "validity_in_short",
-    "validity_evidence",
-    "known_defects",
-    "decisions",
-    "cross_lingual",
-    "discretisation",
-    "generality",
-    "task_link",
-    "contamination",
-    "does_not_show",
-)
-"""What the position paper on multilingual bias evaluation asks a bias measure to state, and what a
-reader of a score needs besides. What differs between runs (cost, versions) is in the report."""
-
-PROSE: Final = (
-    *("measures", "construct", "proxy", "bias_definition", "architecture", "validity_evidence"),
-    *("discretisation", "generality", "task_link", "contamination", "does_not_show"),
-)
-LEAST_WORDS: Final = 3
-"""Words of a field that has to explain something, and of each defect and decision."""
-VALIDITY: Final = ("contested", "partial", "supported")
-MOST_IN_SHORT: Final = 90
-"""Characters of `validity_in_short`: it stands on one line under every score."""
+from pytest_bias.scope_cards import check_card
 
 
 @cache
@@ -67,32 +20,5 @@ def scope_card(name: str) -> dict[str, Any]:
     """
     text = files("bias_suites").joinpath("scope", f"{name}.yaml").read_text(encoding="utf-8")
     card: dict[str, Any] = yaml.safe_load(text)
-    wrong = sorted(set(FIELDS) ^ set(card)) or [f for f in FIELDS if says_nothing(f, card[f])]
-    if wrong:
-        what = "missing, unknown, or says nothing"
-        raise ValueError(f"scope card of {name}: {what}: {', '.join(wrong)}")
-    if card["validity"] not in VALIDITY:
-        raise ValueError(f"scope card of {name}: validity is one of {', '.join(VALIDITY)}")
-    if len(card["validity_in_short"]) > MOST_IN_SHORT:
-        raise ValueError(
-            f"scope card of {name}: validity_in_short has {len(card['validity_in_short'])} "
-            f"characters, at most {MOST_IN_SHORT} stand beside a score"
-        )
+    check_card(card, name)
     return card
-
-
-def says_nothing(field: str, content: Any) -> bool:
-    """Whether a field is empty, holds a stand-in such as a dash, or explains in too few words."""
-    if isinstance(content, list):
-        prose = field in ("known_defects", "decisions")
-        return not content or any(_is_void(c, LEAST_WORDS if prose else 1) for c in content)
-    return _is_void(content, LEAST_WORDS if field in PROSE else 1)
-
-
-def _is_void(content: Any, least: int) -> bool:
-    words = re.findall(r"\w+", str(content).casefold()) if content is not None else []
-    return len(words) < least or words[0] in UNWRITTEN or " ".join(words) in STAND_INS
-
-
-UNWRITTEN: Final = ("tbd", "todo", "xxx", "fixme")
-STAND_INS: Final = ("n a", "na", "null", "unknown")

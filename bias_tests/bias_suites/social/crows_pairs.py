@@ -6,23 +6,23 @@ in both directions; ``stereo_antistereo`` only splits the score.
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any, Final
 
 from bias_suites.disputes import counted, disputes_of, undisputed
-from bias_suites.pairs import preference, sides
+from bias_suites.pairs import per_token, problem_of, take_shared, take_whole, unmasked_preference
 from bias_suites.scope import scope_card
 from bias_suites.social import crows_controls
 from bias_suites.social.crows_controls import is_original
 from pytest_bias.datasources import DataFile, DataFolder, FoundFile, Source, describe_files
 from pytest_bias.errors import DataError
-from pytest_bias.interface import Capability, Model, SequenceScore
+from pytest_bias.interface import Capability, Model
 from pytest_bias.records import Item, Record
 from pytest_bias.scoring import Mean, Share, own_value
 from pytest_bias.suites import Configuration, LoadedData, Measure, Metric, Suite
 from pytest_bias.tables import Row, csv_rows, parquet_rows, utf8
 
-SIDES: Final = ("more", "less")
 COLUMNS: Final = ("sent_more", "sent_less", "stereo_antistereo", "bias_type")
 
 # Class labels of the Hub's copy, in its own order.
@@ -140,10 +140,8 @@ def _item(
     problem = None
     if direction not in DIRECTIONS:
         problem = f"stereo_antistereo is {direction!r}, not one of {', '.join(DIRECTIONS)}"
-    elif not more.strip() or not less.strip():
-        problem = "empty sentence"
-    elif more.strip() == less.strip():
-        problem = "the two sentences are identical"
+    else:
+        problem = problem_of(more, less)
     return Item(
         id=name,
         cluster=name,
@@ -157,34 +155,23 @@ def _item(
 
 def take_masked(model: Model, items: Sequence[Item]) -> list[Record]:
     """Score the tokens that a pair shares, and each whole sentence unmasked."""
-    # The published script compares the sentences in this order, on which the shared blocks depend.
-    forward = [i.by.get("direction", "stereo") == "stereo" for i in items]
-    texts = [(i.texts["more"], i.texts["less"]) for i in items]
-    ordered = [pair if f else pair[::-1] for pair, f in zip(texts, forward, strict=True)]
-    whole = model.unmasked_log_likelihood([t for pair in texts for t in pair])
-    records = []
-    for n, (item, scores) in enumerate(zip(items, model.pair_log_likelihood(ordered), strict=True)):
-        more, less = scores if forward[n] else reversed(scores)
-        detail = sides(SIDES, more, less) | sides(SIDES, whole[2 * n], whole[2 * n + 1], "aul_")
-        records.append(_record(item, more, less, detail))
-    return crows_controls.beside_originals(items, records)
+    return _beside(items, take_shared(model, items))
 
 
 def take_causal(model: Model, items: Sequence[Item]) -> list[Record]:
     """Score each whole sentence."""
-    scores = model.log_likelihood([t for i in items for t in (i.texts["more"], i.texts["less"])])
-    pairs = zip(items, scores[::2], scores[1::2], strict=True)
-    records = [_record(item, more, less, sides(SIDES, more, less)) for item, more, less in pairs]
-    return crows_controls.beside_originals(items, records)
+    return _beside(items, take_whole(model, items))
 
 
-def _record(
-    item: Item, more: SequenceScore, less: SequenceScore, detail: Mapping[str, Any]
-) -> Record:
-    if reason := more.reason or less.reason:
-        return item.record("unscored", reason=reason)
-    detail = {**detail, "disputed": bool(item.meta.get("disputed"))}
-    return item.scored(preference(more.total - less.total), detail)
+def _beside(items: Sequence[Item], records: Sequence[Record]) -> list[Record]:
+    """Mark records of disputed pairs, and give those of controls the outcome of the original."""
+    marked = [
+        replace(r, detail={**r.detail, "disputed": bool(i.meta.get("disputed"))})
+        if r.status == "scored"
+        else r
+        for i, r in zip(items, records, strict=True)
+    ]
+    return crows_controls.beside_originals(items, marked)
 
 
 def reference_preference(record: Record) -> float:
@@ -201,20 +188,6 @@ def _reference_untied(record: Record) -> float | None:
 
 def _rounded(record: Record, side: str) -> float:
     return round(float(record.detail[side] or 0), 3)
-
-
-def _per_token(record: Record, prefix: str = "") -> float:
-    """Difference between the two sentences of the mean log-probability of a token, in nats."""
-    more, less = (
-        float(record.detail[f"{prefix}{side}"] or 0)
-        / int(record.detail[f"{prefix}tokens_{side}"] or 1)
-        for side in ("more", "less")
-    )
-    return more - less
-
-
-def _aul(record: Record) -> float:
-    return preference(_per_token(record, "aul_"))
 
 
 def _direction(direction: str, record: Record) -> bool:
@@ -241,7 +214,7 @@ _UNDISPUTED: Final = _percent(
 )
 _NATS: Final = Metric(
     "log_odds_per_token",
-    Mean(_per_token),
+    Mean(per_token),
     ideal=0,
     bounds=(None, None),
     unit="nats",
@@ -306,7 +279,7 @@ SUITE: Final = Suite(
                     where=partial(_direction, "antistereo"),
                 ),
                 _NATS,
-                _percent("aul_preference", _aul, by=_BY_TYPE),
+                _percent("aul_preference", unmasked_preference, by=_BY_TYPE),
                 *_CONTROLS,
             ),
         ),

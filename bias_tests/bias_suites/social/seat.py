@@ -56,7 +56,7 @@ def load_bundled(data: DataFolder) -> LoadedData:
             ]
             for side in "xyab"
         }
-        items += _items(f"bundled-{test}", examples)
+        items += association_items(f"bundled-{test}", examples)
     return LoadedData(tuple(items), bundled_info([words, carriers], len(items)))
 
 
@@ -70,7 +70,7 @@ def load_published(
     for file in files:
         found.append(data.find(file))
         stem = file.path.rpartition("/")[2].removesuffix(".jsonl")
-        items += _items(stem, _examples(found[-1]))
+        items += association_items(stem, _examples(found[-1]))
     return LoadedData(tuple(items), describe_files(source, found, len(items)))
 
 
@@ -85,7 +85,8 @@ def _examples(found: FoundFile) -> Examples:
         ) from None
 
 
-def _items(test: str, examples: Examples) -> Iterator[Item]:
+def association_items(test: str, examples: Examples) -> Iterator[Item]:
+    """Return one item a target of an association test."""
     attributes = {side: tuple(text for text, _ in examples[side]) for side in "ab"}
     for side in "xy":
         for number, (text, word) in enumerate(examples[side]):

@@ -28,11 +28,12 @@ from pytest_bias.suites import Configuration, LoadedData, Measure, Metric, Suite
 def load(data: DataFolder, *, path: str) -> LoadedData:
     """Fill every template of every axis with the attributes of every group."""
     texts = text_file(path)
-    items = tuple(item for axis, about in texts["axes"].items() for item in _axis(axis, about))
+    items = tuple(item for axis, about in texts["axes"].items() for item in axis_items(axis, about))
     return LoadedData(items, bundled_info([texts], len(items)))
 
 
-def _axis(axis: str, about: Mapping[str, Any]) -> Iterator[Item]:
+def axis_items(axis: str, about: Mapping[str, Any]) -> Iterator[Item]:
+    """Fill every template of an axis with the attributes of every group."""
     groups: Mapping[str, Mapping[str, str]] = about["groups"]
     for name, template in about["templates"].items():
         for group, attributes in about["attributes"].items():
@@ -121,6 +122,22 @@ def _record(
     return item.scored(target - fsum(association.values()) / len(association), detail)
 
 
+def association(*by: tuple[str, ...]) -> Metric:
+    """Return the metric, with the groups that it is given for."""
+    return Metric(
+        "association",
+        Mean(own_value),
+        ideal=0,
+        bounds=(None, None),
+        unit="nats",
+        tolerance=0.005,
+        by=by,
+        headline=True,
+        spread="template",
+        spread_within="axis",
+    )
+
+
 def _configurations() -> Iterator[Configuration]:
     for language in ("en", "de", "es", "fr", "it", "pt"):
         path = f"sentences/{language}/template_association.yaml"
@@ -147,20 +164,7 @@ SUITE: Final = Suite(
             "log-probability ratio at one mask",
             frozenset({Capability.SLOT}),
             take,
-            (
-                Metric(
-                    "association",
-                    Mean(own_value),
-                    ideal=0,
-                    bounds=(None, None),
-                    unit="nats",
-                    tolerance=0.005,
-                    by=(("axis",), ("axis", "group"), ("axis", "group", "attribute")),
-                    headline=True,
-                    spread="template",
-                    spread_within="axis",
-                ),
-            ),
+            (association(("axis",), ("axis", "group"), ("axis", "group", "attribute")),),
         ),
     ),
     scope=scope_card("template_association"),

@@ -1,7 +1,7 @@
 """Suites and their scope cards on a terminal."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 from rich.console import Console
 from rich.padding import Padding
@@ -11,7 +11,11 @@ from pytest_bias.emit.wording import metric_words
 from pytest_bias.labels import ROLES
 from pytest_bias.power import LEVEL, POWER
 from pytest_bias.resolution import NotHere, OfMean, OfShare, Resolution
+from pytest_bias.scope_cards import NOT_STATED
 from pytest_bias.suites import Suite
+
+UNSAID: Final = (NOT_STATED, [NOT_STATED])
+"""Fields of a scope card that say nothing, which are named together."""
 
 
 def show_list(suites: Sequence[Suite], console: Console) -> None:
@@ -65,9 +69,12 @@ def show_card(
             _show_resolution(resolution, console)
         about = f"{100 * LEVEL:g} % intervals; a change is found in {100 * POWER:g} % of cases."
         console.print(Padding(Text(f"{about}\n", style="dim"), (0, 0, 0, 2)))
-    for name, content in _fields(suite.scope):
+    for name, content in _fields({k: v for k, v in suite.scope.items() if v not in UNSAID}):
         console.print(Text(name, style="bold"))
         console.print(Padding(Text(content), (0, 0, 0, 2)))
+    if unsaid := [metric_words(k) for k, v in suite.scope.items() if v in UNSAID]:
+        console.print(Text("not stated", style="bold"))
+        console.print(Padding(Text(", ".join(unsaid)), (0, 0, 0, 2)))
 
 
 def _show_resolution(resolution: Resolution | NotHere, console: Console) -> None:

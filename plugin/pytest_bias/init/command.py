@@ -20,6 +20,7 @@ from pytest_bias.init.rendering import WORKFLOW_PATH, settings, workflow
 from pytest_bias.init.triggers import RUNNER, Trigger, trigger
 from pytest_bias.limits import read_limits
 from pytest_bias.options import FILE_NAME
+from pytest_bias.suite_files import with_files
 
 MOST_SHARDS: Final = 16
 """Jobs that the reusable workflow shares a run among."""
@@ -161,7 +162,9 @@ def check(files: list[File], choices: Choices) -> None:
 def _check_written(files: list[File], choices: Choices, found: Found) -> None:
     """Read the files as a run on a runner will read them."""
     if choices.trigger.measures:
-        read_limits(read_settings({}, environment={}, folder=found.folder).limits)
+        settings = read_settings({}, environment={}, folder=found.folder)
+        with_files(settings.suites)
+        read_limits(settings.limits)
     for file in files:
         if file.path.read_text(encoding="utf-8") != file.after:
             raise BiasError(f"{file.shown} is not what was written.")

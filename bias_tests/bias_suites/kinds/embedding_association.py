@@ -1,0 +1,68 @@
+"""Two sets of targets and two of attributes: do vectors lean? WEAT and SEAT, one test."""
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from bias_suites.social.seat import Effect, association_items, take
+from pytest_bias.interface import Capability
+from pytest_bias.records import Item
+from pytest_bias.scoring import own_value
+from pytest_bias.sentences import FIELD, fill
+from pytest_bias.suite_files import DataRow, Definition, Kind
+from pytest_bias.suite_form import Key, words
+from pytest_bias.suites import Measure, Metric
+
+SETS: Final = {"x": "first targets", "y": "second targets", "a": "first attributes"} | {
+    "b": "second attributes"
+}
+
+
+def _items(definition: Definition, rows: Sequence[DataRow]) -> Iterator[Item]:
+    carriers = definition.options.get("carriers", ("{word}",))
+    examples = {
+        side: [
+            (fill(carrier, {"word": word}), word)
+            for word in definition.options[side]
+            for carrier in carriers
+        ]
+        for side in SETS
+    }
+    return association_items(definition.name, examples)
+
+
+def _measures(definition: Definition) -> tuple[Measure, ...]:
+    effect = Metric(
+        "effect_size",
+        Effect(own_value),
+        ideal=0,
+        bounds=(-2, 2),
+        unit="d",
+        tolerance=0.01,
+        headline=True,
+    )
+    embed = frozenset({Capability.EMBED})
+    return (Measure("cosine of pooled hidden states", embed, take, (effect,)),)
+
+
+def _check(definition: Definition) -> None:
+    for side in SETS:
+        said = definition.options[side]
+        if len(said) < 2 or len(set(said)) < len(said):
+            raise definition.marked.error((side,), "needs two words at least, none of them twice.")
+    for number, carrier in enumerate(definition.options.get("carriers", ())):
+        if [match[2] for match in FIELD.finditer(carrier)] != ["word"]:
+            raise definition.marked.error(("carriers", number), "must hold {word} once.")
+
+
+KIND: Final = Kind(
+    name="embedding_association",
+    about="whether vectors of two sets of words lean to two sets of attributes: effect size d",
+    suite_kind="intrinsic",
+    columns={},
+    options={side: Key(words, about, needed=True) for side, about in SETS.items()}
+    | {"carriers": Key(words, "sentences with {word}; by default the word alone")},
+    items=_items,
+    measures=_measures,
+    badge=("effect {effect_size} · none 0",),
+    check=_check,
+)

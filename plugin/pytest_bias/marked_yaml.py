@@ -1,0 +1,92 @@
+"""YAML of a user's own, with the line of everything in it, so that a message can name the place.
+
+Every scalar is a text: a word such as ``no`` or ``2024-01-01`` stays what was written, and what
+reads a value says which kind it must be.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final, TypeAlias
+
+import yaml
+
+from pytest_bias.errors import UsageError
+
+Plain: TypeAlias = "str | list[Plain] | dict[str, Plain]"
+Place: TypeAlias = tuple[str | int, ...]
+"""Keys and numbers on the way from the whole to a value."""
+
+MOST_DEEP: Final = 20
+"""Levels of lists and tables within one another; a suite needs five."""
+
+
+@dataclass(frozen=True)
+class Marked:
+    """What a file says, and on which line, counted from 1, each value begins."""
+
+    name: str
+    value: Plain
+    lines: Mapping[Place, int]
+
+    def error(self, place: Place, message: str, hint: str | None = None) -> UsageError:
+        """Return the error that something is wrong at a place, which need not be there."""
+        where = ".".join(map(str, place))
+        while place not in self.lines:
+            place = place[:-1]
+        said = f"{where}: {message}" if where else message
+        return UsageError(f"{self.name}, line {self.lines[place]}: {said}", hint)
+
+
+def read_marked(text: str, name: str) -> Marked:
+    """Read YAML.
+
+    Parameters
+    ----------
+    text : str
+        One document.
+    name : str
+        The file, as messages name it.
+
+    Raises
+    ------
+    UsageError
+        If it is not well-formed, names a key twice, uses anchors, or is nested too deeply.
+    """
+    lines: dict[Place, int] = {}
+    try:
+        if any(isinstance(event, yaml.AliasEvent) for event in yaml.parse(text, yaml.BaseLoader)):
+            raise UsageError(f"{name} uses anchors and aliases, which a suite cannot.")
+        node = yaml.compose(text, yaml.BaseLoader)
+        if node is None:
+            raise UsageError(f"{name} is empty.")
+        return Marked(name, _plain(node, (), lines, name), lines)
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        at = f", line {mark.line + 1}" if mark else ""
+        raise UsageError(f"{name}{at}: {error.problem or error.context}.") from None
+    except (yaml.YAMLError, RecursionError) as error:
+        said = " ".join(str(error).split())
+        raise UsageError(f"{name} is not well-formed YAML: {said}.") from None
+
+
+def _plain(node: yaml.Node, place: Place, lines: dict[Place, int], name: str) -> Plain:
+    lines[place] = node.start_mark.line + 1
+    if len(place) > MOST_DEEP:
+        raise UsageError(f"{name}, line {lines[place]}: nested more than {MOST_DEEP} levels deep.")
+    match node:
+        case yaml.ScalarNode():
+            return str(node.value)
+        case yaml.SequenceNode():
+            return [_plain(one, (*place, n), lines, name) for n, one in enumerate(node.value)]
+        case yaml.MappingNode():
+            found: dict[str, Plain] = {}
+            for key, value in node.value:
+                line = key.start_mark.line + 1
+                if not isinstance(key, yaml.ScalarNode):
+                    raise UsageError(f"{name}, line {line}: a key must be a text.")
+                if key.value in found:
+                    raise UsageError(f"{name}, line {line}: {key.value} is given twice.")
+                found[str(key.value)] = _plain(value, (*place, str(key.value)), lines, name)
+                lines[*place, str(key.value)] = line
+            return found
+    raise AssertionError(node)

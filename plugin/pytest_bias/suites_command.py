@@ -1,0 +1,48 @@
+"""The command ``suites``: the list, one scope card, or a suite file checked and previewed."""
+
+from rich.console import Console
+
+from pytest_bias.config import Settings
+from pytest_bias.datasources import DataFolder
+from pytest_bias.emit.preview import show_preview
+from pytest_bias.emit.scope import show_card, show_list
+from pytest_bias.resolution import resolutions
+from pytest_bias.suite_files import is_suite_file, with_files
+from pytest_bias.suite_preview import dry_run, preview
+from pytest_bias.suites import find, installed
+
+
+def show_known(console: Console) -> None:
+    """Print one line a suite that is installed."""
+    show_list(installed(), console)
+
+
+def show_one(name: str, settings: Settings, console: Console) -> None:
+    """Print the scope card of a suite and what it can see; of a file, a preview of its items too.
+
+    Raises
+    ------
+    UsageError
+        If there is no such suite, or the file is wrong.
+    DataError
+        If the data of a file cannot be read.
+    """
+    is_file = is_suite_file(name)
+    (named,) = with_files([name])
+    word, _, configuration = named.partition("[")
+    suite = find(word)
+    folder = DataFolder(
+        settings.data_dir,
+        # Of built-in suites nothing is fetched to be looked at.
+        offline=settings.offline or not is_file,
+        accepted=settings.accept_licences,
+        texts=settings.texts,
+    )
+    found = preview(suite.configurations[0], folder.of(suite.name)) if is_file else None
+    show_card(suite, console, resolutions(suite, folder, configuration.rstrip("]")))
+    if found:
+        from pytest_bias.models import ModelRef, load
+
+        tried = dry_run(suite, found.items, load(ModelRef.parse("demo")))
+        clusters = suite.configurations[0].clusters
+        show_preview(found, tried, clusters, console, show_items=settings.show_items)
