@@ -61,7 +61,7 @@ def test_questions_of_your_own(bias: Command, model: Path, data: Path) -> None:
     badge = json.loads((ran.at / "badges/answer_shortcuts-own.json").read_text())
     assert badge["label"] == "robustness: Answer shortcuts own"
     assert "chance" in badge["message"]
-    assert bias("verify", "out").code == 0
+    assert bias("verify", "out", "--data-dir", data).code == 0
 
 
 def test_a_language_model_is_told_what_is_needed(
