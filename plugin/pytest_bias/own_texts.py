@@ -19,7 +19,7 @@ from pytest_bias.datasources import DataFolder, FoundFile
 from pytest_bias.errors import DataError, UnknownName, UsageError
 from pytest_bias.hub_files import HubFile
 from pytest_bias.records import DataInfo, sha256
-from pytest_bias.row_sources import TEXT, UNITS, RowSource, cell, read_rows
+from pytest_bias.row_sources import TEXT, UNITS, RowSource, cell, found_file, read_rows
 
 _KEYS: Final[Mapping[str, type]] = {
     "path": str,
@@ -68,6 +68,13 @@ class OwnText(NamedTuple):
     text: str
     label: str | None
     row: int
+
+
+class OwnFile(NamedTuple):
+    """The file of one source, for suites that read another shape than texts."""
+
+    source: TextSource
+    file: FoundFile
 
 
 class OwnTexts(NamedTuple):
@@ -180,10 +187,19 @@ def load_texts(data: DataFolder) -> tuple[OwnTexts, ...]:
     DataError
         If a file cannot be read, lacks a column, or holds no text.
     """
+    return tuple(_loaded(source, data) for source in _named(data))
+
+
+def own_files(data: DataFolder) -> tuple[OwnFile, ...]:
+    """Return the files that settings name for `data.suite`; raises as `load_texts`."""
+    return tuple(OwnFile(source, found_file(source.rows, data)) for source in _named(data))
+
+
+def _named(data: DataFolder) -> tuple[TextSource, ...]:
     sources = sources_of(data)
     if not sources:
         raise none_named(data.suite)
-    return tuple(_loaded(source, data) for source in sources)
+    return sources
 
 
 def none_named(suite: str) -> UsageError:
@@ -206,7 +222,7 @@ def _loaded(source: TextSource, data: DataFolder) -> OwnTexts:
     return OwnTexts(source, texts, found)
 
 
-def describe_texts(found: Sequence[OwnTexts], n_items: int) -> DataInfo:
+def describe_texts(found: Sequence[OwnTexts | OwnFile], n_items: int) -> DataInfo:
     """Describe texts of the user's own for the report: names and digests, never paths."""
     files = [f.file for f in found]
     digests = "".join(f"{f.source.name}  {f.file.sha256}\n" for f in found)

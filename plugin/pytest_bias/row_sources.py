@@ -89,7 +89,7 @@ def read_rows(
         If it cannot be read, is not of its shape, or lacks a column; then those that it has are
         named.
     """
-    found = _found(source, data)
+    found = found_file(source, data)
     if source.rows:
         return found, list(enumerate(map(dict, source.rows)))
     shape = source.shape or PurePath(found.path).suffix[1:].lower()
@@ -120,7 +120,16 @@ def _decoded(encoding: str, content: bytes) -> str:
     return content.decode(encoding)
 
 
-def _found(source: RowSource, data: DataFolder) -> FoundFile:
+def found_file(source: RowSource, data: DataFolder) -> FoundFile:
+    """Return the file of a source, or its rows as one.
+
+    Raises
+    ------
+    DataMissing
+        If it is not there.
+    DataError
+        If it cannot be read.
+    """
     if source.file:
         return data.find(source.file)
     if source.path is None:

@@ -17,7 +17,7 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def data(tmp_path: Path) -> Path:
-    """Return a data folder with twelve paragraphs of two questions each, one of which is broken."""
+    """Return a folder whose settings name twelve paragraphs of two questions, one of which is broken."""
     paragraphs = []
     for n in range(12):
         first, second = f"{1800 + n}", f"{1900 + n}"
@@ -36,14 +36,14 @@ def data(tmp_path: Path) -> Path:
         paragraphs.append({"context": context, "qas": qas})
     paragraphs[0]["qas"][0]["answers"][0]["answer_start"] += 1
     content = {"language": "en", "data": [{"title": "ours", "paragraphs": paragraphs}]}
-    path = tmp_path / "data/answer_shortcuts/own.json"
-    path.parent.mkdir(parents=True)
-    path.write_text(json.dumps(content), encoding="utf-8")
-    return tmp_path / "data"
+    (tmp_path / "own.json").write_text(json.dumps(content), encoding="utf-8")
+    settings = "texts: {answer_shortcuts: {ours: own.json}}\n"
+    (tmp_path / "pytest-bias.yaml").write_text(settings, encoding="utf-8")
+    return tmp_path
 
 
 def test_questions_of_your_own(bias: Command, model: Path, data: Path) -> None:
-    words = ("--suite", "answer_shortcuts[own]", "--data-dir", data, "--out", "out")
+    words = ("--suite", "answer_shortcuts[own]", "--out", "out")
     ran = bias("run", model, *words).done()
     found = suite(ran.report, "answer_shortcuts")
     assert (found["status"], found["kind"], found["clusters"]) == (
@@ -61,20 +61,17 @@ def test_questions_of_your_own(bias: Command, model: Path, data: Path) -> None:
     badge = json.loads((ran.at / "badges/answer_shortcuts-own.json").read_text())
     assert badge["label"] == "robustness: Answer shortcuts own"
     assert "chance" in badge["message"]
-    assert bias("verify", "out", "--data-dir", data).code == 0
+    assert bias("verify", "out").code == 0
 
 
 def test_a_language_model_is_told_what_is_needed(
     bias: Command, tiny: Callable[[str], Path], data: Path
 ) -> None:
-    words = ("--suite", "answer_shortcuts[own]", "--data-dir", data, "--out", "out")
+    words = ("--suite", "answer_shortcuts[own]", "--out", "out")
     ran = bias("run", tiny("bert"), *words).done()
     assert statuses(ran.report)["answer_shortcuts"] == "not_applicable"
     assert "needs questions answered" in suite(ran.report, "answer_shortcuts")["reason"]
 
 
-def test_without_the_file_it_says_where_to_put_it(bias: Command, model: Path) -> None:
-    words = ("--suite", "answer_shortcuts[own]", "--out", "out")
-    ran = bias("run", model, *words).done(3)
-    reason = suite(ran.report, "answer_shortcuts")["reason"]
-    assert "answer_shortcuts/own.json" in reason
+def test_without_questions_it_says_how_to_name_some(bias: Command, model: Path) -> None:
+    bias("run", model, "--suite", "answer_shortcuts[own]").refused(2, "texts: {answer_shortcuts")

@@ -353,21 +353,36 @@ def test_a_file_that_is_none(content: Any, message: str, tmp_path: Path) -> None
 def test_without_a_file(tmp_path: Path) -> None:
     with pytest.raises(DataMissing, match=r"xquad\.en\.json"):
         loaded(tmp_path)
-    with pytest.raises(DataMissing, match=r"answer_shortcuts/own\.json"):
-        loaded(tmp_path, "own")
+    with pytest.raises(DataMissing, match="there is no"):
+        own(tmp_path / "none.json")
+
+
+def own(*paths: Path) -> tuple[Item, ...]:
+    """Read questions that the settings name, by the names of their files."""
+    texts = {"answer_shortcuts": {path.stem: {"path": str(path)} for path in paths}}
+    data = DataFolder(offline=True, texts=texts).of("answer_shortcuts")
+    return SUITE.configuration("own").load(data).items
 
 
 def test_questions_of_your_own(tmp_path: Path) -> None:
     content = many(2)
-    name = "answer_shortcuts/own.json"
-    items = loaded(write(tmp_path, content, name), "own")
+
+    def written(name: str) -> Path:
+        (tmp_path / name).write_text(json.dumps(content), encoding="utf-8")
+        return tmp_path / name
+
+    items = own(written("mine.json"))
     assert {i.by["entity"] for i in items} == {NO_TYPE}
     assert {i.meta["language"] for i in items} == {"und"}
-    items = loaded(write(tmp_path, content | {"language": "en"}, name), "own")
+    content["language"] = "en"
+    items = own(written("mine.json"))
     assert {i.by["entity"] for i in items} == {"solvable", "unsolvable"}
-    assert SUITE.configuration("own").only_named
+    assert SUITE.configuration("own").own_texts
     del content["data"][0]["paragraphs"][0]["qas"][0]["id"]
-    assert loaded(write(tmp_path, content, name), "own")[0].id == "answers/0-0-0"
+    both = own(written("mine.json"), written("yours.json"))
+    assert len({i.id for i in both}) == len(both) == 2 * len(items)
+    assert both[0].id == "answers/mine/0-0-0"
+    assert both[-1].cluster.startswith("paragraph/yours/")
 
 
 # With the real files

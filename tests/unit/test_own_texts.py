@@ -118,7 +118,7 @@ def test_what_is_wrong_is_said_with_its_place(tmp_path: Path, texts: str, messag
 
 
 def test_a_file_that_is_not_there_or_empty_is_said(tmp_path: Path) -> None:
-    with pytest.raises(DataMissing, match="does not exist"):
+    with pytest.raises(DataMissing, match="there is no"):
         rows(tmp_path, "no.txt")
     (tmp_path / "empty.txt").write_text("\n \n", encoding="utf-8")
     with pytest.raises(DataError, match="holds no text"):

@@ -140,7 +140,7 @@ def test_a_wrong_word_is_answered_with_the_nearest(word, message):
 def test_the_command_that_lists_suites_is_named():
     with pytest.raises(UnknownName) as caught:
         chosen("zzz")
-    assert caught.value.hint == "pytest-bias suites lists them."
+    assert "pytest-bias suites lists them" in caught.value.hint
 
 
 def test_a_named_suite_that_does_not_speak_the_language_is_an_error():

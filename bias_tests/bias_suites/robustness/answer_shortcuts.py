@@ -23,9 +23,10 @@ from bias_suites.robustness.answer_features import (
     features,
 )
 from bias_suites.scope import scope_card
-from pytest_bias.datasources import DataFile, DataFolder, Source, describe_files
+from pytest_bias.datasources import DataFile, DataFolder, FoundFile, Source, describe_files
 from pytest_bias.errors import DataError
 from pytest_bias.interface import Capability, Model, Question
+from pytest_bias.own_texts import describe_texts, own_files
 from pytest_bias.records import Item, Record
 from pytest_bias.scoring import Additive, Mean, own_value
 from pytest_bias.shortcuts import SOLVABLE, UNSOLVABLE, ChosenSplit, LargestGap, gap_by
@@ -38,8 +39,6 @@ XQUAD: Final = Source(
 SQUAD: Final = Source(
     "rajpurkar/SQuAD-explorer", "eee5fdbf62f8613a7812b03419e6b29617b74fd1", "CC-BY-SA-4.0"
 )
-OWN: Final = Source("your own questions", "", "your own")
-
 LANGUAGES: Final[Mapping[str, str]] = {
     "en": "e4c57d1c9143aaa1c5d265ba5987a65f4e69528d2a98f29d6e75019b10344f29",
     "de": "990b5d746746ed65ed4702ea5f35f99ffa4e2f1c390c07d003642acd937916f9",
@@ -53,7 +52,6 @@ DEV: Final = DataFile(
     f"{SQUAD.raw}/dataset/dev-v1.1.json",
     "95aa6a52d5d6a735563366753ca50492a658031da74f301ac5238b03966972c9",
 )
-OWN_FILE: Final = DataFile("answer_shortcuts/own.json", None, None)
 
 UNKNOWN: Final = "und"
 ARTICLES: Final[Mapping[str, str]] = {"en": r"\b(?:a|an|the)\b"}
@@ -66,29 +64,45 @@ def xquad_file(language: str) -> DataFile:
 
 
 def load(data: DataFolder, *, file: DataFile, source: Source, language: str) -> LoadedData:
-    """Read the questions of a file in the shape of SQuAD 1.1.
-
-    Your own file may name its language, ``{"language": "en", "data": [...]}``; without one no lists
-    of words are used.
-    """
+    """Read the questions of a public file in the shape of SQuAD 1.1."""
     found = data.find(file)
+    items = _checked(_questions(found, "", language), found.path)
+    return LoadedData(items, describe_files(source, [found], len(items)))
+
+
+def load_own(data: DataFolder) -> LoadedData:
+    """Read the questions that the settings name, in the shape of SQuAD 1.1.
+
+    A file may name its language, ``{"language": "en", "data": [...]}``; without one no lists of
+    words are used.
+    """
+    found = own_files(data)
+    items: list[Item] = []
+    for source, file in found:
+        items += _checked(_questions(file, f"{source.name}/", UNKNOWN), file.path)
+    return LoadedData(tuple(items), describe_texts(found, len(items)))
+
+
+def _questions(found: FoundFile, prefix: str, language: str) -> Iterator[Item]:
     content = json_content(found)
     if not isinstance(content, dict) or not isinstance(content.get("data"), list):
         raise DataError(f"{found.path} has no list of articles named data, as SQuAD has.")
     if language == UNKNOWN:
         language = str(content.get("language", UNKNOWN))
-    items = tuple(_items(content["data"], found.path, language))
+    yield from _items(content["data"], found.path, prefix, language)
+
+
+def _checked(found: Iterator[Item], path: str) -> tuple[Item, ...]:
+    items = tuple(found)
     if not items:
-        raise DataError(f"{found.path} holds no questions.")
+        raise DataError(f"{path} holds no questions.")
     (name, n), *_ = Counter(i.id for i in items).most_common(1)
     if n > 1:
-        raise DataError(
-            f"{found.path} has {n} questions of the id {name.rpartition('/')[2]!r:.60}."
-        )
-    return LoadedData(items, describe_files(source, [found], len(items)))
+        raise DataError(f"{path} has {n} questions of the id {name.rpartition('/')[2]!r:.60}.")
+    return items
 
 
-def _items(articles: Sequence[Any], path: str, language: str) -> Iterator[Item]:
+def _items(articles: Sequence[Any], path: str, prefix: str, language: str) -> Iterator[Item]:
     for a, article in enumerate(articles):
         for p, paragraph in enumerate(_list(article, "paragraphs", f"{path}, data[{a}]")):
             where = f"{path}, data[{a}].paragraphs[{p}]"
@@ -99,9 +113,10 @@ def _items(articles: Sequence[Any], path: str, language: str) -> Iterator[Item]:
                     (_text(found, "text", at), found.get("answer_start"))
                     for found in _list(asked, "answers", at)
                 ]
-                name = f"answers/{asked.get('id') or f'{a}-{p}-{q}'}"
+                name = f"answers/{prefix}{asked.get('id') or f'{a}-{p}-{q}'}"
                 question = _text(asked, "question", at)
-                yield _item(name, f"paragraph/{a}/{p}", question, context, answers, language)
+                cluster = f"paragraph/{prefix}{a}/{p}"
+                yield _item(name, cluster, question, context, answers, language)
 
 
 def _list(of: Any, key: str, where: str) -> list[Any]:
@@ -260,9 +275,8 @@ def _configurations() -> Iterator[Configuration]:
     read = partial(load, file=DEV, source=SQUAD, language="en")
     note = "SQuAD 1.1, development set"
     yield made("en-squad", "en", read, files=(DEV,), only_full=True, note=note)
-    read = partial(load, file=OWN_FILE, source=OWN, language=UNKNOWN)
-    note = "your own questions, at answer_shortcuts/own.json below --data-dir"
-    yield made("own", UNKNOWN, read, files=(OWN_FILE,), only_named=True, note=note)
+    note = "your own questions, as JSON in the shape of SQuAD"
+    yield made("own", "", load_own, own_texts=True, note=note)
 
 
 SUITE: Final = Suite(
