@@ -12,6 +12,7 @@ from markdown_it import MarkdownIt
 
 from pytest_bias.emit.wording import (
     INTRINSIC_LIMITS,
+    ROBUSTNESS_LIMITS,
     SOCIAL_LIMITS,
     beside_headline,
     clean,
@@ -265,6 +266,10 @@ def test_what_stands_under_every_score():
     assert scope_limits(report(result("bbq", kind="downstream"))) == [SOCIAL_LIMITS]
     failed = report(result("bbq", kind="downstream", status="error"))
     assert INTRINSIC_LIMITS in scope_limits(failed)
+    robust = result("hans", kind="robustness")
+    assert scope_limits(report(robust)) == [SOCIAL_LIMITS, ROBUSTNESS_LIMITS]
+    both = scope_limits(report(robust, result("crows_pairs")))
+    assert both == [SOCIAL_LIMITS, INTRINSIC_LIMITS, ROBUSTNESS_LIMITS]
 
 
 def of_control(metric, control, amount, **more):

@@ -18,6 +18,10 @@ INTRINSIC_LIMITS: Final = (
     "No downstream test was run. Intrinsic scores predict little about applications."
 )
 
+ROBUSTNESS_LIMITS: Final = (
+    "A robustness score is about one shortcut or one kind of change; there is none of all together."
+)
+
 NOT_PUBLISHED: Final = "scores not published"
 
 STATUS_SENTENCES: Final[Mapping[str, str]] = {
@@ -409,7 +413,11 @@ def not_published(report: Report) -> list[str]:
 def scope_limits(report: Report) -> list[str]:
     """Return the sentences that stand under every score."""
     kinds = {s.kind for s in report.suites if s.status in ("scored", "withheld")}
+    about_robustness = "robustness" in kinds
+    about_bias = not about_robustness or any(s.kind == "intrinsic" for s in report.suites)
     found = [SOCIAL_LIMITS]
-    if "downstream" not in kinds:
+    if "downstream" not in kinds and about_bias:
         found.append(INTRINSIC_LIMITS)
+    if about_robustness:
+        found.append(ROBUSTNESS_LIMITS)
     return found
