@@ -17,7 +17,7 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def data(tmp_path: Path) -> Path:
-    """Return a folder whose settings name twelve paragraphs of two questions, one of which is broken."""
+    """Return a folder whose settings name twelve paragraphs, one of whose questions is broken."""
     paragraphs = []
     for n in range(12):
         first, second = f"{1800 + n}", f"{1900 + n}"
