@@ -23,6 +23,10 @@ MAX_UNDEFINED: Final = 0.05
 """Share of resamples that may be without a value, such as a mean of no item."""
 DIGITS: Final = 12
 """Digits to which resampled statistics are rounded."""
+MANY: Final = 5_000
+"""Units from which on those that are alike are counted instead of drawn one by one."""
+ALIKE: Final = 50
+"""Units a kind that there have to be on average for that."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,24 +169,9 @@ def bca(
     ----------
     Efron and Tibshirani (1993), An Introduction to the Bootstrap, section 14.3.
     """
-    from scipy import stats
     from scipy.special import ndtr, ndtri
 
-    def resampled(*index: NDArray[np.int64], axis: int = -1) -> Floats:
-        return sums.at(*(_drawn(s, i) for s, i in zip(sums.samples, index, strict=True)))
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        drawn = stats.bootstrap(
-            tuple(np.arange(len(s)) for s in sums.samples),
-            resampled,
-            n_resamples=sampling.n_resamples,
-            batch=500,
-            vectorized=True,
-            confidence_level=sampling.level,
-            method="percentile",
-            rng=sampling.rng,
-        ).bootstrap_distribution
+    drawn = _distribution(sums, sampling)
     drawn = drawn[~np.isnan(drawn)]
     if len(drawn) < (1 - MAX_UNDEFINED) * sampling.n_resamples:
         why = "too many resamples have no value"
@@ -203,6 +192,56 @@ def bca(
     z = bias + ndtri([(1 - sampling.level) / 2, (1 + sampling.level) / 2])
     low, high = np.percentile(drawn, 100 * ndtr(bias + z / (1 - acceleration * z)))
     return replace(found, method="bca", interval=(float(low), float(high)))
+
+
+def _distribution(sums: Sums, sampling: Sampling) -> Floats:
+    """Return the statistic of resamples, of shape (n_resamples,).
+
+    Where units are many and few of them differ, as trials do that are right or wrong, how often
+    each kind is drawn has a multinomial distribution, and no unit has to be drawn by itself.
+    """
+    if kinds := _kinds(sums.samples):
+        totals = (
+            np.einsum(
+                "bk,kj->bj",
+                sampling.rng.multinomial(
+                    counts.sum(), counts / counts.sum(), size=sampling.n_resamples
+                ).astype(np.float64),
+                rows,
+            )
+            for rows, counts in kinds
+        )
+        return sums.at(*totals)
+    from scipy import stats
+
+    def resampled(*index: NDArray[np.int64], axis: int = -1) -> Floats:
+        return sums.at(*(_drawn(s, i) for s, i in zip(sums.samples, index, strict=True)))
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        found: Floats = stats.bootstrap(
+            tuple(np.arange(len(s)) for s in sums.samples),
+            resampled,
+            n_resamples=sampling.n_resamples,
+            batch=500,
+            vectorized=True,
+            confidence_level=sampling.level,
+            method="percentile",
+            rng=sampling.rng,
+        ).bootstrap_distribution
+    return found
+
+
+def _kinds(samples: Sequence[Floats]) -> list[tuple[Floats, NDArray[np.int64]]]:
+    """Return the different units of each sample, and how many there are of each.
+
+    Nothing where there are few units, or they are not alike.
+    """
+    n_units = sum(map(len, samples))
+    if n_units < MANY or min(map(len, samples)) == 0:
+        return []
+    found = [np.unique(sample, axis=0, return_counts=True) for sample in samples]
+    return found if ALIKE * sum(len(rows) for rows, _ in found) <= n_units else []
 
 
 def estimate(
@@ -267,14 +306,18 @@ def exchange_test(now: Sums, then: Sums, rng: np.random.Generator) -> Test:
     n_moved = sum(map(len, moved))
     exact = 2**n_moved <= EXACT_PARTITIONS if n_moved < 64 else False
     at_least = n = 0
-    for flips in _exchanges(n_moved, rng, exact=exact):
+    # Units that are alike are exchanged as many as chance has it, whichever they are.
+    alike = [] if exact else _kinds([d[m] for d, m in zip(differences, moved, strict=True)])
+    rows = [kind for kind, _ in alike] or [d[m] for d, m in zip(differences, moved, strict=True)]
+    counts = np.concatenate([count for _, count in alike]) if alike else np.ones(n_moved, int)
+    for flips in _exchanges(counts, rng, exact=exact):
         first, second = [], []
         start = 0
-        for a, b, d, m in zip(now.totals, then.totals, differences, moved, strict=True):
-            shift = np.einsum("bm,mk->bk", flips[:, start : start + len(m)], d[m])
+        for a, b, d in zip(now.totals, then.totals, rows, strict=True):
+            shift = np.einsum("bm,mk->bk", flips[:, start : start + len(d)], d)
             first.append(a + shift)
             second.append(b - shift)
-            start += len(m)
+            start += len(d)
         found = np.abs(now.at(*first) - then.at(*second))
         at_least += int((found >= abs(observed) * (1 - 1e-12)).sum())
         n += len(flips)
@@ -283,12 +326,19 @@ def exchange_test(now: Sums, then: Sums, rng: np.random.Generator) -> Test:
     return Test(f"{N_RESAMPLES:,} permutations of versions", (at_least + 1) / (n + 1))
 
 
-def _exchanges(n: int, rng: np.random.Generator, *, exact: bool) -> Iterator[Floats]:
+def _exchanges(
+    counts: NDArray[np.int64], rng: np.random.Generator, *, exact: bool
+) -> Iterator[Floats]:
+    """Yield how many of each kind of units are exchanged, of shape (n, n_kinds)."""
+    n = len(counts)
     if exact:
         yield np.array(list(product((0.0, 1.0), repeat=n))).reshape(2**n, n)
         return
-    for rows in chunks(N_RESAMPLES, max(1, 2**22 // n)):
-        yield rng.integers(0, 2, size=(rows, n), dtype=np.int8).astype(np.float64)
+    for rows in chunks(N_RESAMPLES, max(1, 2**22 // max(n, 1))):
+        if (counts > 1).any():
+            yield rng.binomial(counts, 0.5, size=(rows, n)).astype(np.float64)
+        else:
+            yield rng.integers(0, 2, size=(rows, n), dtype=np.int8).astype(np.float64)
 
 
 def chunks(total: int, size: int) -> Iterator[int]:

@@ -258,3 +258,42 @@ def test_independent_pairs_are_not_resampled():
     # On one side of the ideal the distance grows by as much.
     worse = paired.worsening(*alone, 0, (0, 100), Sampling(rng()), 20)
     assert (worse.method, worse.interval) == ("tango", found.interval)
+
+
+def two_groups(n: int) -> resampling.Sums:
+    """Return the sums of the gap between two groups of trials, right in 60 and in 64 % of them."""
+    right = np.where(np.arange(n) % 50 < np.where(np.arange(n) % 2, 30, 32), 100.0, 0.0)
+    sides = ["one" if k % 2 else "other" for k in range(n)]
+    return resampling.group_sums(right, range(n), sides, lambda m: m[..., 0] - m[..., 1])
+
+
+def test_many_trials_that_are_alike_are_counted_instead_of_drawn(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    sums = two_groups(6000)
+    mirrored = replace(sums, samples=(sums.samples[0][:, [1, 0, 3, 2]],))
+    found = {}
+    for many in (resampling.MANY, 10**9):
+        monkeypatch.setattr(resampling, "MANY", many)
+        sampling = Sampling(np.random.default_rng(1), n_resamples=4999)
+        test = resampling.exchange_test(sums, mirrored, np.random.default_rng(2))
+        found[many] = resampling.estimate(sums, sampling, 6000).interval, test
+    (counted, test), (drawn, other) = found.values()
+    # An end moves by about 2 % of the width from seed to seed.
+    assert counted == pytest.approx(drawn, abs=0.08 * (drawn[1] - drawn[0]))
+    assert counted != drawn
+    assert test.how == other.how
+    assert test.p_value == pytest.approx(other.p_value, abs=0.006)
+
+
+def test_units_that_differ_are_drawn_one_by_one_however_many(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    values = np.random.default_rng(0).normal(size=5200)
+    sums = resampling.mean_sums(values, range(5200))
+    found = []
+    for many in (resampling.MANY, 10**9):
+        monkeypatch.setattr(resampling, "MANY", many)
+        sampling = Sampling(np.random.default_rng(1), n_resamples=499)
+        found.append(resampling.estimate(sums, sampling, 5200).interval)
+    assert found[0] == found[1]
