@@ -110,6 +110,22 @@ def by_name(report: Report, standing: Standing = AS_MEASURED) -> dict[str, str]:
     return found
 
 
+def without_wording(report: Report) -> set[str]:
+    """Return the names of badges that cannot be drawn again: their suites are not installed.
+
+    Or another version of them is, which may say the same score in other words.
+    """
+    found = set()
+    for suite in report.suites:
+        try:
+            here = find(suite.name).version
+        except UnknownName:
+            here = ""
+        if here != suite.version:
+            found |= {f"{suite.name}-{suite.config}.{kind}" for kind in ("svg", "json")}
+    return found
+
+
 def badges(report: Report, standing: Standing = AS_MEASURED) -> Iterator[Badge]:
     """Yield Evaluated, Available, one badge a suite that earns one, and what a re-run said.
 
