@@ -256,6 +256,16 @@ def test_social_suites_are_tagged_and_others_are_not():
     assert {s.name for s in SUITES if s.kind == "robustness"} == ROBUSTNESS
 
 
+def test_texts_that_the_demo_does_not_know_need_an_open_vocabulary():
+    known = {"seat", "template_association", "gendered_pair_entropy", STRUCTURE}
+    needing = {
+        s.name
+        for s in SUITES
+        if all(Capability.OPEN_VOCABULARY in c.needs for c in s.configurations)
+    }
+    assert {s.name for s in SUITES} - needing == known
+
+
 def test_a_control_is_one_of_a_configuration_that_runs_before_it():
     for suite in SUITES:
         names = [c.name for c in suite.configurations]

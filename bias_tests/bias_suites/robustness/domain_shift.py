@@ -79,6 +79,7 @@ SUITE: Final = Suite(
             "own",
             "",
             load,
+            needs=frozenset({Capability.OPEN_VOCABULARY}),
             own_texts=True,
             clusters="texts",
             note="domains of your own texts",

@@ -136,19 +136,23 @@ _PAGE: Final = Metric(
     where=lambda record: record.by.get("domain") == HTML,
 )
 
+_OPEN: Final = frozenset({Capability.OPEN_VOCABULARY})
+
 SUITE: Final = Suite(
     name="structured_noise",
     version="1",
     title="Structured noise",
     kind="robustness",
     configurations=(
-        Configuration("en", "en", load, clusters="texts", note="bundled plain passages"),
+        Configuration(
+            "en", "en", load, needs=_OPEN, clusters="texts", note="bundled plain passages"
+        ),
         Configuration(
             "en-wikitext2",
             "en",
             load_wikitext,
             files=(WIKITEXT,),
-            needs=frozenset({Capability.OPEN_VOCABULARY}),
+            needs=_OPEN,
             only_full=True,
             clusters="lines",
             note="sentences of the Wikitext-2 test set",
@@ -157,6 +161,7 @@ SUITE: Final = Suite(
             "own",
             "",
             load_own,
+            needs=_OPEN,
             own_texts=True,
             clusters="texts",
             note="texts of your own",
