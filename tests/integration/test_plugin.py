@@ -197,7 +197,7 @@ def test_selection(session: Session, pytester: pytest.Pytester) -> None:
         "-m",
         "bias",
         "-k",
-        "structure",
+        "structure and not noise",
     )
     session(*words).assert_outcomes(passed=1, deselected=len(ENTRIES))
     assert list(statuses(session.report())) == ["structure"]
