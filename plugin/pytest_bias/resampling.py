@@ -201,16 +201,11 @@ def _distribution(sums: Sums, sampling: Sampling) -> Floats:
     each kind is drawn has a multinomial distribution, and no unit has to be drawn by itself.
     """
     if kinds := _kinds(sums.samples):
-        totals = (
-            np.einsum(
-                "bk,kj->bj",
-                sampling.rng.multinomial(
-                    counts.sum(), counts / counts.sum(), size=sampling.n_resamples
-                ).astype(np.float64),
-                rows,
-            )
-            for rows, counts in kinds
-        )
+        totals = []
+        for rows, counts in kinds:
+            n, share = counts.sum(), counts / counts.sum()
+            times = sampling.rng.multinomial(n, share, size=sampling.n_resamples)
+            totals.append(np.einsum("bk,kj->bj", times.astype(np.float64), rows))
         return sums.at(*totals)
     from scipy import stats
 

@@ -413,11 +413,7 @@ def not_published(report: Report) -> list[str]:
 def scope_limits(report: Report) -> list[str]:
     """Return the sentences that stand under every score."""
     kinds = {s.kind for s in report.suites if s.status in ("scored", "withheld")}
-    about_robustness = "robustness" in kinds
-    about_bias = not about_robustness or any(s.kind == "intrinsic" for s in report.suites)
-    found = [SOCIAL_LIMITS]
-    if "downstream" not in kinds and about_bias:
-        found.append(INTRINSIC_LIMITS)
-    if about_robustness:
-        found.append(ROBUSTNESS_LIMITS)
-    return found
+    robust = "robustness" in kinds
+    intrinsic = not robust or any(s.kind == "intrinsic" for s in report.suites)
+    said = {INTRINSIC_LIMITS: intrinsic and "downstream" not in kinds, ROBUSTNESS_LIMITS: robust}
+    return [SOCIAL_LIMITS, *(sentence for sentence, holds in said.items() if holds)]
