@@ -6,8 +6,8 @@ text, as in the word perplexity of lm-evaluation-harness, so that tokenizers can
 the same text takes a token is beside it.
 """
 
-from collections.abc import Callable
-from typing import Final
+from collections.abc import Callable, Mapping
+from typing import Any, Final
 
 from pytest_bias.interface import SequenceScore
 from pytest_bias.rates import Perplexity, PerplexityRatio, Rate, RateGap
@@ -99,34 +99,21 @@ def metrics(
             by=groups,
             versus=versus,
         ),
-        Metric(
-            "perplexity",
-            Perplexity(per("words"), number("words")),
-            ideal=1,
-            bounds=(1, None),
-            unit="",
-            tolerance=0.05,
-            by=BY_DOMAIN,
-            whole=False,
-        ),
-        Metric(
+        _of_domain("perplexity", Perplexity(per("words"), number("words")), **_PERPLEXITY),
+        _of_domain(
             "nats_per_character",
             Rate(per("characters"), number("characters")),
             ideal=0,
-            bounds=(0, None),
             unit="nats",
             tolerance=0.005,
-            by=BY_DOMAIN,
-            whole=False,
         ),
-        Metric(
-            "token_perplexity",
-            Perplexity(per("tokens"), number("tokens")),
-            ideal=1,
-            bounds=(1, None),
-            unit="",
-            tolerance=0.05,
-            by=BY_DOMAIN,
-            whole=False,
-        ),
+        _of_domain("token_perplexity", Perplexity(per("tokens"), number("tokens")), **_PERPLEXITY),
     )
+
+
+_PERPLEXITY: Final[Mapping[str, Any]] = {"ideal": 1, "unit": "", "tolerance": 0.05}
+
+
+def _of_domain(name: str, rate: Rate, *, ideal: float, **more: Any) -> Metric:
+    """Return a metric of each domain by itself, which is at best at the least that it can be."""
+    return Metric(name, rate, ideal, bounds=(ideal, None), by=BY_DOMAIN, whole=False, **more)

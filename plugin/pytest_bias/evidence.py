@@ -225,16 +225,15 @@ def _alike(claimed: Any, found: Any) -> bool:
 def _badges(report: Report, folder: Path) -> Iterator[Check]:
     own, expected = folder / "badges", badges.by_name(report)
     is_there = any(p.is_file() for p in own.rglob("*"))
-    wrong = [f"badges/{name}" for name in differing(own, expected)]
+    wrong = differing(own, expected)
+    named = ", ".join(f"badges/{name}" for name in wrong[:4])
     if not is_there and not expected:
         yield Check("badges", "holds", "the scores give none")
     elif not is_there:
         yield Check("badges", "unknown", "there are none beside the report")
-    elif wrong and all(name.rpartition("/")[2] in badges.without_wording(report) for name in wrong):
-        yield Check(
-            "badges", "unknown", f"of suites that are not installed: {', '.join(wrong[:4])}"
-        )
+    elif wrong and set(wrong) <= badges.without_wording(report):
+        yield Check("badges", "unknown", f"of suites that are not installed: {named}")
     elif wrong:
-        yield Check("badges", "fails", f"not what the scores give: {', '.join(wrong[:4])}")
+        yield Check("badges", "fails", f"not what the scores give: {named}")
     else:
         yield Check("badges", "holds", f"{len(expected)} files follow from the scores")

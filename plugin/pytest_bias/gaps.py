@@ -3,7 +3,7 @@
 Clusters are resampled whole, so that a sentence with one word for each group is its own control.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import ClassVar, Final, TypeAlias
@@ -155,13 +155,12 @@ class Range(Additive):
             [(places[n][0], r.cluster) for n, r in zip(number, kept, strict=True)], number
         )
         counts = np.bincount(number, minlength=len(places))
-        shuffled = np.empty(N_SHUFFLES)
-        home = np.argsort(homes, kind="stable")
-        for n in range(N_SHUFFLES):
-            order = np.lexsort((sampling.rng.random(len(values)), homes))
-            moved = np.empty_like(values)
-            moved[home] = values[order]
-            shuffled[n] = self._over(np.bincount(number, weights=moved) / counts, blocks)
+        shuffled = np.array(
+            [
+                self._over(np.bincount(number, weights=moved) / counts, blocks)
+                for moved in shuffles(values, homes, sampling.rng)
+            ]
+        )
         means = np.bincount(number, weights=values) / counts
         widest = max(blocks, key=lambda b: float(np.ptp(means[b])))
         most, least = (places[widest[int(f(means[widest]))]][1] for f in (np.argmax, np.argmin))
@@ -204,6 +203,21 @@ class Deviation(Range):
         """Return how far groups are from their mean, of their means, shape (..., n_groups)."""
         found: Floats = np.abs(means - means.mean(-1, keepdims=True)).mean(-1)
         return found
+
+
+def shuffles(values: Floats, homes: Places, rng: np.random.Generator) -> Iterator[Floats]:
+    """Yield `N_SHUFFLES` times the values, which change places within their homes.
+
+    Parameters
+    ----------
+    values, homes : array of shape (n,)
+        Numbers, and the number of the home of each.
+    """
+    home = np.argsort(homes, kind="stable")
+    for _ in range(N_SHUFFLES):
+        moved = np.empty_like(values)
+        moved[home] = values[np.lexsort((rng.random(len(values)), homes))]
+        yield moved
 
 
 def beside_chance(sums: Sums, by_chance: Floats, test: str) -> Estimate:

@@ -93,9 +93,9 @@ def plan(model: Description, settings: Settings) -> Plan:
         if e.suite.name != STRUCTURE and (asks_long or not e.configuration.only_full)
     ]
     asked = {word.partition("[")[0] for word in requested}
-    there = {e.id for e in entries}
-    beside = with_files(settings.collected)
-    entries += [e for e in select(beside, languages) if beside and e.id not in there]
+    if beside := with_files(settings.collected):
+        there = {e.id for e in entries}
+        entries += [e for e in select(beside, languages) if e.id not in there]
     if len(entries) == 1 and STRUCTURE not in asked:
         known = spoken_by(installed())
         raise UsageError(

@@ -301,10 +301,10 @@ def exchange_test(now: Sums, then: Sums, rng: np.random.Generator) -> Test:
     n_moved = sum(map(len, moved))
     exact = 2**n_moved <= EXACT_PARTITIONS if n_moved < 64 else False
     at_least = n = 0
-    # Units that are alike are exchanged as many as chance has it, whichever they are.
-    alike = [] if exact else _kinds([d[m] for d, m in zip(differences, moved, strict=True)])
-    rows = [kind for kind, _ in alike] or [d[m] for d, m in zip(differences, moved, strict=True)]
-    counts = np.concatenate([count for _, count in alike]) if alike else np.ones(n_moved, int)
+    rows, counts = [d[m] for d, m in zip(differences, moved, strict=True)], np.ones(n_moved, int)
+    if not exact and (alike := _kinds(rows)):
+        # Units that are alike are exchanged as many as chance has it, whichever they are.
+        rows, counts = [kind for kind, _ in alike], np.concatenate([count for _, count in alike])
     for flips in _exchanges(counts, rng, exact=exact):
         first, second = [], []
         start = 0

@@ -18,7 +18,7 @@ from typing import ClassVar, Final, NamedTuple, TypeAlias
 import numpy as np
 
 from pytest_bias import resampling
-from pytest_bias.gaps import N_SHUFFLES, Gap, beside_chance
+from pytest_bias.gaps import N_SHUFFLES, Gap, beside_chance, shuffles
 from pytest_bias.measures import Metric
 from pytest_bias.records import Record, sha256
 from pytest_bias.resampling import Sums
@@ -176,11 +176,7 @@ class LargestGap(Additive):
         names = {c: n for n, c in enumerate(sorted(set(clusters)))}
         alone = len(names) == len(kept)
         homes = np.array([0 if alone else names[c] for c in clusters])
-        home = np.argsort(homes, kind="stable")
-        moved = np.empty((N_SHUFFLES, len(values)))
-        for n in range(N_SHUFFLES):
-            order = np.lexsort((sampling.rng.random(len(values)), homes))
-            moved[n, home] = values[order]
+        moved = np.array(list(shuffles(values, homes, sampling.rng)))
         with np.errstate(invalid="ignore"):
             # A side without records has no mean.
             shuffled = _largest(np.einsum("sn,nk->sk", moved, sides) / sides.sum(0))

@@ -6,6 +6,7 @@ kinds come from the entry-point group ``pytest_bias.kinds``, each entry a tuple 
 """
 
 import os
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatch
@@ -263,9 +264,8 @@ def _digest(given: Mapping[str, Any]) -> str:
 
 
 def _data(marked: Marked, kind: Kind, path: Path) -> DataForm | None:
-    given = (
-        marked.value["data"] if isinstance(marked.value, dict) and "data" in marked.value else None
-    )
+    assert isinstance(marked.value, dict)
+    given = marked.value.get("data")
     if not kind.columns:
         if given is not None:
             raise marked.error(("data",), f"a suite of the kind {kind.name} takes no rows.")
@@ -298,11 +298,10 @@ def _columns(kind: Kind, form: DataForm) -> list[str]:
 
 def _scope(marked: Marked, kind: Kind, said: Mapping[str, Any]) -> dict[str, Any]:
     keys = {
-        name: Key(_said(name), NEEDED_SCOPE.get(name, "a field of the scope card"))
+        name: Key(_said(name), NEEDED_SCOPE.get(name, "a field of the card"), name in NEEDED_SCOPE)
         for name in FIELDS
         if name not in ("kind", "languages")
     }
-    keys = {n: Key(k.read, k.about, needed=n in NEEDED_SCOPE) for n, k in keys.items()}
     given = keyed(marked, ("scope",), said["scope"], keys, "scope")
     if given.get("validity", VALIDITY[0]) not in VALIDITY:
         raise marked.error(
@@ -333,13 +332,10 @@ def _said(name: str) -> Callable[..., Any]:
             given = word(marked, place, given)
         if says_nothing(name, given):
             raise marked.error(place, f"says nothing: {NEEDED_SCOPE.get(name, 'explain it')}.")
-        return given if name not in ("known_defects", "decisions") else list(_listed(given))
+        is_list = name in ("known_defects", "decisions")
+        return [given] if is_list and isinstance(given, str) else given
 
     return read
-
-
-def _listed(given: str | list[str]) -> list[str]:
-    return [given] if isinstance(given, str) else given
 
 
 def _load(data: DataFolder, *, kind: Kind, definition: Definition) -> LoadedData:
@@ -348,26 +344,21 @@ def _load(data: DataFolder, *, kind: Kind, definition: Definition) -> LoadedData
     if definition.data:
         found, rows = _data_rows(definition, kind, data)
     items = tuple(kind.items(definition, rows))
-    seen: set[str] = set()
-    for item in items:
-        if item.id in seen:
-            raise DataError(f"{definition.path}: two items are named {item.id}.")
-        seen.add(item.id)
     if not items:
         raise DataError(f"{definition.path} gives no item.")
-    form = definition.data
-    local = form is None or form.source.hub is None
+    (name, n), *_ = Counter(item.id for item in items).most_common(1)
+    if n > 1:
+        raise DataError(f"{definition.path}: two items are named {name}.")
+    hub = definition.data.source.hub if definition.data else None
     return LoadedData(
         items,
         DataInfo(
-            source=form.source.hub.repository
-            if form and form.source.hub
-            else f"{definition.name}{SUITE_FILE}",
+            source=hub.repository if hub else f"{definition.name}{SUITE_FILE}",
             licence=str(definition.scope["licence"]),
-            revision=form.source.hub.revision if form and form.source.hub else None,
+            revision=hub.revision if hub else None,
             sha256=found.sha256 if found else sha256(canonical_json(definition.marked.value)),
             n_items=len(items),
-            local=local,
+            local=hub is None,
         ),
     )
 

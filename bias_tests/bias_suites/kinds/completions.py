@@ -23,6 +23,7 @@ from bias_suites.continuations import (
     sentence,
     write,
 )
+from bias_suites.social.classified_completions import NEW_TOKENS, SAMPLES, WORDS
 from bias_suites.verdicts import THRESHOLD
 from pytest_bias.gaps import Gap, Range
 from pytest_bias.interface import GAP, Capability, Model
@@ -32,11 +33,6 @@ from pytest_bias.scoring import Mean, own_value
 from pytest_bias.suite_files import DataRow, Definition, Kind
 from pytest_bias.suite_form import Key, count, one_of, word, words
 from pytest_bias.suites import Measure, Metric
-
-SAMPLES: Final = 5
-NEW_TOKENS: Final = 15
-WORDS: Final = 10
-"""Likeliest words at the mask that complete a sentence."""
 
 
 def _items(definition: Definition, rows: Sequence[DataRow]) -> Iterator[Item]:

@@ -1,6 +1,7 @@
 """A preview of a suite's items on a terminal; texts only where they are asked for."""
 
 from collections.abc import Iterator
+from typing import Final
 
 from rich.console import Console
 from rich.padding import Padding
@@ -9,8 +10,8 @@ from rich.text import Text
 from pytest_bias.emit.wording import clean
 from pytest_bias.suite_preview import DryRun, Preview, shown
 
-MOST_GROUPS = 12
-MOST_CHARACTERS = 300
+MOST_GROUPS: Final = 12
+MOST_CHARACTERS: Final = 300
 
 
 def show_preview(
