@@ -141,7 +141,7 @@ def found_file(source: RowSource, data: DataFolder) -> FoundFile:
         if (content := content_of(place)) is not None:
             return FoundFile(str(place), content, sha256(content), local=True)
     looked = " or ".join(map(str, dict.fromkeys(places)))
-    raise DataMissing(f"{source.name}: there is no {looked}.")
+    raise DataMissing(f"{source.name}: there is no file {looked}.")
 
 
 def cell(value: Any) -> str | None:
