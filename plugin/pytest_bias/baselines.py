@@ -24,6 +24,7 @@ from pytest_bias.config import Settings
 from pytest_bias.errors import BiasError, ModelError, ReportError, UsageError
 from pytest_bias.events import Listener, Notice
 from pytest_bias.folder import REPORT, read_report
+from pytest_bias.hidden_results import is_hidden
 from pytest_bias.models import ModelRef
 from pytest_bias.options import BASELINES, OPTIONS
 from pytest_bias.published import published
@@ -217,6 +218,8 @@ def kept(plan: "Plan", folder: Path, key: str) -> Report | None:
         and all(p.entry.id in there for p in plan.entries)
         and all(s.status != "error" for s in report.suites)
         and all(s.records for s in report.suites if s.records_sha256)
+        # What is hidden is compared while it is in memory.
+        and not any(is_hidden(s) for s in report.suites)
         and report.model.dtype == _precision(plan)
     )
     return report if whole else None

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from pytest_bias.folder import REPORT
+from pytest_bias.hidden_results import is_hidden
 from pytest_bias.models.snapshot import PUBLISHED
 from pytest_bias.records import Report, SuiteResult
 
@@ -165,6 +166,6 @@ def lacking(report: Report) -> tuple[str, ...]:
         stated[f"the digest of the data of {suite.entry}"] = data and data.sha256
         stated[f"the digest of the items of {suite.entry}"] = data and data.items_sha256
         stated[f"the number of items of {suite.entry}"] = data and data.n_items
-        if report.withheld is None:
+        if report.withheld is None and not is_hidden(suite):
             stated[f"the records of {suite.entry}"] = suite.records_sha256
     return tuple(what for what, value in stated.items() if not value)

@@ -12,6 +12,7 @@ import numpy as np
 
 from pytest_bias import paired, statistics
 from pytest_bias.errors import UnknownName
+from pytest_bias.hidden_results import is_hidden
 from pytest_bias.interface import Capability
 from pytest_bias.records import Report, SuiteResult
 from pytest_bias.scores import Family, Score
@@ -153,6 +154,11 @@ def _reason(
     for what, ours, theirs in pairs:
         if ours != theirs:
             return f"{what} ({theirs}, now {ours}); measure the baseline again"
+    if is_hidden(suite) and not (suite.records and other.records):
+        return (
+            "it is hidden, so no report has its records; with --baseline MODEL both are measured "
+            "in one run and compared item by item"
+        )
     if not suite.records or not other.records:
         return "the records are missing; both reports need their records folder"
     ours_items = {r.item: r.text_sha256 for r in suite.records}
@@ -285,6 +291,7 @@ def _change(
         change = paired.change(sums[0], sums[1], drawn("change", context.level), len(both))
         worsening = worse(context.level)
         decisive = worsening if level == context.level else worse(level)
+    named = () if is_hidden(suite) else changed[:SHOWN_ITEMS]
     return Change(
         current=score,
         baseline=before,
@@ -293,7 +300,7 @@ def _change(
         decisive=decisive,
         n=len(both),
         n_changed=len(changed),
-        items=tuple(both[i][0].item for i in changed[:SHOWN_ITEMS]),
+        items=tuple(both[i][0].item for i in named),
     )
 
 

@@ -248,6 +248,13 @@ class DataFolder:
 
     def _asked(self, file: DataFile, what: str, command: str) -> bytes:
         match file:
+            case DataFile(hub=HubFile(kept=False) as hub):
+                self.tell(file.path, 0, None)
+                content = hub_files.read(hub, what)
+                self.tell(file.path, len(content), len(content))
+                if file.sha256 not in (None, sha256(content)):
+                    raise DataError(f"{what} was refused: it is not the file that was pinned.")
+                return content
             case DataFile(hub=HubFile() as hub):
                 self.tell(file.path, 0, None)
                 content = hub_files.fetch(hub, what).read_bytes()

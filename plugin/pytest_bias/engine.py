@@ -10,7 +10,7 @@ import os
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, Final
@@ -30,7 +30,8 @@ from pytest_bias.events import (
     ignore,
 )
 from pytest_bias.forecast import Forecaster
-from pytest_bias.identity import tool_version
+from pytest_bias.hidden_data import measure_quietly
+from pytest_bias.hidden_results import NOTICE, WHOLE, load_hidden, scored_hidden
 from pytest_bias.interface import Model
 from pytest_bias.models import load
 from pytest_bias.models.energy import GpuEnergy
@@ -45,7 +46,7 @@ from pytest_bias.records import (
     items_digest,
     records_digest,
 )
-from pytest_bias.reporting import build_report, environment
+from pytest_bias.reporting import build_report, depends_on, environment
 from pytest_bias.sampling import extent
 from pytest_bias.schedule import Schedule
 from pytest_bias.scoring import scored
@@ -174,8 +175,11 @@ class Session:
             return entry.result("not_applicable", planned.reason)
         if planned.lacks:
             return entry.result("error" if entry.named else "skipped", planned.lacks)
+        data = self.data.of(entry.suite.name)
         try:
-            return entry.configuration.load(self.data.of(entry.suite.name))
+            if entry.configuration.hidden:
+                return load_hidden(entry.configuration, data)
+            return entry.configuration.load(data)
         except LicenceNotAccepted as error:
             return entry.result("skipped", str(error))
         except DataMissing as error:
@@ -185,37 +189,19 @@ class Session:
 
     def depends_on(self) -> dict[str, Any]:
         """Return all that the scores of this run depend on, data included; no weight is loaded."""
-        model, settings = self.plan.model, self.settings
-        entries = {}
+        data = {}
         for planned in self.plan.entries:
             prepared = self.prepare(planned)
-            data = prepared.info.sha256 if isinstance(prepared, LoadedData) else prepared.status
-            entries[planned.entry.id] = [planned.entry.suite.version, data]
-        return {
-            "tool": tool_version(),
-            "model": model.identity.reference,
-            "revision": model.snapshot.revision,
-            "weights": model.weights_digest(),
-            "adapter": asdict(model.identity.adapter) if model.identity.adapter else None,
-            "config": model.identity.config_sha256,
-            "tokenizer": model.identity.tokenizer_sha256,
-            "chat_template": model.identity.chat_template_sha256,
-            "chat": self.plan.chat,
-            "scorers": {role: s.depends_on() for role, s in self.plan.scorers.items()},
-            "labels": {p.entry.id: dict(p.labels) for p in self.plan.entries if p.labels},
-            "entries": entries,
-            "profile": settings.profile,
-            "seed": settings.seed,
-            "dtype": settings.dtype,
-            **{n: v for n in ("shard", "budget") if (v := getattr(settings, n))},
-        }
+            found = prepared.info.sha256 if isinstance(prepared, LoadedData) else prepared.status
+            data[planned.entry.id] = [planned.entry.suite.version, found]
+        return depends_on(self.plan, data)
 
     def items(self) -> dict[str, dict[str, Item]]:
-        """Return the items of every prepared entry by id: their texts are in no record."""
+        """Return the items of every prepared entry by id, but hidden ones: no record has texts."""
         return {
             entry: {item.id: item for item in loaded.items}
             for entry, loaded in self.prepared.items()
-            if isinstance(loaded, LoadedData)
+            if isinstance(loaded, LoadedData) and not loaded.hiding
         }
 
     def measure(self, planned: Planned, part: Part | None = None) -> SuiteResult:
@@ -224,6 +210,8 @@ class Session:
         # What is checked of the model itself, every process checks for itself.
         whole = planned.is_structure or not isinstance(prepared, LoadedData)
         part = None if whole else part or self.part
+        if part and part[0] == 1 and planned.entry.configuration.hidden:
+            part = None
         key = planned.entry.id, part
         if key not in self.results:
             self.results[key] = (
@@ -257,27 +245,36 @@ class Session:
         )
 
     def _measure(self, planned: Planned, data: LoadedData, part: Part | None) -> SuiteResult:
-        entry, measure = planned.entry, planned.measure
-        assert measure is not None, "an entry without a measure has no data"
+        entry = planned.entry
         try:
             model = self.model
         except BiasError as error:
             return entry.result("error", str(error))
         if not planned.is_structure and self.unsound:
             return entry.result("inconclusive", f"not measured: {self.unsound}")
+        if part and data.hiding:
+            return entry.result("skipped", WHOLE)
         clusters = self.schedule.clusters(entry, data.items, part)
         if part and not clusters:
             return entry.result("skipped", NOT_IN_SHARD)
         self.listener(SuiteStarted(entry.id, sum(map(len, clusters))))
-        ask = partial(take, measure, model)
+        ask = partial(self._asked, planned, model, data, part)
         try:
-            with self._watched(planned, model):
-                found = self.schedule.take(planned, data.items, self.forecaster, ask, part)
+            return measure_quietly(ask) if data.hiding else ask()
         except Exception as error:
             if os.environ.get("PYTEST_BIAS_DEBUG"):
                 raise
             first = str(error).splitlines()[:1]
             return entry.result("error", f"{type(error).__name__}: {''.join(first)}")
+
+    def _asked(
+        self, planned: Planned, model: Model, data: LoadedData, part: Part | None
+    ) -> SuiteResult:
+        entry, measure = planned.entry, planned.measure
+        assert measure is not None, "an entry without a measure has no data"
+        ask = partial(take, measure, model)
+        with self._watched(planned, model):
+            found = self.schedule.take(planned, data.items, self.forecaster, ask, part)
         records = tuple(sorted(found, key=lambda r: r.item))
         sampled, n_available = extent(data.items, {r.item for r in records})
         n_items = sum(r.status != "excluded" for r in records)
@@ -292,6 +289,8 @@ class Session:
             records=records,
             records_sha256=records_digest(records),
         )
+        if data.hiding:
+            return scored_hidden(result, entry.suite, self.settings.seed, data.hiding)
         result = scored(result, entry.suite, self.settings.seed)
         # Whether too much is unscored is a question to the whole.
         return replace(result, status="scored", reason=None) if part else result
@@ -309,9 +308,10 @@ class Session:
         """Listen to a model, keep its answers, and take account of what it costs."""
         entry, meter = planned.entry, model.meter
         meter.on_progress = lambda done, total: self.listener(Progress(entry.id, done, total))
-        meter.on_notice = lambda text: self.notify(f"{entry.id}: {text}")
+        is_hidden = entry.configuration.hidden
+        meter.on_notice = lambda text: self.notify(f"{entry.id}: {NOTICE if is_hidden else text}")
         # The structure is checked anew: that an answer is kept says nothing about its repeat.
-        folder = None if planned.is_structure else self.unfinished
+        folder = None if planned.is_structure or is_hidden else self.unfinished
         for each in (model, *model.scorers.values()):
             each.keep(folder)
         started, before = time.perf_counter(), (meter.seconds, meter.tokens, meter.forwards)

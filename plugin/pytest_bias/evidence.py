@@ -18,6 +18,7 @@ from pytest_bias.config import Settings
 from pytest_bias.emit import badges
 from pytest_bias.errors import BiasError, ReportError, UsageError
 from pytest_bias.folder import REPORT, differing, read_plain_report, read_records
+from pytest_bias.hidden_results import is_hidden
 from pytest_bias.identity import tool_version
 from pytest_bias.own_data import data_check
 from pytest_bias.provenance import Traits, provenance, traits_of
@@ -117,7 +118,10 @@ def _suite(
 ) -> Iterator[Check]:
     name = "records"
     if suite.records_sha256 is None:
-        if suite.scores:
+        if is_hidden(suite):
+            told = "its items are hidden: who has them and the salt can run it again"
+            yield Check(name, "unknown", told)
+        elif suite.scores:
             yield Check(name, "fails", "it has scores but names no records")
         return
     try:

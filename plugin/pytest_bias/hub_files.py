@@ -14,6 +14,7 @@ from pytest_bias.errors import BiasError, DataMissing, NoAnswer, OutputError
 from pytest_bias.records import sha256
 
 _HUB: Final = "https://huggingface.co"
+_PATIENCE_S: Final = 30.0
 _COMMIT: Final = re.compile("[0-9a-f]{40}")
 
 
@@ -33,11 +34,14 @@ class HubFile:
         The whole hash of the commit, 40 hexadecimal digits.
     path : str
         Path in the repository.
+    kept : bool
+        Whether it is kept in the client's cache; else it is read into memory by every run.
     """
 
     repository: str
     revision: str
     path: str
+    kept: bool = True
 
     def __post_init__(self) -> None:
         if not _COMMIT.fullmatch(self.revision):
@@ -61,6 +65,8 @@ class HubFile:
 
 def cached(file: HubFile) -> Path | None:
     """Return the file in the client's cache, or null; no network is used."""
+    if not file.kept:
+        return None
     from huggingface_hub import try_to_load_from_cache
 
     found = try_to_load_from_cache(
@@ -125,6 +131,36 @@ def fetch(file: HubFile, what: str, *, again: bool = False) -> Path:
     return Path(found)
 
 
+def read(file: HubFile, what: str) -> bytes:
+    """Return the bytes of a file, which are written nowhere.
+
+    Parameters
+    ----------
+    file : HubFile
+        The file.
+    what : str
+        Subject of messages.
+
+    Raises
+    ------
+    DataMissing
+        If it cannot be had, as `fetch` does.
+    """
+    from huggingface_hub import hf_hub_url
+    from huggingface_hub.utils import build_hf_headers, hf_raise_for_status, http_backoff
+
+    address = hf_hub_url(file.repository, file.path, repo_type="dataset", revision=file.revision)
+    try:
+        answer = http_backoff("GET", address, headers=build_hf_headers(), timeout=_PATIENCE_S)
+        hf_raise_for_status(answer)
+    except Exception as error:
+        refusal = _refusal(file, what, error)
+        if refusal is None:
+            raise
+        raise refusal from None
+    return bytes(answer.content)
+
+
 def _refusal(file: HubFile, what: str, error: Exception) -> BiasError | None:
     """Say in plain words why the client did not bring a file; null for an error of another kind."""
     from huggingface_hub import errors
@@ -161,6 +197,7 @@ def _refusal(file: HubFile, what: str, error: Exception) -> BiasError | None:
     if isinstance(error, OSError | ValueError) or type(error).__module__.startswith("http"):
         reason = f"no connection ({type(error).__name__}: {error})".splitlines()[0][:250]
         hint = f"Where there is a network: {file.command}. Else {OWN_COPY}."
+        hint = hint if file.kept else f"It is read anew by every run. Else {OWN_COPY}."
         return NoAnswer(f"{head}: {reason}.", hint)
     return None
 

@@ -15,6 +15,7 @@ from pytest_bias.config import Settings, read_settings
 from pytest_bias.emit.wording import clean
 from pytest_bias.errors import BiasError, UnknownName, UsageError
 from pytest_bias.folder import release
+from pytest_bias.hidden_results import without_records
 from pytest_bias.limits import decide, named_by
 from pytest_bias.merging import Measured, gathered
 from pytest_bias.options import OPTIONS
@@ -201,7 +202,8 @@ class BiasSession:
         split = [
             p.entry.id
             for p in session.plan.entries
-            if not p.is_structure and isinstance(session.prepare(p), LoadedData)
+            if not (p.is_structure or p.entry.configuration.hidden)
+            and isinstance(session.prepare(p), LoadedData)
         ]
         whole = [entry for entry in self.entry_ids if entry not in split]
         return whole + [f"{entry} {k}/{n}" for k in range(1, n + 1) for entry in split]
@@ -313,6 +315,9 @@ class BiasRun:
         name : str
             A suite's name, or a name with a configuration in brackets.
         """
+        return without_records(self._measured(name))
+
+    def _measured(self, name: str) -> SuiteResult:
         self.owner.asked.add(name)
         planned, part = _as_usage_error(self.owner.planned)(name)
         result = self.owner.session.measure(planned, part)
@@ -336,14 +341,14 @@ class BiasRun:
 
         A bias score alone never fails a test.
         """
-        result = self(name)
+        result = self._measured(name)
         if result.status in ("not_applicable", "skipped"):
             pytest.skip(result.reason or result.status)
         if result.status != "scored":
             pytest.fail(f"{result.entry} could not be measured: {result.reason}", pytrace=False)
         if _as_usage_error(self.owner.planned)(name)[1]:
             # The whole decides, at the end of the session.
-            return result
+            return without_records(result)
         job = self.owner.job
         report = replace(self.owner.session.report(only_measured=True), suites=(result,))
         limits = [limit for limit in job.limits if limit.is_about(result)]
@@ -360,7 +365,7 @@ class BiasRun:
                 failed = [verdict_alone(o) for o in failed]
             lines = [f"{o.limit} is {VERDICTS[o.verdict]}: {because(o)}" for o in failed]
             pytest.fail("\n".join(lines), pytrace=False)
-        return result
+        return without_records(result)
 
     def assert_alike(
         self,

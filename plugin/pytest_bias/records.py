@@ -71,9 +71,9 @@ class Item:
 
     id: str
     cluster: str
-    texts: Mapping[str, str]
+    texts: Mapping[str, str] = field(repr=False)
     by: Mapping[str, str] = field(default_factory=dict)
-    meta: Mapping[str, Any] = field(default_factory=dict)
+    meta: Mapping[str, Any] = field(default_factory=dict, repr=False)
     status: Status | None = None
     reason: str | None = None
 
@@ -140,6 +140,9 @@ class DataInfo:
 
     `local` marks files that the user provided and that were used as found. `items_sha256` is the
     digest of what was asked, `items_digest`, which is the same for every model.
+
+    Of hidden items both digests are salted. No score is told of a group with fewer than `least`
+    items, nor of as many others as keep it from being computed: `groups_left_out` together.
     """
 
     source: str
@@ -150,6 +153,8 @@ class DataInfo:
     visibility: Literal["open", "hidden"] = "open"
     local: bool = False
     items_sha256: str | None = None
+    least: int | None = None
+    groups_left_out: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 import platform
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from importlib.metadata import version
 from typing import Any
 
@@ -48,6 +48,29 @@ def build_report(
         coverage=plan.coverage,
         run={**about_run, "notices": notices},
     )
+
+
+def depends_on(plan: Plan, data: Mapping[str, Any]) -> dict[str, Any]:
+    """Return all that the scores of a run depend on; `data` is of its entries."""
+    model, settings = plan.model, plan.settings
+    return {
+        "tool": tool_version(),
+        "model": model.identity.reference,
+        "revision": model.snapshot.revision,
+        "weights": model.weights_digest(),
+        "adapter": asdict(model.identity.adapter) if model.identity.adapter else None,
+        "config": model.identity.config_sha256,
+        "tokenizer": model.identity.tokenizer_sha256,
+        "chat_template": model.identity.chat_template_sha256,
+        "chat": plan.chat,
+        "scorers": {role: s.depends_on() for role, s in plan.scorers.items()},
+        "labels": {p.entry.id: dict(p.labels) for p in plan.entries if p.labels},
+        "entries": dict(data),
+        "profile": settings.profile,
+        "seed": settings.seed,
+        "dtype": settings.dtype,
+        **{n: v for n in ("shard", "budget") if (v := getattr(settings, n))},
+    }
 
 
 def environment(model: Model | None, device_map: str | None = None) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from typing import Any, Final
 from pytest_bias.claims import earns
 from pytest_bias.compare import asks_for_texts
 from pytest_bias.errors import UnknownName
+from pytest_bias.hidden_results import is_hidden
 from pytest_bias.records import Json, Report, SuiteResult, items_digest
 from pytest_bias.reproduction import (
     ROUNDING,
@@ -107,7 +108,8 @@ def _suite(one: SuiteResult, two: SuiteResult | None) -> SuiteAgain:
     if other := [d.what for d in digests if not d.is_same]:
         told = f"another {', '.join(other)} in the second run"
         return SuiteAgain(one.entry, "not compared", counts, told, digests=digests)
-    if not one.records or not two.records:
+    is_without = is_hidden(one)
+    if not is_without and not (one.records and two.records):
         told = "the records are missing"
         return SuiteAgain(one.entry, "not compared", counts, told, digests=digests)
     try:
@@ -116,7 +118,8 @@ def _suite(one: SuiteResult, two: SuiteResult | None) -> SuiteAgain:
         # Which scores may differ by how much is known to the suite alone.
         return SuiteAgain(one.entry, "not compared", counts, error.message, digests=digests)
     scores = _scores(one, two, writes=writes)
-    n, n_same = len(one.records), _same_outcomes(one, two)
+    # Of hidden items only the scores are there.
+    n, n_same = (0, 0) if is_without else (len(one.records), _same_outcomes(one, two))
     level, reason = _level(scores, n_same, n)
     return SuiteAgain(one.entry, level, counts, reason, n, n_same, digests, scores)
 
@@ -126,11 +129,18 @@ def _digests(one: SuiteResult, two: SuiteResult) -> tuple[Digest, ...]:
         "version of the suite": [s.version for s in (one, two)],
         "measure": [s.measure for s in (one, two)],
         "data": [s.data.sha256 if s.data else None for s in (one, two)],
-        "set of items": [items_digest(s.records) for s in (one, two)],
+        "set of items": [_items(s) for s in (one, two)],
         "scorer": [s.scorer.weights_sha256 if s.scorer else None for s in (one, two)],
         "choice of labels": [", ".join(s.labels.values()) or None for s in (one, two)],
     }
     return tuple(Digest(what, *values) for what, values in rows.items() if any(values))
+
+
+def _items(suite: SuiteResult) -> str | None:
+    """Return the digest of the items: of the records, or the salted one that is stated."""
+    if suite.data and is_hidden(suite):
+        return suite.data.items_sha256
+    return items_digest(suite.records)
 
 
 def _level(scores: Sequence[ScoreAgain], n_same: int, n: int) -> tuple[Level, str | None]:

@@ -37,6 +37,7 @@ from pytest_bias.folder import (
     run_key,
     write_report,
 )
+from pytest_bias.hidden_results import to_leave
 from pytest_bias.jobs import Job, claim_for, prepare
 from pytest_bias.limits import Decision, Limit, decide, decision_level, named_by, read_limits
 from pytest_bias.merging import joined
@@ -89,7 +90,7 @@ class Finished:
 
     def show(self, console: Console) -> None:
         """Print what was measured, decided and written."""
-        terminal.show(self.report, self.decision, console, self.comparison)
+        terminal.show(to_leave(self.report), self.decision, console, self.comparison)
         if self.items:
             terminal.show_items(self.report, self.items, console)
         console.print()
@@ -227,6 +228,7 @@ def save(
     texts: Mapping[str, Mapping[str, Item]] | None = None,
 ) -> None:
     """Write everything that a run leaves, and remove what the run before left in its place."""
+    report = to_leave(report)
     files = {
         **badges.render(report),
         **_card(report),

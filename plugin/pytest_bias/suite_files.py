@@ -1,33 +1,31 @@
-"""Suites that are data: a ``*.bias.yaml`` to a `Suite`, measured by a kind that is installed.
-
-A kind is one way to measure, such as pairs of texts of which one is the stereotype. It says which
-columns and which keys of the file it needs, turns rows into items, and brings measures and metrics;
-kinds come from the entry-point group ``pytest_bias.kinds``, each entry a tuple of `Kind`.
-"""
+"""Suites that are data: a ``*.bias.yaml`` to a `Suite`, measured by a kind that is installed."""
 
 import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import replace
 from fnmatch import fnmatch
-from functools import cache, partial
-from importlib.metadata import entry_points
-from pathlib import Path
+from functools import partial
+from pathlib import Path, PurePosixPath
 from typing import Any, Final
 
 from pytest_bias.datasources import DataFolder, FoundFile
-from pytest_bias.errors import DataError, UnknownName, UsageError
+from pytest_bias.errors import DataError, DataMissing, UnknownName, UsageError
+from pytest_bias.hidden_data import LEAST, Hiding, is_salt
 from pytest_bias.interface import Capability
 from pytest_bias.marked_yaml import Marked, read_marked
-from pytest_bias.measures import Measure
 from pytest_bias.options import SUITE_FILE
-from pytest_bias.records import DataInfo, Item, canonical_json, sha256
-from pytest_bias.row_sources import cell, read_rows
+from pytest_bias.records import DataInfo, canonical_json, sha256
+from pytest_bias.row_sources import RowSource, cell, found_file, read_rows
 from pytest_bias.scope_cards import FIELDS, MOST_IN_SHORT, NOT_STATED, VALIDITY, says_nothing
 from pytest_bias.suite_form import WHOLE, DataForm, Key, data_form, keyed, word
-from pytest_bias.suites import Configuration, LoadedData, Suite, SuiteKind, register
+from pytest_bias.suite_kinds import DataRow, Definition, Kind, kinds
+from pytest_bias.suites import Configuration, LoadedData, Suite, register
 
-ENTRY_POINTS: Final = "pytest_bias.kinds"
+SALT: Final = "salt.txt"
+HOW_TO_SALT: Final = (
+    f"Beside the hidden items: python -c 'import secrets; print(secrets.token_hex(32))' > {SALT}"
+)
 NEEDED_SCOPE: Final[Mapping[str, str]] = {
     "summary": "what is asked of a model, in one sentence",
     "groups": "of whom it speaks",
@@ -39,114 +37,6 @@ NEEDED_SCOPE: Final[Mapping[str, str]] = {
     "does_not_show": "what a score does not show",
 }
 """Fields of the scope card that only the maker of a suite can know; the others may be added."""
-
-
-@dataclass(frozen=True, slots=True)
-class DataRow:
-    """One row of the data of a suite.
-
-    Parameters
-    ----------
-    id, cluster : str
-        Names of the row and of what it belongs with.
-    by : mapping of str to str
-        Groups of the row, those that have a value.
-    cells : mapping of str to str
-        What the suite needs to the text of the column that has it; empty where the row has none.
-    """
-
-    id: str
-    cluster: str
-    by: Mapping[str, str]
-    cells: Mapping[str, str]
-
-    def item(
-        self,
-        texts: Mapping[str, str],
-        *,
-        by: Mapping[str, str] | None = None,
-        meta: Mapping[str, Any] | None = None,
-        problem: str | None = None,
-    ) -> Item:
-        """Return the row as an item; an empty text, or a `problem`, makes it unscored."""
-        empty = next((f"no {name}" for name, text in texts.items() if not text), None)
-        reason = problem or empty
-        return Item(
-            self.id,
-            self.cluster,
-            texts,
-            {**self.by, **(by or {})},
-            meta or {},
-            "unscored" if reason else None,
-            reason,
-        )
-
-
-@dataclass(frozen=True)
-class Definition:
-    """What a file says, checked; `options` are the keys of its kind."""
-
-    path: Path
-    marked: Marked
-    name: str
-    title: str
-    version: str
-    language: str
-    note: str
-    scope: Mapping[str, Any]
-    data: DataForm | None
-    options: Mapping[str, Any]
-
-    @property
-    def groups(self) -> tuple[tuple[str, ...], ...]:
-        """The groups that scores are given for: each key of ``by`` alone."""
-        return tuple((key,) for key in (self.data.by if self.data else ()))
-
-
-def _nothing_more(definition: Definition) -> None:
-    return None
-
-
-@dataclass(frozen=True)
-class Kind:
-    """One way to measure a suite that is data.
-
-    Parameters
-    ----------
-    name, about : str
-        Name in the file; what it measures, in one line.
-    suite_kind : str
-        ``intrinsic`` or ``downstream``.
-    columns : mapping of str to Key
-        What a row has to have; empty for a kind that takes no rows.
-    options : mapping of str to Key
-        Keys of the file that this kind has.
-    items : callable
-        Turns the rows into items.
-    measures : callable
-        Returns the measures of a suite, in order of preference.
-    badge : tuple of str
-        As `Suite.badge`.
-    check : callable
-        Raises `UsageError` where options do not fit one another.
-    """
-
-    name: str
-    about: str
-    suite_kind: SuiteKind
-    columns: Mapping[str, Key]
-    options: Mapping[str, Key]
-    items: Callable[[Definition, Sequence[DataRow]], Iterable[Item]]
-    measures: Callable[[Definition], tuple[Measure, ...]]
-    badge: tuple[str, ...] = ()
-    check: Callable[[Definition], None] = field(default=_nothing_more)
-
-
-@cache
-def kinds() -> Mapping[str, Kind]:
-    """Return every installed kind by name."""
-    points = sorted(entry_points(group=ENTRY_POINTS), key=lambda p: p.name)
-    return {kind.name: kind for point in points for kind in point.load()}
 
 
 def is_suite_file(word: str) -> bool:
@@ -213,9 +103,13 @@ def read_suite(path: Path) -> Suite:
                 definition.language,
                 definition.language,
                 partial(_load, kind=kind, definition=definition),
-                files=(form.source.file,) if form and form.source.file else (),
+                # Of hidden items nothing is fetched beforehand.
+                files=(form.source.file,)
+                if form and form.source.file and not definition.salt
+                else (),
                 needs=frozenset({Capability.OPEN_VOCABULARY}),
                 clusters=form.clusters if form else "items",
+                hidden=definition.salt is not None,
                 note=definition.note,
             ),
         ),
@@ -250,14 +144,44 @@ def defined(marked: Marked, path: Path) -> tuple[Kind, Definition]:
         _data(marked, kind, path),
         {key: said[key] for key in kind.options if key in said},
     )
+    if said.get("visibility") == "hidden":
+        definition = _hidden(definition, said)
     kind.check(definition)
     return kind, definition
+
+
+def _hidden(definition: Definition, said: Mapping[str, Any]) -> Definition:
+    """Return the definition of a suite whose items are hidden: read by every run and kept nowhere.
+
+    The file itself is not hidden, so it must not hold any.
+    """
+    marked, data = definition.marked, definition.data
+    if data is None or data.source.rows:
+        raise marked.error(
+            ("visibility",),
+            "hidden items are not written into the suite's own file.",
+            "data: {path: …}, a file that only the machine has that measures, or {dataset: …}",
+        )
+    source = data.source
+    if source.hub:
+        place = said.get("salt") or str(PurePosixPath(source.hub.path).with_name(SALT))
+        hub = replace(source.hub, path=place, kept=False)
+        salt = RowSource("the salt", hub=hub)
+        data = replace(data, source=replace(source, hub=replace(source.hub, kept=False)))
+    else:
+        assert source.path, "data have one place"
+        path = Path(said["salt"]).expanduser() if "salt" in said else source.path.with_name(SALT)
+        salt = RowSource("the salt", path, source.base)
+    return replace(definition, data=data, salt=salt, least=said.get("least", LEAST))
+
+
+_NOT_MEASURED: Final = ("title", "note", "scope", "version", "visibility", "salt")
 
 
 def _digest(given: Mapping[str, Any]) -> str:
     """Return eight digits of what a suite measures, whatever it is called and wherever it lies."""
     data = given.get("data")
-    about = {k: v for k, v in given.items() if k not in ("title", "note", "scope", "version")}
+    about = {k: v for k, v in given.items() if k not in _NOT_MEASURED}
     if isinstance(data, dict):
         about["data"] = {k: v for k, v in data.items() if k not in ("path", "clusters")}
     return sha256(canonical_json(about))[:8]
@@ -350,6 +274,7 @@ def _load(data: DataFolder, *, kind: Kind, definition: Definition) -> LoadedData
     if n > 1:
         raise DataError(f"{definition.path}: two items are named {name}.")
     hub = definition.data.source.hub if definition.data else None
+    hiding = Hiding(_salt(definition.salt, data), definition.least) if definition.salt else None
     return LoadedData(
         items,
         DataInfo(
@@ -360,7 +285,20 @@ def _load(data: DataFolder, *, kind: Kind, definition: Definition) -> LoadedData
             n_items=len(items),
             local=hub is None,
         ),
+        hiding,
     )
+
+
+def _salt(source: RowSource, data: DataFolder) -> str:
+    """Read a salt; what is wrong with it is said as of a file that is not there."""
+    try:
+        found = found_file(source, data)
+    except DataMissing as error:
+        raise DataMissing(error.message, HOW_TO_SALT) from None
+    text = found.content.decode("ascii", "replace").strip()
+    if not is_salt(text):
+        raise DataMissing(f"{found.path} holds no salt: 64 hexadecimal digits.", HOW_TO_SALT)
+    return text
 
 
 def _data_rows(

@@ -171,6 +171,9 @@ WHOLE: Final[Mapping[str, Key]] = {
     "version": Key(word, "raised whenever scores can change; 1 at first"),
     "scope": Key(anything, "the scope card", needed=True),
     "data": Key(anything, "where the rows are"),
+    "visibility": Key(one_of("open", "hidden"), "hidden where the items are secret"),
+    "salt": Key(word, "of hidden items, the file with the salt; salt.txt beside them by default"),
+    "least": Key(count, "of hidden items, how many a group needs for its score to be told"),
     "note": Key(word, "what sets these texts apart, in a few words"),
 }
 """Keys of every suite; each kind has some of its own."""

@@ -3,10 +3,14 @@
 import statistics
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Final
 
 from pytest_bias.datasources import DataFolder
+from pytest_bias.errors import MeasurementError
+from pytest_bias.hidden_data import NOT_TOLD, measure_quietly
+from pytest_bias.hidden_results import too_small
 from pytest_bias.interface import Model
 from pytest_bias.records import Item, canonical_json
 from pytest_bias.scoring import Context, score_records
@@ -54,6 +58,8 @@ class Preview:
     non_ascii, replaced : int
         Items with characters outside ASCII, and with the one that stands for bytes that could not
         be read, which is a sign of a wrong encoding.
+    is_hidden : bool
+        Whether no identifier, and no text that may quote an item, is to be shown.
     """
 
     items: tuple[Item, ...]
@@ -63,6 +69,7 @@ class Preview:
     lengths: tuple[int, int, int]
     non_ascii: int
     replaced: int
+    is_hidden: bool = False
 
     @property
     def n_clusters(self) -> int:
@@ -78,7 +85,8 @@ def preview(configuration: Configuration, data: DataFolder) -> Preview:
     DataError
         If they cannot be read.
     """
-    items = configuration.load(data).items
+    loaded = configuration.load(data)
+    items = loaded.items
     same: dict[str, list[str]] = {}
     for item in items:
         same.setdefault(canonical_json(dict(item.texts)), []).append(item.id)
@@ -88,7 +96,7 @@ def preview(configuration: Configuration, data: DataFolder) -> Preview:
             groups.setdefault(key, Counter())[group] += 1
     texts = [text for item in items for text in item.texts.values()]
     lengths = sorted(map(len, texts)) or [0]
-    return Preview(
+    found = Preview(
         items,
         Counter(item.reason or "" for item in items if item.status),
         {key: dict(found.most_common()) for key, found in groups.items()},
@@ -97,6 +105,20 @@ def preview(configuration: Configuration, data: DataFolder) -> Preview:
         sum(any(not text.isascii() for text in item.texts.values()) for item in items),
         sum(any(REPLACEMENT in text for text in item.texts.values()) for item in items),
     )
+    # What may be told is said in the data's description (`hidden_results.load_hidden`).
+    least = loaded.info.least
+    return found if least is None else counts_of_hidden(found, least)
+
+
+def counts_of_hidden(found: Preview, least: int) -> Preview:
+    """Return what may be shown of hidden items: counts, and groups of which scores are told."""
+    groups = {
+        key: {name: n for name, n in sizes.items() if name not in too_small(sizes, least)}
+        for key, sizes in found.groups.items()
+    }
+    problems = {NOT_TOLD: n} if (n := sum(found.problems.values())) else {}
+    groups = {key: told for key, told in groups.items() if told}
+    return replace(found, problems=problems, groups=groups, is_hidden=True)
 
 
 def shown(items: Sequence[Item]) -> list[Item]:
@@ -118,6 +140,16 @@ def dry_run(suite: Suite, items: Sequence[Item], model: Model) -> DryRun:
     asked = [item for item in items if item.status is None]
     asked = asked[:: max(1, len(asked) // TRIED)][:TRIED]
     return _dry_run(suite, measure, asked, model)
+
+
+def hidden_dry_run(suite: Suite, items: Sequence[Item], model: Model) -> DryRun:
+    """Do the same with hidden items; of whatever goes wrong the reason is not told."""
+    try:
+        found = measure_quietly(partial(dry_run, suite, items, model))
+    except MeasurementError as error:
+        return DryRun(reason=error.message)
+    n = sum((found.others or {}).values())
+    return replace(found, others={NOT_TOLD: n} if n else {})
 
 
 def _dry_run(suite: Suite, measure: Measure, items: Sequence[Item], model: Model) -> DryRun:

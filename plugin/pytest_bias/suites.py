@@ -13,6 +13,7 @@ from typing import Any, Final, Literal, TypeAlias
 
 from pytest_bias.datasources import DataFile, DataFolder, Source
 from pytest_bias.errors import UnknownName, UsageError
+from pytest_bias.hidden_data import Hiding
 from pytest_bias.interface import Capability
 from pytest_bias.measures import Estimator, Measure, Metric, every
 from pytest_bias.own_texts import none_named
@@ -49,10 +50,11 @@ def _none(configuration: str) -> Mapping[str, int]:
 
 @dataclass(frozen=True)
 class LoadedData:
-    """The items of one configuration and where they came from."""
+    """The items of one configuration, where they came from, and what hides them."""
 
     items: tuple[Item, ...]
     info: DataInfo
+    hiding: Hiding | None = None
 
 
 @dataclass(frozen=True)
@@ -89,6 +91,8 @@ class Configuration:
     scorer : str
         Role of the classifier, named by the user, that scores what the model writes, where that is
         what sets configurations apart; by default that of the measure.
+    hidden : bool
+        Whether the items are secret (`hidden_data`): `load` returns what hides them.
     control_of : str or None
         Name of the configuration whose scores these texts put to the test: it is reported with
         that one, counts as no suite of its own and earns no badge. Metrics ``control_*`` by
@@ -109,6 +113,7 @@ class Configuration:
     own_texts: bool = False
     clusters: str = "items"
     scorer: str = ""
+    hidden: bool = False
     control_of: str | None = None
     note: str = ""
 

@@ -1,14 +1,18 @@
 """The command ``suites``: the list, one scope card, or a suite file checked and previewed."""
 
+from dataclasses import replace
+from functools import partial
+
 from rich.console import Console
 
 from pytest_bias.config import Settings
 from pytest_bias.datasources import DataFolder
 from pytest_bias.emit.preview import show_preview
 from pytest_bias.emit.scope import show_card, show_list
+from pytest_bias.hidden_results import load_hidden
 from pytest_bias.resolution import resolutions
 from pytest_bias.suite_files import is_suite_file, with_files
-from pytest_bias.suite_preview import dry_run, preview
+from pytest_bias.suite_preview import dry_run, hidden_dry_run, preview
 from pytest_bias.suites import find, installed
 
 
@@ -38,11 +42,15 @@ def show_one(name: str, settings: Settings, console: Console) -> None:
         accepted=settings.accept_licences,
         texts=settings.texts,
     )
-    found = preview(suite.configurations[0], folder.of(suite.name)) if is_file else None
+    first, hides = suite.configurations[0], False
+    if first.hidden and not settings.show_items:
+        hides, first = True, replace(first, load=partial(load_hidden, first))
+        suite = replace(suite, configurations=(first, *suite.configurations[1:]))
+    found = preview(first, folder.of(suite.name)) if is_file else None
     show_card(suite, console, resolutions(suite, folder, configuration.rstrip("]")))
     if found:
         from pytest_bias.models import ModelRef, load
 
-        tried = dry_run(suite, found.items, load(ModelRef.parse("demo")))
-        clusters = suite.configurations[0].clusters
-        show_preview(found, tried, clusters, console, show_items=settings.show_items)
+        ask = hidden_dry_run if hides else dry_run
+        tried = ask(suite, found.items, load(ModelRef.parse("demo")))
+        show_preview(found, tried, first.clusters, console, show_items=settings.show_items)

@@ -171,6 +171,8 @@ def group_values(result: SuiteResult, **group: str) -> NDArray[np.float64]:
         for r in result.records
         if r.status == "scored" and r.value is not None and group.items() <= dict(r.by).items()
     ]
+    if not result.records and result.scores:
+        raise ValueError(f"{result.entry} is hidden: its items have no values outside of the run.")
     if not found:
         known = sorted({f"{k}={v}" for r in result.records for k, v in r.by.items()})
         raise ValueError(f"{result.entry} has no group {group}; it has {', '.join(known)}")

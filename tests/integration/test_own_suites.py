@@ -9,8 +9,9 @@ import pytest
 from commands import Command, headline, read, suite
 
 from pytest_bias.marked_yaml import read_marked
-from pytest_bias.suite_files import NEEDED_SCOPE, kinds
+from pytest_bias.suite_files import NEEDED_SCOPE
 from pytest_bias.suite_form import DATA, WHOLE
+from pytest_bias.suite_kinds import kinds
 
 Tiny = Callable[[str], Path]
 

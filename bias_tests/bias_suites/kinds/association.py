@@ -8,8 +8,8 @@ from pytest_bias.errors import UnknownName
 from pytest_bias.interface import GAP, Capability
 from pytest_bias.records import Item
 from pytest_bias.sentences import FIELD
-from pytest_bias.suite_files import DataRow, Definition, Kind
 from pytest_bias.suite_form import Key, table, word, words
+from pytest_bias.suite_kinds import DataRow, Definition, Kind
 from pytest_bias.suites import Measure
 
 

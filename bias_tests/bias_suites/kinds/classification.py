@@ -11,8 +11,8 @@ from pytest_bias.interface import Capability
 from pytest_bias.labels import ROLES
 from pytest_bias.records import Item, Record
 from pytest_bias.scoring import Mean, own_value
-from pytest_bias.suite_files import DataRow, Definition, Kind
 from pytest_bias.suite_form import Key, one_of, word, words
+from pytest_bias.suite_kinds import DataRow, Definition, Kind
 from pytest_bias.suites import Measure, Metric
 
 

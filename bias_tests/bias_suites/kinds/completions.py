@@ -30,8 +30,8 @@ from pytest_bias.interface import GAP, Capability, Model
 from pytest_bias.records import Item, Record, Value
 from pytest_bias.refusals import Outcome
 from pytest_bias.scoring import Mean, own_value
-from pytest_bias.suite_files import DataRow, Definition, Kind
 from pytest_bias.suite_form import Key, count, one_of, word, words
+from pytest_bias.suite_kinds import DataRow, Definition, Kind
 from pytest_bias.suites import Measure, Metric
 
 

@@ -8,8 +8,8 @@ from pytest_bias.interface import Capability
 from pytest_bias.records import Item
 from pytest_bias.scoring import own_value
 from pytest_bias.sentences import FIELD, fill
-from pytest_bias.suite_files import DataRow, Definition, Kind
 from pytest_bias.suite_form import Key, words
+from pytest_bias.suite_kinds import DataRow, Definition, Kind
 from pytest_bias.suites import Measure, Metric
 
 SETS: Final = {"x": "first targets", "y": "second targets", "a": "first attributes"} | {

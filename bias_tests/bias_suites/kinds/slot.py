@@ -18,8 +18,8 @@ from pytest_bias.interface import GAP, Capability, Cloze, Model
 from pytest_bias.records import Item, Record
 from pytest_bias.scoring import Mean, Share, own_value
 from pytest_bias.sentences import at_gap
-from pytest_bias.suite_files import DataRow, Definition, Kind
 from pytest_bias.suite_form import Key, word, words
+from pytest_bias.suite_kinds import DataRow, Definition, Kind
 from pytest_bias.suites import Measure, Metric
 
 

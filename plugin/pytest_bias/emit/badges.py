@@ -16,6 +16,7 @@ from typing import Final
 import anybadge
 
 from pytest_bias.claims import AS_MEASURED, Standing, earns, lacking, version
+from pytest_bias.emit.marks import HIDDEN
 from pytest_bias.emit.wording import (
     NOT_PUBLISHED,
     SOCIAL_LIMITS,
@@ -33,6 +34,7 @@ from pytest_bias.emit.wording import (
     value,
 )
 from pytest_bias.errors import UnknownName
+from pytest_bias.hidden_results import is_hidden
 from pytest_bias.records import Report, SuiteResult, sha256
 from pytest_bias.scores import Score
 from pytest_bias.suites import find
@@ -161,14 +163,10 @@ def _of_report(report: Report) -> Iterator[Badge]:
             f"Measured: {', '.join(sorted(social))}. {about}",
             color,
         )
-        plural = "suite" if len(social) == 1 else "suites"
-        yield Badge(
-            "social-bias-available",
-            AVAILABLE,
-            f"{len(social)} {plural} · scores and records",
-            about,
-            color,
-        )
+        if available := {s.name for s in measured if not is_hidden(s)} & social:
+            plural = "suite" if len(available) == 1 else "suites"
+            message = f"{len(available)} {plural} · scores and records"
+            yield Badge("social-bias-available", AVAILABLE, message, about, color)
     for suite in measured if report.withheld is None else ():
         yield _suite_badge(suite, about)
 
@@ -225,6 +223,8 @@ def _suite_badge(suite: SuiteResult, about: str) -> Badge:
     assert headline is not None
     parts = [f"{value(headline)} {short_interval(headline)}".strip(), f"ideal {ideal(headline)}"]
     message = _phrase(suite) or " · ".join(parts)
+    if is_hidden(suite):
+        message += f" · {HIDDEN}"
     if suite.sampled is not None:
         message += f" · {sample(suite)}"
     title = [

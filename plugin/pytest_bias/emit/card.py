@@ -17,6 +17,7 @@ import jinja2
 from pytest_bias.claims import Place, Rerun, Standing
 from pytest_bias.emit.badges import Badge, badges
 from pytest_bias.emit.context import Context, context_of
+from pytest_bias.emit.marks import marks
 from pytest_bias.emit.page import not_run
 from pytest_bias.emit.summary import few
 from pytest_bias.emit.terminal import KINDS
@@ -41,7 +42,6 @@ from pytest_bias.emit.wording import (
     on_validity,
     own_rows,
     parameters,
-    sample,
     scope_limits,
     suite_label,
     value,
@@ -178,9 +178,7 @@ def _rows(suite: SuiteResult, context: Context) -> Iterator[list[str]]:
     assert headline is not None
     remarks = [
         suite.validity,
-        *(["draft"] if suite.draft else []),
-        *(["adapted"] if suite.adapted else []),
-        *([sample(suite)] if suite.sampled is not None else []),
+        *marks(suite),
         *([f"{count(headline.n_unscored)} unscored"] if headline.n_unscored else []),
         *context.outside(suite),
     ]

@@ -8,6 +8,7 @@ from markupsafe import Markup
 
 from pytest_bias.compare import Change, SuiteComparison
 from pytest_bias.emit.change import is_exploratory, shown, signed
+from pytest_bias.emit.marks import marks
 from pytest_bias.emit.plots import Row, Scale, forest, scale
 from pytest_bias.emit.wording import (
     EXPLORATORY,
@@ -21,7 +22,6 @@ from pytest_bias.emit.wording import (
     metric_words,
     number,
     p_number,
-    sample,
     suite_label,
     value,
 )
@@ -82,9 +82,7 @@ def remarks(suite: SuiteResult) -> list[str]:
     """Return what stands beside a score: validity, and what sets the measurement apart."""
     found = [
         clean(suite.validity, 20),
-        *(["adapted"] if suite.adapted else []),
-        *(["draft"] if suite.draft else []),
-        *([sample(suite)] if suite.sampled is not None else []),
+        *marks(suite),
         *([status(suite)] if suite.status != "scored" else []),
     ]
     return [clean(f, 60) for f in found]

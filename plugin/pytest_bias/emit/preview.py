@@ -28,6 +28,10 @@ def show_preview(
     console.print(Text("Dry run on the demo model", style="bold"))
     for line in _tried(tried):
         console.print(Padding(Text(line), (0, 0, 0, 2)))
+    if found.is_hidden:
+        note = "The items are hidden. --show-items shows five of them, and what goes wrong."
+        console.print(Text(note, style="dim"))
+        return
     console.print(Text("Examples", style="bold"))
     for item in shown(found.items):
         console.print(Padding(Text(clean(item.id, MOST_CHARACTERS)), (0, 0, 0, 2)))
@@ -56,7 +60,8 @@ def _wrong(found: Preview) -> Iterator[str]:
     if found.doubles:
         first = " and ".join(clean(name, 80) for name in found.doubles[0][:2])
         n = sum(len(ids) - 1 for ids in found.doubles)
-        yield f"{n:,} items repeat the texts of another, such as {first}"
+        such = "" if found.is_hidden else f", such as {first}"
+        yield f"{n:,} items repeat the texts of another{such}"
     if found.replaced:
         yield f"{found.replaced:,} items hold bytes that could not be read: is the encoding right?"
     if found.non_ascii:

@@ -55,7 +55,7 @@ def _row(suite: SuiteAgain) -> list[Text]:
         Text(_number(score.again, score)),
         Text("–" if score.difference is None else f"{score.difference:.2g}"),
         Text(f"{score.tolerance:g}" + (f" ({score.margin:.2g})" if score.margin else "")),
-        Text(f"{suite.n_same} of {suite.n}"),
+        Text(f"{suite.n_same} of {suite.n}" if suite.n else "hidden"),
     ]
 
 
@@ -79,4 +79,5 @@ def sentence(found: Reproduction) -> str:
         counts += f", {apart} differ" if apart > 1 else ", 1 differs"
     if missing := found.n("not compared"):
         counts += f", {missing} not compared"
-    return f"{counts}; {same:,} of {n:,} outcomes are the same.{whole}"
+    outcomes = f"; {same:,} of {n:,} outcomes are the same" if n else ""
+    return f"{counts}{outcomes}.{whole}"

@@ -22,7 +22,8 @@ from pytest_bias.emit.wording import (
     suite_label,
 )
 from pytest_bias.errors import UnknownName
-from pytest_bias.records import Item, Record, SuiteResult
+from pytest_bias.hidden_results import is_hidden
+from pytest_bias.records import DataInfo, Item, Record, SuiteResult
 from pytest_bias.scores import Score
 from pytest_bias.scoring import Additive, Mean
 from pytest_bias.suites import STRUCTURE, Metric, Suite, find
@@ -73,7 +74,7 @@ def section(suite: SuiteResult, items: Mapping[str, Item]) -> str:
             failed=_failed(suite),
             far=replace(far, ids=tuple(map(short, far.ids))),
             texts=[(short(i), _texts(items[i])) for i in far.ids if i in items],
-            records=clean(suite.records_path, 200),
+            records="" if is_hidden(suite) else clean(suite.records_path, 200),
         )
     )
 
@@ -116,10 +117,12 @@ def _facts(suite: SuiteResult, headline: Score | None) -> Iterator[Fact]:
     if data := suite.data:
         where = clean(data.source, 200) + (" (your own copy)" if data.local else "")
         yield "Data", f"{where}, {count(data.n_items)} items, {clean(data.licence, 60)}"
+        if is_hidden(suite):
+            yield "Hidden", _on_hidden(data)
         if data.revision:
             yield "Revision", clean(data.revision, 64)
         if data.sha256:
-            yield "SHA-256", clean(data.sha256, 64)
+            yield "Salted SHA-256" if is_hidden(suite) else "SHA-256", clean(data.sha256, 64)
     if suite.scorer:
         yield "Scored by", on_scorer(suite)
         if version := suite.scorer.weights_sha256 or suite.scorer.revision:
@@ -129,6 +132,17 @@ def _facts(suite: SuiteResult, headline: Score | None) -> Iterator[Fact]:
         yield "Labels of the model", clean(labels, 200)
     measure = f", measure {metric_words(suite.measure)}" if suite.measure else ""
     yield "Suite", clean(f"{suite.entry}, version {suite.version}{measure}", 200)
+
+
+def _on_hidden(data: DataInfo) -> str:
+    told = (
+        "The items stay with who measured; they are in no file of this report. A group of fewer "
+        f"than {count(data.least or 0)} has no score"
+    )
+    if data.groups_left_out:
+        names = "groups are" if data.groups_left_out > 1 else "group is"
+        told += f": {count(data.groups_left_out)} {names} left out"
+    return f"{told}."
 
 
 def _test(score: Score) -> str:
@@ -175,6 +189,8 @@ def furthest(suite: SuiteResult, installed: Suite | None) -> Furthest:
     headline = suite.headline
     if headline is None or suite.name == STRUCTURE:
         return Furthest()
+    if is_hidden(suite):
+        return Furthest(reason="The items are hidden.")
     if not suite.records:
         return Furthest(reason="The records are not beside this report.")
     if installed is None or installed.version != suite.version:

@@ -23,6 +23,7 @@ from pytest_bias.emit.change import (
     shown,
     signed,
 )
+from pytest_bias.emit.marks import marks
 from pytest_bias.emit.terminal import KINDS, VERDICTS, because
 from pytest_bias.emit.wording import (
     EXPLORATORY,
@@ -46,7 +47,6 @@ from pytest_bias.emit.wording import (
     own_rows,
     p_number,
     parameters,
-    sample,
     scope_limits,
     suite_label,
     value,
@@ -136,11 +136,7 @@ def _rows(suite: SuiteResult) -> Sequence[Sequence[str]]:
 def _row(label: str, words: str, suite: SuiteResult, score: Score) -> list[str]:
     if score.floor is not None:
         words += f" ({chance(score)})"
-    remarks = [
-        suite.validity,
-        *(["adapted"] if suite.adapted else []),
-        *([sample(suite)] if suite.sampled is not None else []),
-    ]
+    remarks = [suite.validity, *marks(suite)]
     return [
         _name(label),
         _name(words),

@@ -12,6 +12,7 @@ from rich.text import Text
 
 from pytest_bias.compare import Comparison
 from pytest_bias.emit import change
+from pytest_bias.emit.marks import marks
 from pytest_bias.emit.wording import (
     beside_headline,
     chance,
@@ -31,7 +32,6 @@ from pytest_bias.emit.wording import (
     on_validity,
     own_rows,
     parameters,
-    sample,
     scope_limits,
     suite_label,
     value,
@@ -196,11 +196,8 @@ def _about(suite: SuiteResult, score: Score) -> Iterator[str]:
         f"{score.n_unscored} unscored": True,
         f"{score.n_excluded} excluded": score.n_excluded,
         chance(score): score.floor is not None and score.interval is not None,
-        "adapted": suite.adapted,
-        "draft": suite.draft,
-        sample(suite): suite.sampled is not None,
     }
-    for part in (text for text, is_so in parts.items() if is_so):
+    for part in (*(text for text, is_so in parts.items() if is_so), *marks(suite)):
         if len(f"{line}, {part}") > NAME_WIDTH:
             yield line
             line = part
