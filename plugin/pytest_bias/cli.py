@@ -9,7 +9,7 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
-from pytest_bias import cli_evidence, cli_init
+from pytest_bias import cli_evidence, cli_init, cli_split
 from pytest_bias.cli_options import settings_of, with_options
 from pytest_bias.config import read_settings, require_data_dir, require_model
 from pytest_bias.errors import BiasError, UnknownName
@@ -139,6 +139,8 @@ def merge(
 
 app.add_typer(cli_evidence.commands)
 app.add_typer(cli_init.commands)
+
+app.add_typer(cli_split.commands, name="split")
 
 data = typer.Typer(help="Prepare the data of the suites.", no_args_is_help=True)
 app.add_typer(data, name="data")

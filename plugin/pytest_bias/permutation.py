@@ -103,7 +103,7 @@ def association_test(
     if value is None:
         return Estimate(None, interval_reason="no target varies", note="no target varies")
     sums = effect_sums(values, clusters, in_first)
-    partitions = _Partitions.of(sums, sampling.rng, N_PERMUTATIONS)
+    partitions = _Partitions.of(*sums.samples, rng=sampling.rng, n_permutations=N_PERMUTATIONS)
     how = "exact permutation" if partitions.exact else f"{N_PERMUTATIONS:,} permutations"
     found = Estimate(
         value,
@@ -125,13 +125,63 @@ def groups_test(sums: Sums, rng: np.random.Generator) -> Test:
     sums : Sums
         Of two samples, each unit a sum and what it is divided by in the mean of its sample.
     """
-    if min(map(len, sums.samples)) < 2:
+    partitions, how = _of_groups(sums.samples, rng)
+    if partitions is None:
         return Test(reason="fewer than two clusters on a side")
-    # Sum, square, count: squares are of no use here.
-    rows = tuple(np.insert(sample, 1, 0.0, axis=1) for sample in sums.samples)
-    partitions = _Partitions.of(Sums(rows, sums.of_totals), rng, N_RESAMPLES)
-    how = "exact permutation" if partitions.exact else f"{N_RESAMPLES:,} permutations"
     return Test(f"{how} of groups", partitions.two_sided())
+
+
+def _of_groups(
+    samples: Sequence[Floats], rng: np.random.Generator
+) -> tuple["_Partitions | None", str]:
+    """Return the partitions of two samples and how many they are; null if one has no two units."""
+    if min(map(len, samples)) < 2:
+        return None, ""
+    # Sum, square, count: squares are of no use here.
+    first, second = (np.insert(sample, 1, 0.0, axis=1) for sample in samples)
+    partitions = _Partitions.of(first, second, rng=rng, n_permutations=N_RESAMPLES)
+    return partitions, "exact permutation" if partitions.exact else f"{N_RESAMPLES:,} permutations"
+
+
+@dataclass(frozen=True, slots=True)
+class Shift:
+    """How far two samples lie apart, and which distance would have been found.
+
+    `detectable` is the smallest true distance of which the test says p <= 1 - level with the stated
+    power, at the spread of these units: with D* the distance of a partition and c the quantile of
+    its size at the level, it is c minus the quantile of D* at 1 - power.
+    """
+
+    value: float
+    p_value: float
+    test: str
+    detectable: float
+
+
+def shift_test(
+    first: Floats, second: Floats, *, rng: np.random.Generator, level: float, power: float
+) -> Shift | None:
+    """Test whether units that were put into two samples at random differ between them, two-sided.
+
+    Parameters
+    ----------
+    first, second : array of shape (n_units, 2)
+        Of each unit its sum and the number of items in it.
+    level, power : float
+        Of the distance that is said to be detectable.
+
+    Returns
+    -------
+    Shift or None
+        First mean minus second; null with fewer than two units on a side.
+    """
+    partitions, how = _of_groups((first, second), rng)
+    if partitions is None:
+        return None
+    found = partitions.differences
+    critical = float(np.quantile(np.abs(found), level))
+    detectable = critical - float(np.quantile(found, 1 - power))
+    return Shift(partitions.observed, partitions.two_sided(), how, detectable)
 
 
 def chance_effect(
@@ -145,7 +195,7 @@ def chance_effect(
     if effect_size(values[in_first], values[~in_first]) is None:
         return None
     sums = effect_sums(values, clusters, in_first)
-    return _Partitions.of(sums, rng, n_permutations).floor(values)
+    return _Partitions.of(*sums.samples, rng=rng, n_permutations=n_permutations).floor(values)
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,8 +210,9 @@ class _Partitions:
     exact: bool
 
     @classmethod
-    def of(cls, words: Sums, rng: np.random.Generator, n_permutations: int) -> "_Partitions":
-        first, second = words.samples
+    def of(
+        cls, first: Floats, second: Floats, *, rng: np.random.Generator, n_permutations: int
+    ) -> "_Partitions":
         sums, _, counts = np.concatenate([first, second]).T
         n, size = len(sums), len(first)
         exact = math.comb(n, size) <= EXACT_PARTITIONS

@@ -21,6 +21,7 @@ from pytest_bias.scope_cards import FIELDS, MOST_IN_SHORT, NOT_STATED, VALIDITY,
 from pytest_bias.suite_form import WHOLE, DataForm, Key, data_form, keyed, word
 from pytest_bias.suite_kinds import DataRow, Definition, Kind, kinds
 from pytest_bias.suites import Configuration, LoadedData, Suite, register
+from pytest_bias.tables import Row
 
 SALT: Final = "salt.txt"
 HOW_TO_SALT: Final = (
@@ -78,7 +79,12 @@ def with_files(words: Sequence[str]) -> tuple[str, ...]:
 
 
 def read_suite(path: Path) -> Suite:
-    """Read a suite from a file.
+    """Read a suite from a file, as `read_definition` does."""
+    return suite_of(*read_definition(path))
+
+
+def read_definition(path: Path) -> tuple[Kind, Definition]:
+    """Read what a file says, without its data.
 
     Raises
     ------
@@ -91,7 +97,11 @@ def read_suite(path: Path) -> Suite:
         raise UsageError(f"there is no suite file {path}.") from None
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(f"{path} cannot be read: {error}") from None
-    kind, definition = defined(read_marked(text, str(path)), path)
+    return defined(read_marked(text, str(path)), path)
+
+
+def suite_of(kind: Kind, definition: Definition) -> Suite:
+    """Return what a definition defines."""
     form = definition.data
     return Suite(
         name=definition.name,
@@ -301,11 +311,18 @@ def _salt(source: RowSource, data: DataFolder) -> str:
     return text
 
 
-def _data_rows(
+def kept_rows(
     definition: Definition, kind: Kind, data: DataFolder
-) -> tuple[FoundFile, list[DataRow]]:
+) -> tuple[FoundFile, list[tuple[int, Row]]]:
+    """Read the rows that a suite keeps, each with its number in the file, from 0.
+
+    Raises
+    ------
+    DataError
+        If they cannot be read, or none is kept.
+    """
     form = definition.data
-    assert form is not None
+    assert form is not None, "a kind that takes rows has data"
     found, rows = read_rows(form.source, _columns(kind, form), data)
     kept = [
         (n, row)
@@ -314,12 +331,26 @@ def _data_rows(
     ]
     if not kept:
         raise DataError(f"{found.path} has {len(rows)} rows, none of which is kept.")
+    return found, kept
+
+
+def _data_rows(
+    definition: Definition, kind: Kind, data: DataFolder
+) -> tuple[FoundFile, list[DataRow]]:
+    form = definition.data
+    assert form is not None, "a kind that takes rows has data"
+    found, kept = kept_rows(definition, kind, data)
     return found, [
         DataRow(
-            f"{definition.name}/{(cell(row[form.id]) or '') if form.id else f'{n:05d}'}",
-            f"{definition.name}/{(cell(row[form.cluster]) or '') if form.cluster else f'{n:05d}'}",
+            f"{definition.name}/{row_name(form.id, n, row)}",
+            f"{definition.name}/{row_name(form.cluster, n, row)}",
             {key: value for key, c in form.by.items() if (value := cell(row[c]))},
             {role: cell(row.get(form.columns.get(role, role))) or "" for role in kind.columns},
         )
         for n, row in kept
     ]
+
+
+def row_name(column: str | None, number: int, row: Row) -> str:
+    """Return the name that a row has in a column; its number where none is named."""
+    return (cell(row[column]) or "") if column else f"{number:05d}"
