@@ -25,15 +25,16 @@ LAYERS = (
     {"records", "labels", "resampling"},
     {"downloads"},
     {"hub_files", "hub_refusals"},
-    {"interface", "events", "datasources", "sampling", "permutation", "paired"},
+    {"interface", "events", "datasources", "sampling", "permutation", "paired", "hidden_data"},
     {"tables", "marked_yaml"},
     {"row_sources", "scope_cards"},
     {"own_texts", "suite_form"},
     {"config", "measures"},
     {"models", "suites", "sentences", "readings"},
-    {"scorers", "suite_files"},
-    {"scoring", "testing", "planning", "refusals", "forecast", "preparation"},
-    {"schedule", "reporting", "resolution", "gaps", "ranks"},
+    {"scorers", "suite_kinds"},
+    {"suite_files"},
+    {"scoring", "testing", "planning", "refusals", "forecast", "preparation", "splitting"},
+    {"schedule", "reporting", "resolution", "gaps", "ranks", "hidden_results", "overfitting"},
     {"rates"},
     {"engine", "compare", "folder", "merging", "shortcuts", "suite_preview"},
     {"claims", "card_results"},
@@ -50,8 +51,8 @@ LAYERS = (
     {"evidence_commands"},
     {"init"},
     {"locking"},
-    {"cli_options", "pytest_session", "action"},
-    {"cli_evidence", "cli_init", "suites_command", "pytest_suite_files"},
+    {"cli_options", "pytest_session", "action", "split_commands"},
+    {"cli_evidence", "cli_init", "cli_split", "suites_command", "pytest_suite_files"},
     {"cli"},
     {"pytest_plugin", "__main__", "hub_event"},
 )
@@ -61,7 +62,7 @@ MODELS_MAY = {"errors", "answers", "cost", "devices", "identity", "interface", "
 SUITES_MAY = {
     *("suites", "records", "interface", "sentences", "statistics", "scoring", "datasources"),
     *("errors", "gaps", "labels", "own_texts", "permutation", "ranks", "readings", "refusals"),
-    *("rates", "resampling", "scope_cards", "shortcuts", "suite_files", "suite_form", "tables"),
+    *("rates", "resampling", "scope_cards", "shortcuts", "suite_form", "suite_kinds", "tables"),
 }
 
 HEAVY = {
@@ -76,8 +77,9 @@ HEAVY = {
     "rich": {
         *("again", "cli", "cli_evidence", "cli_init", "evidence_commands", "hub_event", "hub_job"),
         *("init", "locking", "run", "emit", "pytest_session", "suites_command"),
+        *("cli_split", "split_commands"),
     },
-    "typer": {"cli", "cli_options", "cli_evidence", "cli_init"},
+    "typer": {"cli", "cli_options", "cli_evidence", "cli_init", "cli_split"},
     "pytest": {"pytest_plugin", "pytest_session", "pytest_suite_files"},
 }
 """Who may import a library of weight: the engine knows neither pytest nor the terminal."""

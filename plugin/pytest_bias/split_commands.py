@@ -1,9 +1,10 @@
 """The commands ``split make`` and ``split test``."""
 
 import json
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from rich.console import Console
 from rich.text import Text
@@ -17,9 +18,12 @@ from pytest_bias.events import Listener
 from pytest_bias.identity import tool_version
 from pytest_bias.options import SUITE_FILE
 from pytest_bias.overfitting import SplitTest, split_test
-from pytest_bias.records import Report, SuiteResult
+from pytest_bias.records import DataInfo, Report, SuiteResult
 from pytest_bias.splitting import COMMITMENT, HIDDEN, PARTS, PUBLIC, Commitment, split
 from pytest_bias.suite_files import with_files
+
+if TYPE_CHECKING:
+    from pytest_bias.engine import Session
 
 SCHEMA: Final = "pytest-bias/split-test/1"
 RESULT: Final = "split-test.json"
@@ -39,13 +43,14 @@ def test_command(folder: Path, reference: str, settings: Settings, console: Cons
     committed = Commitment.read(folder / COMMITMENT)
     files = _files(folder, committed)
     model = str(settings.model)
-    with ProgressPrinter(console) as printer:
-        found = [_measured(settings, name, files, printer) for name in (model, reference)]
     names = with_files([str(files[part]) for part in PARTS])
+    with ProgressPrinter(console) as printer:
+        sessions = [_planned(settings, name, files, printer) for name in (model, reference)]
+        if len({s.plan.model.weights_digest() for s in sessions}) == 1:
+            raise UsageError(f"{model} and {reference} have the same weights: nothing to compare.")
+        committed.holds(dict(zip(PARTS, _data(sessions[0], names), strict=True)))
+        found = [_measured(session) for session in sessions]
     parts = [_parts(report, names) for report in found]
-    if len({r.model.weights_sha256 for r in found}) == 1:
-        raise UsageError(f"{model} and {reference} have the same weights: nothing to compare.")
-    committed.holds(dict(zip(PARTS, parts[0], strict=True)))
     tested = split_test(parts[0], parts[1], settings.seed)
     words.show_test(tested, model, reference, console)
     if settings.out:
@@ -67,14 +72,32 @@ def _files(folder: Path, committed: Commitment) -> dict[str, Path]:
     return found
 
 
-def _measured(settings: Settings, model: str, files: dict[str, Path], listener: Listener) -> Report:
-    from pytest_bias.engine import Session, run
+def _planned(
+    settings: Settings, model: str, files: dict[str, Path], listener: Listener
+) -> "Session":
+    from pytest_bias.engine import Session
     from pytest_bias.planning import describe_for, plan
 
     suites = tuple(str(files[part]) for part in PARTS)
     settings = replace(settings, model=model, suites=suites, collected=(), shard=None, budget=None)
-    session = Session(plan(describe_for(settings, model), settings), listener)
+    return Session(plan(describe_for(settings, model), settings), listener)
+
+
+def _data(session: "Session", names: Sequence[str]) -> Iterator[DataInfo]:
+    """Yield what is told of the data of suites, in their order."""
+    planned = {p.entry.suite.name: p for p in session.plan.entries}
+    for name in names:
+        found = session.prepare(planned[name])
+        if isinstance(found, SuiteResult):
+            raise MeasurementError(f"{found.entry} cannot be measured: {found.reason}")
+        yield found.info
+
+
+def _measured(session: "Session") -> Report:
+    from pytest_bias.engine import run
+
     report = run(session)
+    # Two models need not fit into one memory.
     session.unload()
     if report.run.get("interrupted"):
         raise KeyboardInterrupt

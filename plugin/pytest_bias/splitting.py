@@ -31,7 +31,7 @@ from pytest_bias.errors import DataError, OutputError, UsageError
 from pytest_bias.hidden_data import SALT_BYTES, Hiding
 from pytest_bias.identity import tool_version
 from pytest_bias.options import SUITE_FILE
-from pytest_bias.records import SuiteResult, canonical_json, sha256
+from pytest_bias.records import DataInfo, canonical_json, sha256
 from pytest_bias.row_sources import cell
 from pytest_bias.suite_files import SALT, kept_rows, read_definition, row_name
 from pytest_bias.suite_form import NAME
@@ -105,13 +105,13 @@ class Commitment:
         except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
             raise DataError(f"{path} is no commitment to a split: {error!s:.200}") from None
 
-    def holds(self, results: Mapping[str, SuiteResult]) -> None:
-        """Check that the parts that were measured are those that were committed to.
+    def holds(self, data: Mapping[str, DataInfo]) -> None:
+        """Check that parts are those that were committed to.
 
         Parameters
         ----------
-        results : mapping
-            ``public`` and ``hidden`` to what was measured.
+        data : mapping
+            ``public`` and ``hidden`` to what is told of their rows.
 
         Raises
         ------
@@ -119,12 +119,10 @@ class Commitment:
             If one is another.
         """
         for name, part in ((PUBLIC, self.public), (HIDDEN, self.hidden)):
-            data = results[name].data
-            if data is None or data.sha256 != part.sha256:
-                found = data.sha256[:12] if data and data.sha256 else "none"
+            if (found := str(data[name].sha256)) != part.sha256:
                 raise DataError(
                     f"the {name} part is not the one that was committed to: the digest of its rows "
-                    f"is {found}, committed to is {part.sha256[:12]}."
+                    f"is {found[:12]}, committed to is {part.sha256[:12]}."
                 )
 
 
