@@ -267,6 +267,7 @@ def test_on_two_devices(bias: Command, once: Path) -> None:
     assert (folder.name, digest(folder)) == (once.name, digest(once))
 
 
+@pytest.mark.slow
 def test_withheld_scores_are_those_of_the_model_under_test(
     kept: Path, bias: Command, tmp_path: Path
 ) -> None:
@@ -321,6 +322,7 @@ def test_a_report_of_another_kind_is_refused_suite_by_suite(
     bias(*words, "old", "--fresh").refused(3, "the baseline old has no records")
 
 
+@pytest.mark.slow
 def test_merge_compares_with_reports_only(bias: Command, tmp_path: Path) -> None:
     for number in (1, 2):
         bias("run", "demo", *SUITE, "--shard", f"{number}/2", "--out", f"s{number}").done(0)

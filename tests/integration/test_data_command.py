@@ -317,6 +317,7 @@ def test_a_folder_that_cannot_be_made(data: Data, tmp_path: Path) -> None:
     data("fetch", "--suite", "outside[en]", "--data-dir", "file").refused(2, "cannot be written")
 
 
+@pytest.mark.slow
 def test_a_run_fetches_what_it_needs_and_the_next_needs_no_network(
     tiny: Callable[[str], Path], env: dict[str, str], server: FileServer, tmp_path: Path
 ) -> None:

@@ -502,6 +502,7 @@ def test_a_push_is_measured_and_its_own_commit_is_not(player: Player) -> None:
     assert player.has_written
 
 
+@pytest.mark.slow
 def test_what_was_proposed_is_not_measured_again(player: Player) -> None:
     ran = player.first().done(0)
     assert "/discussions/1" in ran.out

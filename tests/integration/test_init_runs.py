@@ -63,6 +63,7 @@ def test_from_an_empty_repository_to_a_badge_and_a_baseline(
     assert "### Since the earlier report" in ran.summary
 
 
+@pytest.mark.slow
 def test_limit_that_was_chosen_fails_the_job(
     bias: Command, newcomer: Caller, github: GitHub
 ) -> None:

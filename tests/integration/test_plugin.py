@@ -319,6 +319,7 @@ def test_report_of_something_else_is_not_written_over(
     assert session.report()["digest"] == before
 
 
+@pytest.mark.slow
 def test_report_of_something_else_is_not_written_over_by_workers(
     session: Session, pytester: pytest.Pytester, occupied: tuple[str, ...]
 ) -> None:

@@ -143,6 +143,7 @@ def test_who_will_not_see_the_badges_is_told(
     assert f"is {'private' if private else 'gated'}: only those who may read it" in ran.said
 
 
+@pytest.mark.slow
 def test_a_model_that_moved_is_stale_and_says_so(published: Publisher) -> None:
     files = published.head
     published.push({**files, README: files[README] + b"\nMore words.\n"})
@@ -177,6 +178,7 @@ def test_without_a_token_nothing_is_sent(publisher: Publisher) -> None:
     assert not [a for a in publisher.hub.asked if a.startswith("POST")]
 
 
+@pytest.mark.slow
 def test_others_run_it_again_and_publish_what_they_found(published: Publisher) -> None:
     ran = published("reproduce", NAME, "--by", "org-b", "--out", "again", HF_TOKEN="").done()
     assert "1 of 1 suites agree; 830 of 830 outcomes are the same." in ran.out
@@ -213,6 +215,7 @@ def test_a_model_that_moved_is_not_run_in_place_of_the_one_that_was_measured(
     other.refused(3, "not the model that was measured: another weights")
 
 
+@pytest.mark.slow
 def test_an_address_is_verified_as_the_model_it_is_of(published: Publisher) -> None:
     digest = published.json(CURRENT)["report"]
     report = f"{published.hub.address}/{NAME}/blob/main/bias/{digest12(digest)}/report.json"
@@ -239,6 +242,7 @@ def test_what_anybody_can_propose_is_not_what_counts(published: Publisher) -> No
     assert "is not the head" not in published("verify", NAME).said
 
 
+@pytest.mark.slow
 def test_a_forged_badge_on_the_hub_is_found(published: Publisher) -> None:
     path = f"{BADGES}/template_association-en.svg"
     forged = published.head[path].replace(b"0.19", b"0.01")

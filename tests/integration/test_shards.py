@@ -32,6 +32,7 @@ def digest(folder: Path) -> str:
     return read(folder / "report.json")["digest"]
 
 
+@pytest.mark.slow
 def test_joined_shards_have_the_digest_of_the_whole(shards: Path, tmp_path: Path) -> None:
     # In whatever order they are named.
     run(tmp_path, "merge", shards / "s3", shards / "s1", shards / "s2", "--out", "joined")

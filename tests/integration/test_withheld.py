@@ -190,6 +190,7 @@ def test_scores_of_the_same_run_disappear_and_do_not_come_back(
     bias("verify", "out").done(0)
 
 
+@pytest.mark.slow
 def test_fresh_takes_records_away_also_where_the_report_is_broken(
     full: Ran, bias: Command, limited: Path
 ) -> None:
@@ -232,6 +233,7 @@ def test_what_is_kept_for_going_on(
     assert (tmp_path / "out" / SALT).read_text() == salt
 
 
+@pytest.mark.slow
 def test_a_change_is_decided_on_and_not_shown(full: Ran, bias: Command, tmp_path: Path) -> None:
     limit = "limits: {template_association.association: {max_regression: {points: 1}}}"
     (tmp_path / "pytest-bias.yaml").write_text(limit)
@@ -326,6 +328,7 @@ def copy(left: Path, tmp_path: Path) -> Path:
     return Path(shutil.copytree(left, tmp_path / "out"))
 
 
+@pytest.mark.slow
 def test_verify_says_what_cannot_be_checked(bias: Command, copy: Path) -> None:
     ran = bias("verify", "out").done(3)
     assert re.search(r"withheld scores +unknown +need the full report", ran.out)
@@ -389,6 +392,7 @@ def test_render_and_compare(full: Ran, bias: Command, copy: Path, tmp_path: Path
     assert "in the baseline it is withheld" in bias("compare", full.at, "out").done(3).out
 
 
+@pytest.mark.slow
 def test_merge_withholds_what_shards_hold(full: Ran, bias: Command, limited: Path) -> None:
     for number in (1, 2):
         bias("run", "demo", *SUITES, "--shard", f"{number}/2", "--out", f"s{number}").done(0)

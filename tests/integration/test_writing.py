@@ -65,6 +65,7 @@ def of_groups(found: Mapping[str, Any], metric: str) -> dict[tuple[str, str], fl
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [0, 5])
 def test_written_completions_by_hand(
     seed: int, bias: Command, tiny: Callable[[str], Path], scorer: Callable[..., Path]

@@ -11,7 +11,7 @@ from parity import ours, plain
 
 NATS = 1e-3
 MODELS = ("bert-tiny", "wordpiece", "byte-level", "unigram")
-SAMPLES = (pytest.param(1, marks=pytest.mark.slow, id="all"), pytest.param(40, id="fortieth"))
+SAMPLES = (pytest.param(8, marks=pytest.mark.slow, id="eighth"), pytest.param(120, id="few"))
 
 
 @pytest.mark.parametrize("step", SAMPLES)

@@ -41,9 +41,14 @@ LABELS = {0: "sad", 1: "<b>glad</b>\n|", 2: "none"}
 
 # Sequence to sequence
 
+THIRD_OF_SEQ2SEQ = [
+    pytest.param(name, marks=pytest.mark.slow if number % 3 else ())
+    for number, name in enumerate(SEQ2SEQ)
+]
+
 
 @pytest.mark.usefixtures("_head")
-@pytest.mark.parametrize("model_type", SEQ2SEQ)
+@pytest.mark.parametrize("model_type", THIRD_OF_SEQ2SEQ)
 def test_seq2seq(model_type, tmp_path, measured):
     folder = head(SEQ2SEQ, model_type, tmp_path / model_type)
     model, slow = ours.model(folder), plain.seq2seq(folder)

@@ -32,6 +32,7 @@ def _threads():
     torch.set_num_threads(before)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("_threads")
 def test_one_thread_and_two_give_one_digest():
     reports = []
@@ -43,6 +44,7 @@ def test_one_thread_and_two_give_one_digest():
     assert (found.verdict, found.n("agrees")) == ("agrees", 3)
 
 
+@pytest.mark.slow
 def test_another_precision_is_not_compared():
     one = measured("demo")
     two = replace(one, model=replace(one.model, dtype="bfloat16"))

@@ -78,6 +78,7 @@ def test_an_adapter_and_its_base(tiny: Tiny, tmp_path: Path) -> None:
     assert "model.safetensors" in found.files
 
 
+@pytest.mark.slow
 def test_a_gguf_file(smollm2: Path) -> None:
     described = describe(str(smollm2)).identity
     found = now(smollm2)

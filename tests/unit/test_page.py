@@ -405,6 +405,7 @@ def test_no_name_breaks_out(text, place):
     assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]", html)
 
 
+@pytest.mark.slow
 def test_no_page_is_too_large():
     made = endless()
     html = page.render(made, endless_decision(), endless_comparison(made))

@@ -92,11 +92,13 @@ class MaskedModel(EncoderModel):
         """Score every choice at its gap, tokenised where it stands."""
         reads = Reads(self.body.tokens.mask_id)
         planned: list[list[list[int]] | str] = []
+        self.body.tokens.prepare_places(clozes)
         for cloze in clozes:
             try:
                 planned.append(self._plan(cloze, reads))
             except Unreadable as reason:
                 planned.append(str(reason))
+        self.body.tokens.forget()
         logp = self.body.log_probabilities(reads)
         return [
             ClozeScore((), (), which)

@@ -5,7 +5,7 @@ whether they lower it, whether they give offsets, what a mask and padding are. M
 ids.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from difflib import SequenceMatcher
 from functools import cached_property
@@ -57,10 +57,16 @@ class Tokens:
     closed_vocabulary: bool = False
     target: bool = False
     _plain: dict[str, Encoded] = field(default_factory=dict, repr=False)
+    _offsets: dict[str, list[tuple[int, int]]] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
         own = getattr(self.tokenizer, "model_max_length", None) or _UNLIMITED
         self.max_length = min(self.max_length, own, _UNLIMITED)
+
+    @cached_property
+    def is_fast(self) -> bool:
+        """Whether the tokenizer tells where its tokens stand in a text."""
+        return bool(getattr(self.tokenizer, "is_fast", False))
 
     @cached_property
     def frame(self) -> tuple[int, int]:
@@ -147,9 +153,36 @@ class Tokens:
         for text in texts:
             self._plain.setdefault(text, Encoded([], range(0)))
 
+    def prepare_places(self, clozes: Sequence[Cloze]) -> None:
+        """Encode the sentences of many clozes at once, ahead of `gap`, `hidden` and `masks`.
+
+        A tokenizer takes much longer for a text by itself than for one among many.
+        """
+        texts = [text for cloze in clozes for text in self._filled(cloze)]
+        if not self.is_fast:
+            self.prepare(texts)
+            return
+        new = [t for t in dict.fromkeys(texts) if t not in self._offsets and t.strip()]
+        if new:
+            encoding = self._encoding(new, return_offsets_mapping=True)
+            before, behind = self.frame
+            ids_and_offsets = zip(encoding["input_ids"], encoding["offset_mapping"], strict=True)
+            for text, (ids, offsets) in zip(new, ids_and_offsets, strict=True):
+                self._offsets[text] = offsets
+                self._plain.setdefault(text, Encoded(ids, range(before, len(ids) - behind)))
+
+    def _filled(self, cloze: Cloze) -> Iterator[str]:
+        """Yield the sentences of a cloze that are encoded, of one that can be read."""
+        for choice in cloze.choices if cloze.text.count(GAP) == 1 else ():
+            yield cloze.filled(choice)
+            if cloze.hidden and cloze.text.count(cloze.hidden) == 1:
+                for form in (cloze.hidden, *cloze.forms):
+                    yield _with_form(cloze, choice, form)[0]
+
     def forget(self) -> None:
-        """Drop the texts kept by `prepare`."""
+        """Drop the texts kept by `prepare` and `prepare_places`."""
         self._plain.clear()
+        self._offsets.clear()
 
     def _checked(self, encoded: Encoded) -> Encoded:
         if len(encoded.core) == 0:
@@ -177,7 +210,7 @@ class Tokens:
         ValueError
             If a part is not within the text.
         """
-        if not getattr(self.tokenizer, "is_fast", False):
+        if not self.is_fast:
             raise Unreadable("the tokenizer gives no offsets: it does not tell where a word is")
         wanted = bytearray(len(text))
         for start, end in parts:
@@ -231,24 +264,24 @@ class Tokens:
         word = cloze.hidden or ""
         if cloze.text.count(word) != 1:
             raise Unreadable("the hidden word must occur once in its sentence")
-        start = cloze.text.index(word)
-        behind_gap = cloze.text.index(GAP) < start
-        text = cloze.text.replace(word, form).replace(GAP, choice)
-        start += (len(choice) - len(GAP)) * behind_gap
+        text, start = _with_form(cloze, choice, form)
         return self._place(text, start, start + len(form))
 
     def _place(self, text: str, start: int, end: int) -> range:
         """Return the positions of the tokens of ``text[start:end]``."""
-        if getattr(self.tokenizer, "is_fast", False):
+        if self.is_fast:
             return self._place_by_offsets(text, start, end)
         return self._place_by_alignment(text, start, end)
 
     def _place_by_offsets(self, text: str, start: int, end: int) -> range:
-        encoding = self.tokenizer(text, return_offsets_mapping=True, verbose=False)
+        offsets = self._offsets.get(text)
+        if offsets is None:
+            encoding = self.tokenizer(text, return_offsets_mapping=True, verbose=False)
+            offsets = encoding["offset_mapping"]
         before, behind = self.frame
         found = []
-        for position, (a, b) in enumerate(encoding["offset_mapping"]):
-            if not before <= position < len(encoding["input_ids"]) - behind:
+        for position, (a, b) in enumerate(offsets):
+            if not before <= position < len(offsets) - behind:
                 continue
             if a < end and b > start:
                 if text[a:start].strip() or text[end:b].strip():
@@ -259,7 +292,7 @@ class Tokens:
         first = found[0]
         if first > before:
             # A token for nothing but the space in front belongs to the word it introduces.
-            a, b = encoding["offset_mapping"][first - 1]
+            a, b = offsets[first - 1]
             first -= not text[a:b].strip()
         return range(first, found[-1] + 1)
 
@@ -284,3 +317,12 @@ class Tokens:
     def word(self, token: int) -> str:
         """Return one token as a word."""
         return str(self.tokenizer.decode([token])).strip()
+
+
+def _with_form(cloze: Cloze, choice: str, form: str) -> tuple[str, int]:
+    """Return the sentence with a choice and a form of the hidden word, and where that begins."""
+    word = cloze.hidden or ""
+    start = cloze.text.index(word)
+    behind_gap = cloze.text.index(GAP) < start
+    text = cloze.text.replace(word, form).replace(GAP, choice)
+    return text, start + (len(choice) - len(GAP)) * behind_gap
