@@ -254,10 +254,6 @@ class Session:
             return entry.result("inconclusive", f"not measured: {self.unsound}")
         if part and data.hiding:
             return entry.result("skipped", WHOLE)
-        clusters = self.schedule.clusters(entry, data.items, part)
-        if part and not clusters:
-            return entry.result("skipped", NOT_IN_SHARD)
-        self.listener(SuiteStarted(entry.id, sum(map(len, clusters))))
         ask = partial(self._asked, planned, model, data, part)
         try:
             return measure_quietly(ask) if data.hiding else ask()
@@ -272,6 +268,10 @@ class Session:
     ) -> SuiteResult:
         entry, measure = planned.entry, planned.measure
         assert measure is not None, "an entry without a measure has no data"
+        clusters = self.schedule.clusters(entry, data.items, part)
+        if part and not clusters:
+            return entry.result("skipped", NOT_IN_SHARD)
+        self.listener(SuiteStarted(entry.id, sum(map(len, clusters))))
         ask = partial(take, measure, model)
         with self._watched(planned, model):
             found = self.schedule.take(planned, data.items, self.forecaster, ask, part)

@@ -93,9 +93,12 @@ def _quietly(
         return ask()
     except KeyboardInterrupt:
         new: BaseException = KeyboardInterrupt()
+    except SystemExit as error:
+        # What is no number would be printed.
+        new = SystemExit(error.code if isinstance(error.code, int) else 1)
     except passes as error:
         new = type(error)(error.message, error.hint)
-    except Exception as error:
+    except BaseException as error:
         new = kind(f"{type(error).__name__} while {doing}; more is {NOT_TOLD}.")
     # Outside of the handlers, so that the new one has no context.
     raise new

@@ -5,7 +5,7 @@ import re
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, wraps
+from functools import cached_property, partial, wraps
 from typing import TYPE_CHECKING, Final, Literal, ParamSpec, TypeVar
 
 import pytest
@@ -15,8 +15,9 @@ from pytest_bias.config import Settings, read_settings
 from pytest_bias.emit.wording import clean
 from pytest_bias.errors import BiasError, UnknownName, UsageError
 from pytest_bias.folder import release
-from pytest_bias.hidden_results import without_records
-from pytest_bias.limits import decide, named_by
+from pytest_bias.hidden_data import measure_quietly
+from pytest_bias.hidden_results import is_hidden, without_records
+from pytest_bias.limits import Outcome, decide, named_by
 from pytest_bias.merging import Measured, gathered
 from pytest_bias.options import OPTIONS
 from pytest_bias.records import Part, SuiteResult
@@ -349,15 +350,8 @@ class BiasRun:
         if _as_usage_error(self.owner.planned)(name)[1]:
             # The whole decides, at the end of the session.
             return without_records(result)
-        job = self.owner.job
-        report = replace(self.owner.session.report(only_measured=True), suites=(result,))
-        limits = [limit for limit in job.limits if limit.is_about(result)]
-        level, first_run = job.decision_level, self.owner.settings.first_run
-        comparison = (
-            compare(report, job.baseline, named_by(limits), level) if job.baseline else None
-        )
-        outcomes = decide(report, limits, comparison, first_run=first_run, level=level).outcomes
-        failed = [o for o in outcomes if o.fails or o.verdict in ("not_measured", "no_baseline")]
+        judge = partial(self._failed, result)
+        failed = measure_quietly(judge) if is_hidden(result) else judge()
         if failed:
             from pytest_bias.emit.terminal import VERDICTS, because
 
@@ -366,6 +360,18 @@ class BiasRun:
             lines = [f"{o.limit} is {VERDICTS[o.verdict]}: {because(o)}" for o in failed]
             pytest.fail("\n".join(lines), pytrace=False)
         return without_records(result)
+
+    def _failed(self, result: SuiteResult) -> list[Outcome]:
+        """Return the outcomes of limits for which a test fails."""
+        job, report = self.owner.job, self.owner.session.report(only_measured=True)
+        report = replace(report, suites=(result,))
+        limits = [limit for limit in job.limits if limit.is_about(result)]
+        level, first_run = job.decision_level, self.owner.settings.first_run
+        comparison = (
+            compare(report, job.baseline, named_by(limits), level) if job.baseline else None
+        )
+        outcomes = decide(report, limits, comparison, first_run=first_run, level=level).outcomes
+        return [o for o in outcomes if o.fails or o.verdict in ("not_measured", "no_baseline")]
 
     def assert_alike(
         self,

@@ -52,7 +52,8 @@ def _none(configuration: str) -> Mapping[str, int]:
 class LoadedData:
     """The items of one configuration, where they came from, and what hides them."""
 
-    items: tuple[Item, ...]
+    # pytest shows variables and arguments of functions that failed.
+    items: tuple[Item, ...] = field(repr=False)
     info: DataInfo
     hiding: Hiding | None = None
 

@@ -1,12 +1,13 @@
 """Fixtures for whole runs: the command in a process of its own, and in this one."""
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 import torch
 from commands import Command, Ran, environment, finish, start
+from hidden import Machine, misbehaving
 
 from pytest_bias import cli
 
@@ -56,3 +57,20 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Ran:
     """Return ``pytest-bias run demo``, run once."""
     folder = tmp_path_factory.mktemp("demo")
     return finish(start("run", "demo", folder=folder), folder)
+
+
+@pytest.fixture(scope="session")
+def machine(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Machine]:
+    """Return a function that makes a machine which keeps items secret."""
+
+    def make(name: str) -> Machine:
+        folder = tmp_path_factory.mktemp(name)
+        return Machine(folder / "kept", folder / "secret")
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def bad(tiny: Callable[[str], Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a model that does what hidden texts tell it to."""
+    return misbehaving(tmp_path_factory.mktemp("bad") / "model", tiny("bert"))
