@@ -19,7 +19,7 @@ from pytest_bias.scoring import Additive, members, scored
 from pytest_bias.suites import Configuration, LoadedData, Metric, Suite
 
 WHOLE: Final = "it is hidden, so no records are left to be joined: the first part measures it whole"
-NOTICE: Final = f"the model's code gave a notice, which is {NOT_TOLD}"
+NOTICE: Final = f"there was a notice, which is {NOT_TOLD}"
 
 Group = TypeVar("Group", bound=Hashable)
 

@@ -14,6 +14,7 @@ from typing import Any, Final, Literal, TypeAlias
 
 from pytest_bias.compare import Comparison, Named
 from pytest_bias.errors import UnknownName, UsageError
+from pytest_bias.hidden_results import is_hidden
 from pytest_bias.records import Report, SuiteResult
 from pytest_bias.scores import Score
 from pytest_bias.scoring import LEVEL, at_level
@@ -323,7 +324,9 @@ class _Judge:
         found = Estimate(score.value, score.interval, score.interval_reason)
         if score.interval and self.level != score.level:
             if not suite.records:
-                return replace(missing, reason="the records are missing")
+                why = "its items are hidden" if is_hidden(suite) else "the records are missing"
+                told = f"no interval at the level {self.level:.4g}: {why}"
+                return replace(missing, reason=told)
             seed = int(self.report.settings["seed"])
             found = at_level(suite, score, self.level, seed)
         return _held_against(missing, limit, found, allowed, score, self.level)

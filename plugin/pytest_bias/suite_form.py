@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -248,4 +248,5 @@ def data_form(marked: Marked, given: Plain, folder: Path) -> DataForm:
         **{key: said[key] for key in how if key in said},
     )
     about = ("columns", "by", "id", "cluster", "clusters", "keep")
-    return DataForm(source, **{key: said[key] for key in about if key in said})
+    form = DataForm(source, **{key: said[key] for key in about if key in said})
+    return replace(form, clusters="clusters") if form.cluster and "clusters" not in said else form

@@ -366,7 +366,8 @@ def test_with_several_limits_an_interval_is_made_again_at_their_level():
     assert among.interval == pytest.approx((100 * low, 100 * high))
     # What was not kept cannot be looked at again.
     (bare,) = decide(report(replace(made, records=())), limits, level=0.99).outcomes
-    assert (bare.verdict, bare.reason) == ("not_measured", "the records are missing")
+    assert bare.verdict == "not_measured"
+    assert bare.reason == "no interval at the level 0.99: the records are missing"
 
 
 def crows_record(number: int, value: float) -> Record:
