@@ -15,7 +15,8 @@ from pytest_bias.errors import BiasError, DataError, DataMissing, UsageError
 from pytest_bias.interface import Capability
 from pytest_bias.records import Item, Record
 from pytest_bias.scoring import Context, score_records
-from pytest_bias.suite_files import kinds, read_suite, with_files
+from pytest_bias.suite_files import read_suite, with_files
+from pytest_bias.suite_kinds import kinds
 from pytest_bias.suites import Suite
 from suites.classifiers import Classifier
 from suites.hashed import Hashed
@@ -293,6 +294,32 @@ def test_rows_that_are_no_items_are_kept_and_counted(tmp_path: Path) -> None:
     assert dict(found[2].by) == {}
 
 
+def test_hidden_items_have_a_file_and_a_salt_of_their_own(tmp_path: Path) -> None:
+    hidden = "visibility: hidden\n" + PAIRS
+    inline = hidden.replace("path: rows.csv", "rows: [{a: she, b: he, axis: x}]")
+    with pytest.raises(UsageError, match="line 1: visibility: hidden items are not written into"):
+        written(tmp_path, inline)
+    with pytest.raises(UsageError, match="'secret' is not known"):
+        written(tmp_path, hidden.replace("hidden", "secret"))
+    with pytest.raises(UsageError, match="least: must be a whole number from 1 up, not '0'"):
+        written(tmp_path, hidden + "least: 0\n")
+    rows = "a,b,axis\nshe,he,x\n"
+    with pytest.raises(DataMissing, match=r"there is no file .*salt\.txt") as missing:
+        items_of(written(tmp_path, hidden, rows_csv=rows))
+    assert "secrets.token_hex(32)" in str(missing.value)
+    with pytest.raises(DataMissing, match="holds no salt: 64 hexadecimal digits"):
+        items_of(written(tmp_path, hidden, rows_csv=rows, salt_txt="pepper"))
+    suite = written(tmp_path, hidden, rows_csv=rows, salt_txt="5a" * 32 + "\n")
+    (found,) = suite.configurations
+    loaded = found.load(DataFolder())
+    assert found.hidden
+    assert loaded.hiding
+    assert (loaded.hiding.salt, loaded.hiding.least) == ("5a" * 32, 20)
+    assert suite.version == written(tmp_path, PAIRS).version
+    assert "she" not in repr(loaded)
+    assert "5a5a" not in repr(loaded)
+
+
 def test_data_that_do_not_fit_are_said(tmp_path: Path) -> None:
     with pytest.raises(DataMissing, match="there is no"):
         items_of(written(tmp_path, PAIRS))
@@ -367,7 +394,15 @@ TREES = st.recursive(
 )
 BASES = [
     yaml.load(text, yaml.BaseLoader)
-    for text in (PAIRS, SLOT, ASSOCIATION, COMPLETIONS, CLASSIFICATION, EMBEDDING)
+    for text in (
+        PAIRS,
+        f"visibility: hidden\n{PAIRS}",
+        SLOT,
+        ASSOCIATION,
+        COMPLETIONS,
+        CLASSIFICATION,
+        EMBEDDING,
+    )
 ]
 
 
