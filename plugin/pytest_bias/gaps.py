@@ -11,7 +11,7 @@ from typing import ClassVar, Final, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from pytest_bias import resampling
+from pytest_bias import permutation, resampling
 from pytest_bias.records import Record
 from pytest_bias.resampling import Sums
 from pytest_bias.scoring import Additive
@@ -79,16 +79,15 @@ class Gap(Additive):
     def test(self, records: Sequence[Record], ideal: float, rng: np.random.Generator) -> Test:
         """Test whether it makes a difference which group a record belongs to, within its cluster.
 
-        A cluster that has records of one side only changes sides as a whole.
+        Clusters that have records of one side only change sides as a whole, as many of them on each
+        side as there are (`permutation.sides_test`).
         """
         if ideal != self.even:
             return Test(reason=f"no test for a gap of {ideal:g}")
         now = self.sums(records)
         if now.samples[0].shape[1] != 4:
             return Test(reason="one group only")
-        then = replace(now, samples=(_exchanged(now.samples[0]),))
-        test = resampling.exchange_test(now, then, rng)
-        return replace(test, how=test.how and test.how.replace("versions", "groups"))
+        return permutation.sides_test(now, _exchanged(now.samples[0]), rng)
 
     def _side(self, record: Record) -> int | None:
         group = record.by.get(self.over)

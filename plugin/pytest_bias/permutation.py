@@ -1,9 +1,9 @@
 """Effect sizes of association tests, and permutation tests over words."""
 
 import math
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations
+from itertools import combinations, product
 from typing import Final, TypeAlias
 
 import numpy as np
@@ -13,6 +13,8 @@ from pytest_bias.resampling import EXACT_PARTITIONS, Sums, bca, chunks, mean_sum
 from pytest_bias.statistics import N_RESAMPLES, Estimate, Floats, Sampling, Test
 
 N_PERMUTATIONS: Final = 100_000
+FEW_KINDS: Final = 100
+"""Kinds of clusters up to which it is faster to draw how many of each kind are taken."""
 
 
 def effect_size(first: Floats, second: Floats) -> float | None:
@@ -182,6 +184,88 @@ def shift_test(
     critical = float(np.quantile(np.abs(found), level))
     detectable = critical - float(np.quantile(found, 1 - power))
     return Shift(partitions.observed, partitions.two_sided(), how, detectable)
+
+
+def sides_test(sums: Sums, exchanged: Floats, rng: np.random.Generator) -> Test:
+    """Test whether it makes a difference on which of two sides a cluster's numbers are, two-sided.
+
+    A cluster with numbers of both sides exchanges them or not; of the others it is drawn anew which
+    are on which side, as many as there are. Were each of these to change sides by itself, the sides
+    would become equally large, and a small side would seem to differ too often.
+
+    Parameters
+    ----------
+    sums : Sums
+        One sample of shape (n_clusters, 4): the sum of either side, then the count of either.
+    exchanged : array of shape (n_clusters, 4)
+        The same where the sides of each cluster are exchanged.
+    """
+    (rows,) = sums.samples
+    if len(rows) < 2:
+        return Test(reason="fewer than two clusters")
+    has_both = (rows[:, 2:] > 0).all(axis=1)
+    moves = (exchanged - rows)[has_both]
+    moves = moves[(moves != 0).any(axis=1)]
+    alone = rows[~has_both]
+    units, n_first = alone.reshape(-1, 2, 2).sum(axis=2), int((alone[:, 2] > 0).sum())
+    now, then = rows[has_both].sum(axis=0), exchanged[has_both].sum(axis=0)
+
+    def apart(moved: Floats, first: Floats) -> Floats:
+        second = units.sum(axis=0) - first
+        drawn = np.stack([first[:, 0], second[:, 0], first[:, 1], second[:, 1]], axis=1)
+        mirrored = drawn[:, [1, 0, 3, 2]]
+        return np.abs(sums.at(now + moved + drawn) - sums.at(then - moved + mirrored))
+
+    as_it_is = alone[alone[:, 2] > 0][:, [0, 2]].sum(axis=0)
+    observed = float(apart(np.zeros((1, 4)), as_it_is[None])[0])
+    if not math.isfinite(observed):
+        return Test(reason="no value")
+    ways = math.comb(len(units), n_first)
+    exact = len(moves) < 64 and 2 ** len(moves) * ways <= EXACT_PARTITIONS
+    at_least = n = 0
+    draws = _every_side if exact else _drawn_sides
+    for moved, first in draws(moves, units, n_first, rng):
+        at_least += int((apart(moved, first) >= observed * (1 - 1e-12)).sum())
+        n += len(moved)
+    if exact:
+        return Test("exact permutation of groups", at_least / n)
+    return Test(f"{N_RESAMPLES:,} permutations of groups", (at_least + 1) / (n + 1))
+
+
+def _every_side(
+    moves: Floats, units: Floats, n_first: int, rng: np.random.Generator
+) -> Iterator[tuple[Floats, Floats]]:
+    """Yield all draws at once: what moves of clusters with both sides, and the first side."""
+    flips = list(product((0.0, 1.0), repeat=len(moves)))
+    chosen = list(combinations(range(len(units)), n_first))
+    moved = np.array(flips).reshape(len(flips), len(moves)) @ moves
+    first = units[np.array(chosen, dtype=np.int64).reshape(len(chosen), n_first)].sum(axis=1)
+    yield np.repeat(moved, len(first), axis=0), np.tile(first, (len(moved), 1))
+
+
+def _drawn_sides(
+    moves: Floats, units: Floats, n_first: int, rng: np.random.Generator
+) -> Iterator[tuple[Floats, Floats]]:
+    """Yield random draws in chunks; clusters that are alike are counted, whichever they are."""
+    moves, n_moves = _alike(moves)
+    units, n_units = _alike(units)
+    many = max(1, len(moves), len(units) if len(units) <= FEW_KINDS else int(n_units.sum()))
+    for size in chunks(N_RESAMPLES, max(1, 2**21 // many)):
+        flips = rng.binomial(n_moves, 0.5, size=(size, len(moves)))
+        if len(units) <= FEW_KINDS:
+            drawn = rng.multivariate_hypergeometric(n_units, n_first, size, method="marginals")
+            first = drawn @ units
+        else:
+            each = np.repeat(np.arange(len(units)), n_units)
+            chosen = rng.permuted(np.tile(each, (size, 1)), axis=1)[:, :n_first]
+            first = units[chosen].sum(axis=1)
+        yield flips @ moves, first
+
+
+def _alike(rows: Floats) -> tuple[Floats, NDArray[np.int64]]:
+    """Return the different rows, and how many there are of each."""
+    kinds, counts = np.unique(rows, axis=0, return_counts=True)
+    return kinds, counts.astype(np.int64)
 
 
 def chance_effect(

@@ -180,7 +180,7 @@ METRICS: Final = (
 
 SUITE: Final = Suite(
     name="classified_completions",
-    version="1",
+    version="2",
     title="Classified completions",
     kind="intrinsic",
     configurations=tuple(

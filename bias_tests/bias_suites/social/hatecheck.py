@@ -199,7 +199,7 @@ def _configurations() -> Iterator[Configuration]:
 
 SUITE: Final = Suite(
     name="hatecheck",
-    version="1",
+    version="2",
     title="HateCheck",
     kind="downstream",
     configurations=tuple(_configurations()),

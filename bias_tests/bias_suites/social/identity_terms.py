@@ -144,7 +144,7 @@ def _configuration(
 
 SUITE: Final = Suite(
     name="identity_terms",
-    version="1",
+    version="2",
     title="Identity terms",
     kind="downstream",
     configurations=(

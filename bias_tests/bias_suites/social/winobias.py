@@ -208,7 +208,7 @@ def _configuration(name: str, part: str, *, only_named: bool = False) -> Configu
 
 SUITE: Final = Suite(
     name="winobias",
-    version="1",
+    version="2",
     title="WinoBias",
     kind="downstream",
     configurations=(

@@ -127,7 +127,7 @@ def occupation(record: Record) -> float | None:
 
 SUITE: Final = Suite(
     name="winogender",
-    version="1",
+    version="2",
     title="Winogender",
     kind="downstream",
     configurations=(
