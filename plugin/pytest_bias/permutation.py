@@ -9,12 +9,10 @@ from typing import Final, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from pytest_bias.resampling import EXACT_PARTITIONS, Sums, bca, chunks, mean_sums
+from pytest_bias.resampling import EXACT_PARTITIONS, Sums, alike_units, bca, chunks, mean_sums
 from pytest_bias.statistics import N_RESAMPLES, Estimate, Floats, Sampling, Test
 
 N_PERMUTATIONS: Final = 100_000
-FEW_KINDS: Final = 100
-"""Kinds of clusters up to which it is faster to draw how many of each kind are taken."""
 
 
 def effect_size(first: Floats, second: Floats) -> float | None:
@@ -246,26 +244,27 @@ def _every_side(
 def _drawn_sides(
     moves: Floats, units: Floats, n_first: int, rng: np.random.Generator
 ) -> Iterator[tuple[Floats, Floats]]:
-    """Yield random draws in chunks; clusters that are alike are counted, whichever they are."""
-    moves, n_moves = _alike(moves)
-    units, n_units = _alike(units)
-    many = max(1, len(moves), len(units) if len(units) <= FEW_KINDS else int(n_units.sum()))
-    for size in chunks(N_RESAMPLES, max(1, 2**21 // many)):
+    """Yield random draws in chunks; where clusters are alike, kinds of them are counted."""
+    moves, n_moves = _counted(moves)
+    units, n_units = _counted(units)
+    are_alike = len(units) < n_units.sum()
+    for size in chunks(N_RESAMPLES, max(1, 2**21 // max(1, len(moves), len(units)))):
         flips = rng.binomial(n_moves, 0.5, size=(size, len(moves)))
-        if len(units) <= FEW_KINDS:
+        if are_alike:
             drawn = rng.multivariate_hypergeometric(n_units, n_first, size, method="marginals")
             first = drawn @ units
         else:
-            each = np.repeat(np.arange(len(units)), n_units)
-            chosen = rng.permuted(np.tile(each, (size, 1)), axis=1)[:, :n_first]
-            first = units[chosen].sum(axis=1)
+            each = np.tile(np.arange(len(units)), (size, 1))
+            first = units[rng.permuted(each, axis=1)[:, :n_first]].sum(axis=1)
         yield flips @ moves, first
 
 
-def _alike(rows: Floats) -> tuple[Floats, NDArray[np.int64]]:
-    """Return the different rows, and how many there are of each."""
-    kinds, counts = np.unique(rows, axis=0, return_counts=True)
-    return kinds, counts.astype(np.int64)
+def _counted(rows: Floats) -> tuple[Floats, NDArray[np.int64]]:
+    """Return rows and how many there are of each: the different ones where many are alike."""
+    if found := alike_units([rows]):
+        ((kinds, counts),) = found
+        return kinds, counts
+    return rows, np.ones(len(rows), dtype=np.int64)
 
 
 def chance_effect(

@@ -200,7 +200,7 @@ def _distribution(sums: Sums, sampling: Sampling) -> Floats:
     Where units are many and few of them differ, as trials do that are right or wrong, how often
     each kind is drawn has a multinomial distribution, and no unit has to be drawn by itself.
     """
-    if kinds := _kinds(sums.samples):
+    if kinds := alike_units(sums.samples):
         totals = []
         for rows, counts in kinds:
             n, share = counts.sum(), counts / counts.sum()
@@ -227,7 +227,7 @@ def _distribution(sums: Sums, sampling: Sampling) -> Floats:
     return found
 
 
-def _kinds(samples: Sequence[Floats]) -> list[tuple[Floats, NDArray[np.int64]]]:
+def alike_units(samples: Sequence[Floats]) -> list[tuple[Floats, NDArray[np.int64]]]:
     """Return the different units of each sample, and how many there are of each.
 
     Nothing where there are few units, or they are not alike.
@@ -302,7 +302,7 @@ def exchange_test(now: Sums, then: Sums, rng: np.random.Generator) -> Test:
     exact = 2**n_moved <= EXACT_PARTITIONS if n_moved < 64 else False
     at_least = n = 0
     rows, counts = [d[m] for d, m in zip(differences, moved, strict=True)], np.ones(n_moved, int)
-    if not exact and (alike := _kinds(rows)):
+    if not exact and (alike := alike_units(rows)):
         # Units that are alike are exchanged as many as chance has it, whichever they are.
         rows, counts = [kind for kind, _ in alike], np.concatenate([count for _, count in alike])
     for flips in _exchanges(counts, rng, exact=exact):

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from pytest_bias import permutation
+from pytest_bias import permutation, resampling
 from pytest_bias.permutation import sides_test
 from pytest_bias.resampling import Sums
 from pytest_bias.statistics import Estimate, Sampling
@@ -296,10 +296,10 @@ def test_sides_are_exchanged_and_drawn_anew() -> None:
     assert found.p_value == pytest.approx(np.mean(np.array(gaps) >= observed - 1e-9))
 
 
-@pytest.mark.parametrize("few_kinds", [0, 100], ids=["one by one", "by kinds"])
+@pytest.mark.parametrize("many", [1, 1000], ids=["by kinds", "one by one"])
 @pytest.mark.parametrize("values", [[0, 1, 1, 0, 2] * 4, list(range(20))], ids=["alike", "differ"])
 def test_drawn_sides_agree_with_all_of_them(
-    values: list[int], few_kinds: int, monkeypatch: pytest.MonkeyPatch
+    values: list[int], many: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     nothing, (x, y) = (0.0, 0), ([5, 2, 9, 4], [4, 0, 7, 7])
     sums = four(
@@ -310,7 +310,8 @@ def test_drawn_sides_agree_with_all_of_them(
     exact = sides_test(sums, turned(sums), np.random.default_rng(0))
     assert exact.how == "exact permutation of groups"
     monkeypatch.setattr(permutation, "EXACT_PARTITIONS", 0)
-    monkeypatch.setattr(permutation, "FEW_KINDS", few_kinds)
+    monkeypatch.setattr(resampling, "MANY", many)
+    monkeypatch.setattr(resampling, "ALIKE", 1)
     drawn = sides_test(sums, turned(sums), np.random.default_rng(0))
     assert drawn.how == "9,999 permutations of groups"
     assert drawn.p_value == pytest.approx(exact.p_value, abs=0.02)
