@@ -1,5 +1,6 @@
 """Fixtures for whole runs: the command in a process of its own, and in this one."""
 
+import signal
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -10,6 +11,14 @@ from commands import Command, Ran, environment, finish, start
 from hidden import Machine, misbehaving
 
 from pytest_bias import cli
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _interruptible() -> Iterator[None]:
+    """Let processes that are started here be interrupted, even where this one ignores it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 @pytest.fixture(autouse=True)

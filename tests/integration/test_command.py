@@ -6,7 +6,7 @@ import shutil
 import signal
 import time
 import xml.etree.ElementTree as ET
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -567,16 +567,7 @@ def test_a_command_in_a_hint_can_be_copied(bias: Command, monkeypatch: pytest.Mo
 # Interruption
 
 
-@pytest.fixture
-def interruptible() -> Iterator[None]:
-    """Let processes that are started now be interrupted, even where this one ignores it."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)
-
-
 @pytest.mark.slow
-@pytest.mark.usefixtures("interruptible")
 def test_interrupt_keeps_what_is_done(
     tiny: Callable[[str], Path], tmp_path: Path, data_dir: Path
 ) -> None:
@@ -608,7 +599,6 @@ def test_interrupt_keeps_what_is_done(
     assert "60" in ran.said
 
 
-@pytest.mark.usefixtures("interruptible")
 @pytest.mark.skipif(not Path("/proc/self/maps").exists(), reason="sees by /proc what is loaded")
 def test_interrupt_while_libraries_load(tmp_path: Path) -> None:
     process = start("run", "demo", "--suite", "structure", folder=tmp_path)
