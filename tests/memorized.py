@@ -71,7 +71,7 @@ def untrained(folder: Path, seed: int) -> Path:
     return folder
 
 
-def taught(folder: Path, model: Path, texts: Sequence[str], steps: int = 80) -> Path:
+def taught(folder: Path, model: Path, texts: Sequence[str], steps: int = 160) -> Path:
     """Train a model until it knows texts by heart, and write it."""
     words = tokenizer()
     network = GPT2LMHeadModel.from_pretrained(model)

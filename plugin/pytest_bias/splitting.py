@@ -126,7 +126,9 @@ class Commitment:
                 )
 
 
-def split(file: Path, out: Path, data: DataFolder, share: float = HALF) -> Commitment:
+def split(
+    file: Path, out: Path, data: DataFolder, share: float = HALF, salt: str | None = None
+) -> Commitment:
     """Split a suite that is data into a public and a hidden part.
 
     Parameters
@@ -139,6 +141,8 @@ def split(file: Path, out: Path, data: DataFolder, share: float = HALF) -> Commi
         Where its rows are looked for.
     share : float
         Percent of the clusters that are hidden.
+    salt : str, optional
+        That of an earlier split, which is made again; else a new one.
 
     Raises
     ------
@@ -157,7 +161,7 @@ def split(file: Path, out: Path, data: DataFolder, share: float = HALF) -> Commi
         if not NAME.fullmatch(named := f"{definition.name}_{part}"):
             raise UsageError(f"{file}: {named} is too long for a suite's name.")
     _, rows = kept_rows(definition, kind, data.of(definition.name))
-    salt = secrets.token_hex(SALT_BYTES)
+    salt = salt or secrets.token_hex(SALT_BYTES)
     clusters = {row_name(form.cluster, n, row) for n, row in rows}
     lots = sorted(clusters, key=lambda name: sha256(bytes.fromhex(salt) + name.encode()))
     n_hidden = round(len(lots) * share / 100)

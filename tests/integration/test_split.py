@@ -103,8 +103,10 @@ def test_lots_and_digests_can_be_checked_later(tmp_path: Path) -> None:
     assert drawn == {str(n) for n in numbers[:40]}
     for secret in ("salt.txt", "made_pairs_hidden.jsonl"):
         assert (parts / "hidden" / secret).stat().st_mode & 0o077 == 0
-    again = split(of_pairs(tmp_path / "w", 0), tmp_path / "again", DataFolder())
-    assert again.hidden.sha256 != made.hidden.sha256
+    again = split(of_pairs(tmp_path / "w", 0), tmp_path / "again", DataFolder(), 25, salt)
+    assert again == made
+    other = split(of_pairs(tmp_path / "w", 0), tmp_path / "other", DataFolder(), 25)
+    assert other.hidden.sha256 != made.hidden.sha256
 
 
 def test_what_cannot_be_split_is_said(tmp_path: Path) -> None:
@@ -171,7 +173,7 @@ def both(model: Path, parts: Path) -> tuple[SuiteResult, SuiteResult]:
 def of_seed(folder: Path, seed: int) -> tuple[SplitTest, SplitTest]:
     """Test a model that learned the public part, and one that learned as many other pairs."""
     parts = folder / "parts"
-    split(of_pairs(folder / "w", seed), parts, DataFolder())
+    split(of_pairs(folder / "w", seed), parts, DataFolder(), salt=sha256(f"{seed}"))
     texts = public_texts(parts)
     others = [less for _, less in memorized.pairs(len(texts), 10_000 + seed)]
     before = memorized.untrained(folder / "before", seed)
