@@ -214,6 +214,8 @@ class DataFolder:
     def _fetched(self, file: DataFile) -> bytes:
         what = f"{file.path}, which {self.suite} needs," if self.suite else file.path
         command = "pytest-bias data fetch" + (f" --suite {self.suite}" if self.suite else "")
+        if file.hub and not file.hub.kept:
+            command = file.hub.command
         if file.address is None:
             raise DataMissing(
                 f"{what} is not in {self.folder or 'a folder of your own'}, and it is never "

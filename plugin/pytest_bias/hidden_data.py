@@ -4,26 +4,20 @@ The message of an exception may quote an item, and the variables of its frames h
 whatever goes wrong the name is told, in an exception that knows nothing of the first one.
 """
 
-import re
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Final, TypeVar
 
 from pytest_bias.errors import BiasError, DataError, DataMissing, MeasurementError
-from pytest_bias.records import DataInfo, sha256
+from pytest_bias.records import DataInfo
+from pytest_bias.salts import SALT_BYTES, is_salt, salted
 
-SALT_BYTES: Final = 32
 LEAST: Final = 20
 """Items that a group has to have for its score to be told, unless the suite says otherwise."""
 
 NOT_TOLD: Final = "not told of a hidden suite"
 
 T = TypeVar("T")
-
-
-def is_salt(text: str) -> bool:
-    """Whether a text is a salt: 32 bytes in hexadecimal."""
-    return bool(re.fullmatch(rf"[0-9a-f]{{{2 * SALT_BYTES}}}", text))
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +44,7 @@ class Hiding:
 
     def salted(self, digest: str) -> str:
         """Return the digest that is told in place of one: of the salt's bytes and its text."""
-        return sha256(bytes.fromhex(self.salt) + digest.encode())
+        return salted(self.salt, digest)
 
     def described(self, data: DataInfo) -> DataInfo:
         """Return what is told of the data, before anything is measured."""

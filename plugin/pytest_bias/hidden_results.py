@@ -143,11 +143,14 @@ def _told(
 
     A metric may be about some of the items alone, and a group be small in it that is not elsewhere.
     """
-    by_name = {m.name: replace(m, versus="") for m in metrics}
+    held = {m.name: m for m in metrics if m.versus}
     sizes: dict[tuple[str, tuple[str, ...]], dict[int, int]] = {}
     for number, score in enumerate(result.scores):
-        group = members(result.records, by_name[score.metric], score.by)
-        n_scored = sum(r.status == "scored" for r in group)
+        n_scored = score.n
+        if (metric := held.get(score.metric)) and metric.versus in score.by:
+            # It counts all groups of the key.
+            group = members(result.records, replace(metric, versus=""), score.by)
+            n_scored = sum(r.status == "scored" for r in group)
         sizes.setdefault((score.metric, tuple(score.by)), {})[number] = n_scored
     out = set[int]().union(*(too_small(found, least) for found in sizes.values()))
     told = tuple(_without_words(s) for n, s in enumerate(result.scores) if n not in out)

@@ -51,7 +51,9 @@ class HubFile:
 
     @property
     def command(self) -> str:
-        """The command that fetches it into the cache of the Hub's client."""
+        """The command that fetches it into the cache of the Hub's client, where it is kept."""
+        if not self.kept:
+            return "run it again"
         return (
             f"hf download {self.repository} {self.path} --repo-type dataset "
             f"--revision {self.revision}"
@@ -197,7 +199,6 @@ def _refusal(file: HubFile, what: str, error: Exception) -> BiasError | None:
     if isinstance(error, OSError | ValueError) or type(error).__module__.startswith("http"):
         reason = f"no connection ({type(error).__name__}: {error})".splitlines()[0][:250]
         hint = f"Where there is a network: {file.command}. Else {OWN_COPY}."
-        hint = hint if file.kept else f"It is read anew by every run. Else {OWN_COPY}."
         return NoAnswer(f"{head}: {reason}.", hint)
     return None
 

@@ -15,11 +15,9 @@ compute the lots and the digest.
 """
 
 import json
-import os
-import secrets
 from collections.abc import Mapping, Sequence
 from copy import deepcopy
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Final
 
@@ -28,11 +26,11 @@ import yaml
 from pytest_bias.checked import checked, finite_json
 from pytest_bias.datasources import DataFolder
 from pytest_bias.errors import DataError, OutputError, UsageError
-from pytest_bias.hidden_data import SALT_BYTES, Hiding
 from pytest_bias.identity import tool_version
 from pytest_bias.options import SUITE_FILE
 from pytest_bias.records import DataInfo, canonical_json, sha256
 from pytest_bias.row_sources import cell
+from pytest_bias.salts import new_salt, salted, write_private
 from pytest_bias.suite_files import SALT, kept_rows, read_definition, row_name
 from pytest_bias.suite_form import NAME
 from pytest_bias.suite_kinds import Definition
@@ -66,25 +64,15 @@ class PartMade:
 class Commitment:
     """What is said of a split before anything of it is published."""
 
+    tool: str
     suite: str
     version: str
     public: PartMade
     hidden: PartMade
-    tool: str
 
     def to_json(self) -> str:
         """Return commitment.json."""
-        parts = {
-            name: {k: getattr(part, k) for k in ("suite", "rows", "clusters", "sha256")}
-            for name, part in ((PUBLIC, self.public), (HIDDEN, self.hidden))
-        }
-        plain = {
-            "schema": SCHEMA,
-            "tool": self.tool,
-            "suite": self.suite,
-            "version": self.version,
-            **parts,
-        }
+        plain = {"schema": SCHEMA, **asdict(self)}
         return json.dumps(plain, indent=1, ensure_ascii=False) + "\n"
 
     @classmethod
@@ -101,7 +89,12 @@ class Commitment:
             if plain["schema"] != SCHEMA:
                 raise ValueError(f"its schema is {plain['schema']!r:.40}, not {SCHEMA}")
             parts = {name: checked(PartMade(**plain[name])) for name in PARTS}
-            return checked(cls(plain["suite"], plain["version"], **parts, tool=plain["tool"]))
+            return checked(cls(plain["tool"], plain["suite"], plain["version"], **parts))
+        except FileNotFoundError:
+            raise DataError(
+                f"there is no split in {path.parent}: no {path.name}.",
+                "pytest-bias split make FILE --out DIR makes one.",
+            ) from None
         except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
             raise DataError(f"{path} is no commitment to a split: {error!s:.200}") from None
 
@@ -161,20 +154,18 @@ def split(
         if not NAME.fullmatch(named := f"{definition.name}_{part}"):
             raise UsageError(f"{file}: {named} is too long for a suite's name.")
     _, rows = kept_rows(definition, kind, data.of(definition.name))
-    salt = salt or secrets.token_hex(SALT_BYTES)
-    clusters = {row_name(form.cluster, n, row) for n, row in rows}
-    lots = sorted(clusters, key=lambda name: sha256(bytes.fromhex(salt) + name.encode()))
+    salt = salt or new_salt()
+    clusters = [row_name(form.cluster, n, row) for n, row in rows]
+    lots = sorted(set(clusters), key=lambda name: salted(salt, name))
     n_hidden = round(len(lots) * share / 100)
     if min(n_hidden, len(lots) - n_hidden) < 2:
         raise DataError(f"{file} has {len(lots)} clusters; each part needs two or more.")
-    hidden = set(lots[:n_hidden])
+    drawn = {PUBLIC: set(lots[n_hidden:]), HIDDEN: set(lots[:n_hidden])}
     columns = _columns(definition, kind.columns)
     made = {}
     _make(out)
-    for part in PARTS:
-        own = [
-            (n, r) for n, r in rows if (row_name(form.cluster, n, r) in hidden) == (part == HIDDEN)
-        ]
+    for part, mine in drawn.items():
+        own = [row for row, cluster in zip(rows, clusters, strict=True) if cluster in mine]
         lines = "".join(f"{canonical_json(_kept(n, r, columns, form.id))}\n" for n, r in own)
         name = f"{definition.name}_{part}"
         text = yaml.safe_dump(
@@ -183,11 +174,10 @@ def split(
         _write(out / part / f"{name}.jsonl", lines, secret=part == HIDDEN)
         _write(out / part / f"{name}{SUITE_FILE}", text)
         digest = sha256(lines)
-        n_clusters = len({row_name(form.cluster, n, r) for n, r in own})
-        told = Hiding(salt).salted(digest) if part == HIDDEN else digest
-        made[part] = PartMade(name, len(own), n_clusters, told)
+        told = salted(salt, digest) if part == HIDDEN else digest
+        made[part] = PartMade(name, len(own), len(mine), told)
     _write(out / HIDDEN / SALT, f"{salt}\n", secret=True)
-    found = Commitment(definition.name, definition.version, **made, tool=tool_version())
+    found = Commitment(tool_version(), definition.name, definition.version, **made)
     _write(out / COMMITMENT, found.to_json())
     return found
 
@@ -231,8 +221,9 @@ def _make(out: Path) -> None:
 
 def _write(path: Path, text: str, *, secret: bool = False) -> None:
     try:
-        number = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600 if secret else 0o644)
-        with os.fdopen(number, "w", encoding="utf-8", newline="\n") as stream:
-            stream.write(text)
+        if secret:
+            write_private(path, text)
+        else:
+            path.write_text(text, encoding="utf-8", newline="\n")
     except OSError as error:
         raise OutputError(f"{path} cannot be written: {error.strerror or error}.") from None

@@ -11,12 +11,13 @@ from typing import Any, Final
 
 from pytest_bias.datasources import DataFolder, FoundFile
 from pytest_bias.errors import DataError, DataMissing, UnknownName, UsageError
-from pytest_bias.hidden_data import LEAST, Hiding, is_salt
+from pytest_bias.hidden_data import LEAST, Hiding
 from pytest_bias.interface import Capability
 from pytest_bias.marked_yaml import Marked, read_marked
 from pytest_bias.options import SUITE_FILE
 from pytest_bias.records import DataInfo, canonical_json, sha256
 from pytest_bias.row_sources import RowSource, cell, found_file, read_rows
+from pytest_bias.salts import is_salt
 from pytest_bias.scope_cards import FIELDS, MOST_IN_SHORT, NOT_STATED, VALIDITY, says_nothing
 from pytest_bias.suite_form import WHOLE, DataForm, Key, data_form, keyed, word
 from pytest_bias.suite_kinds import DataRow, Definition, Kind, kinds

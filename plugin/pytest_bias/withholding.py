@@ -10,9 +10,6 @@ Without the salt nobody can try out which scores would give the digest; with the
 report anybody can check what was measured.
 """
 
-import os
-import re
-import secrets
 from dataclasses import replace
 from pathlib import Path
 from typing import Final
@@ -21,10 +18,10 @@ from pytest_bias.emit.wording import NOT_PUBLISHED
 from pytest_bias.errors import OutputError
 from pytest_bias.folder import standing
 from pytest_bias.limits import Decision, Outcome
-from pytest_bias.records import Report, SuiteResult, Withheld, sha256
+from pytest_bias.records import Report, SuiteResult, Withheld
+from pytest_bias.salts import SALT_BYTES, is_salt, new_salt, salted, write_private
 
 SALT: Final = "withheld-salt.txt"
-SALT_BYTES: Final = 32
 
 KEPT: Final = (
     *("name", "config", "version", "kind", "title", "language", "reason", "measure", "adapted"),
@@ -47,7 +44,7 @@ def withheld(report: Report, salt: str) -> Report:
     salt : str
         32 bytes as 64 hexadecimal digits; the module says how the digest comes about.
     """
-    sealed = sha256(bytes.fromhex(salt) + report.digest.encode())
+    sealed = salted(salt, report.digest)
     measured = [s for s in report.suites if s.status == "scored"]
     finite = all(s.headline is not None and s.headline.value is not None for s in measured)
     return Report(
@@ -104,7 +101,7 @@ def read_salt(folder: Path) -> str | None:
         text = path.read_text(encoding="ascii").strip()
     except (OSError, UnicodeDecodeError):
         text = ""
-    if not re.fullmatch(rf"[0-9a-f]{{{2 * SALT_BYTES}}}", text):
+    if not is_salt(text):
         raise OutputError(
             f"{path} holds no salt: {2 * SALT_BYTES} hexadecimal digits.",
             "Without the file a run makes a new salt, and its digest is another one.",
@@ -121,14 +118,11 @@ def salt_for(report: Report, folder: Path) -> str:
     kept = read_salt(folder)
     if kept and (before is None or before.run.get("key") == report.run.get("key")):
         return kept
-    salt = secrets.token_hex(SALT_BYTES)
+    salt = new_salt()
     partial = folder / f".{SALT}.partial"
     try:
         partial.unlink(missing_ok=True)
-        # For its owner alone from the first moment on.
-        number = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        with os.fdopen(number, "w", encoding="ascii", newline="\n") as stream:
-            stream.write(f"{salt}\n")
+        write_private(partial, f"{salt}\n")
         partial.replace(folder / SALT)
     except OSError as error:
         raise OutputError(f"{folder} cannot be written: {error.strerror or error}.") from None

@@ -217,6 +217,11 @@ def _numbers(change: Change) -> list[str]:
 
 
 def signed(amount: float, score: Score) -> str:
-    """Return a change with its sign."""
-    text = number(amount, score.unit)
+    """Return a change of a score with its sign."""
+    return signed_number(amount, score.unit)
+
+
+def signed_number(amount: float, unit: str) -> str:
+    """Return a difference with its sign and the decimals of its unit."""
+    text = number(amount, unit)
     return f"+{text}" if amount > 0 and float(text) != 0 else text

@@ -7,6 +7,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from pytest_bias.emit.change import signed_number
 from pytest_bias.emit.wording import clean, count, metric_words, number, p_value
 from pytest_bias.overfitting import SplitTest
 from pytest_bias.splitting import COMMITMENT, HIDDEN, PUBLIC, Commitment
@@ -42,7 +43,7 @@ def show_test(found: SplitTest, model: str, reference: str, console: Console) ->
         f"{clean(reference, NAME)}, reference": [
             number(part.reference, found.unit) for part in parts
         ],
-        "difference": [signed(part.difference, found.unit) for part in parts],
+        "difference": [signed_number(part.difference, found.unit) for part in parts],
     }
     for name, cells in rows.items():
         table.add_row(Text(name), *map(Text, cells))
@@ -55,7 +56,7 @@ def show_test(found: SplitTest, model: str, reference: str, console: Console) ->
 def sentences(found: SplitTest) -> tuple[str, ...]:
     """Say what came of the test; no alarm says what would have been seen, and nothing more."""
     unit = "points" if found.unit == "%" else found.unit
-    value = f"{signed(found.value, found.unit)} {unit}"
+    value = f"{signed_number(found.value, found.unit)} {unit}"
     below = f"{number(found.detectable, found.unit)} {unit}"
     how = f"{p_value(found.p_value)}, {found.test}"
     level = f"{100 * (1 - found.level):.3g} % level"
@@ -71,9 +72,3 @@ def sentences(found: SplitTest) -> tuple[str, ...]:
         f"{round(1 / (1 - found.level))} that looks so by chance.",
         f"Gaps of {below} are found with {100 * found.power:.3g} % power.",
     )
-
-
-def signed(value: float, unit: str) -> str:
-    """Return a difference with its sign."""
-    text = number(abs(value), unit)
-    return f"{'−' if value < 0 else '+'}{text}"
