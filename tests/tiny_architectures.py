@@ -200,8 +200,8 @@ def head(
     return save(getattr(transformers, architecture), config, tokenizer, folder, seed=0)
 
 
-def build(model_type: str, folder: Path) -> Path:
-    """Write a model of one of the types above."""
+def build(model_type: str, folder: Path, seed: int = 0) -> Path:
+    """Write a model of one of the masked or causal types."""
     architecture, sizes = (MASKED | CAUSAL)[model_type]  # type: ignore[operator]
     tokenizer = wordpiece() if model_type in MASKED else byte_level(frame=False, **ROBERTA_SPECIAL)
     config = transformers.AutoConfig.for_model(
@@ -213,4 +213,4 @@ def build(model_type: str, folder: Path) -> Path:
         eos_token_id=tokenizer.eos_token_id,
         **{k: v for k, v in sizes.items() if k != "initializer_range"},
     )
-    return save(getattr(transformers, architecture), config, tokenizer, folder, seed=0)
+    return save(getattr(transformers, architecture), config, tokenizer, folder, seed=seed)

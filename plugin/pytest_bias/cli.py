@@ -35,10 +35,17 @@ def run(
     ] = None,
     **options: Any,
 ) -> None:
-    """Measure a model: scores with intervals, badges, a report, and a decision for CI."""
+    """Measure a model: scores with intervals, badges, a report, and a decision for CI.
+
+    With --models, every model of a list: a report for each, one page and tables of them all.
+    """
+    settings = read_settings({"model": model, **options})
+    if settings.models:
+        from pytest_bias.fleet.command import fleet_command
+
+        raise typer.Exit(fleet_command(settings, Console(stderr=False)))
     from pytest_bias.run import run_command
 
-    settings = read_settings({"model": model, **options})
     require_model(settings)
     raise typer.Exit(run_command(settings, Console(stderr=False)))
 

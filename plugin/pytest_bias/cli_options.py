@@ -16,6 +16,7 @@ _TYPES: Final[dict[str, Any]] = {
     "pairs": list[str] | None,
     "path": Path | None,
     "path-or-name": str | None,
+    "path-or-address": str | None,
     "flag": bool,
     "number": int | None,
     "duration": str | None,

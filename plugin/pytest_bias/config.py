@@ -4,7 +4,7 @@ import json
 import os
 import re
 import tomllib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
@@ -14,22 +14,19 @@ from typing import Any, Final
 import yaml
 
 from pytest_bias.errors import UnknownName, UsageError
-from pytest_bias.labels import ROLES, check_labels
+from pytest_bias.labels import check_labels
 from pytest_bias.options import BASELINES, FILE_NAME, OPTIONS, SUITE_FILE, Option
 from pytest_bias.own_texts import checked_texts
+from pytest_bias.setting_values import (
+    READ,
+    check_energy,
+    context_of,
+    fleet_of,
+    is_address,
+    of_type,
+)
 
 NO_LANGUAGE: Final = ("multilingual", "code", "mul", "und")
-
-ENERGY: Final = {"pue": 1, "grid_g_per_kwh": 0}
-"""What may be said of where a run takes place, and the least that it can be."""
-
-CONTEXT: Final = {
-    "languages": "texts",
-    "region": "text",
-    "intended_use": "text",
-    "groups": "texts",
-}
-"""What may be said of what a model is for, and in which form."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +51,12 @@ class Settings:
     data_dir: Path | None = None
     out: Path | None = None
     config: Path | None = None
+    store: str | None = None
+    """Address that ``--out`` names, where it is no folder."""
     baseline: str | None = None
+    models: Path | None = None
+    engine: str = "local"
+    ray_address: str | None = None
     first_run: bool = False
     seed: int = 0
     fresh: bool = False
@@ -73,6 +75,8 @@ class Settings:
     limits: Mapping[str, Mapping[str, Any]] = field(default_factory=lambda: MappingProxyType({}))
     context: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
     energy: Mapping[str, float] = field(default_factory=lambda: MappingProxyType({}))
+    fleet: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
+    """Of a run of many models: seconds of a `part`, `cpus` of a process."""
     collected: tuple[str, ...] = ()
     """Suite files that pytest collects beside a project's other tests; no setting of a file."""
 
@@ -101,7 +105,7 @@ def read_settings(
     """
     environment = os.environ if environment is None else environment
     typed = {k: v for k, v in given.items() if not (v is None or v is False or v in ((), []))}
-    read = {o.name: (_READ[o.type], f"--{o.flag}") for o in OPTIONS if o.type in _READ}
+    read = {o.name: (READ[o.type], f"--{o.flag}") for o in OPTIONS if o.type in READ}
     typed |= {k: read[k][0](v, read[k][1]) for k, v in typed.items() if k in read}
     from_environment = {
         o.name: _from_text(o, environment[o.variable])
@@ -113,6 +117,10 @@ def read_settings(
     chosen = typed.get("config") or from_environment.get("config")
     path, content = _read_file(Path(chosen) if chosen else None, folder or Path.cwd())
     merged = {**_checked(content, str(path)), **from_environment, **typed}
+    # Who types one model, or a list, does not mean the other that the file names.
+    for typed_one, other in (("model", "models"), ("models", "model")):
+        if typed_one in typed and other not in typed:
+            merged.pop(other, None)
     if path is not None:
         merged["config"] = path
     settings = replace(Settings(), **_plain(merged))
@@ -125,7 +133,16 @@ def read_settings(
     return settings
 
 
+_OF_EACH: Final = "Each model of a list is measured where there is room for it."
+
 EXCLUSIVE: Final = (
+    ("models", "model", "Write it into the list."),
+    ("models", "device_map", _OF_EACH),
+    ("models", "devices", _OF_EACH),
+    ("models", "shard", "--engine ray shares the models, and the parts of each."),
+    ("models", "budget", "--profile quick takes the same sample of all models."),
+    ("models", "show_items", "Run one model, to see its items."),
+    ("models", "withhold_scores", "A table of models shows scores; withhold those of one model."),
     ("devices", "device", "--devices names them all."),
     ("devices", "shard", "--device chooses the one that measures a shard."),
     ("devices", "budget", "--profile quick takes one sample on all devices."),
@@ -143,16 +160,30 @@ EXCLUSIVE: Final = (
 
 
 def _check_together(settings: Settings) -> None:
-    flags = {o.name: o.flag for o in OPTIONS}
+    flags = {o.name: f"--{o.flag} " for o in OPTIONS} | {"model": "the model "}
     usual = Settings()
     for one, other, hint in EXCLUSIVE:
         values = [(name, getattr(settings, name)) for name in (one, other)]
         if all(value != getattr(usual, name) for name, value in values):
             given = " and ".join(
-                f"--{flags[name]}" + ("" if value is True else f" {value}")
+                (flags[name] + ("" if value is True else str(value))).strip()
                 for name, value in values
             )
             raise UsageError(f"{given} cannot be given together.", hint)
+    if settings.models is None:
+        for name, hint in ONLY_OF_LISTS.items():
+            if (value := getattr(settings, name)) != getattr(usual, name):
+                raise UsageError(f"{flags.get(name, '--out ')}{value} goes with --models.", hint)
+    if settings.ray_address and settings.engine != "ray":
+        raise UsageError(f"--ray-address {settings.ray_address} goes with --engine ray.")
+
+
+ONLY_OF_LISTS: Final = {
+    "engine": "One model: --devices shares it among GPUs, --shard among machines.",
+    "ray_address": "One model: --shard and merge share it among machines.",
+    "store": "One model is written to a folder.",
+}
+"""Settings of a run of many models, and what does the same for one."""
 
 
 def to_json(settings: Settings) -> str:
@@ -195,7 +226,7 @@ def _parse(path: Path) -> Mapping[str, Any]:
 
 
 def _checked(content: Mapping[str, Any], where: str) -> dict[str, Any]:
-    known = [f.name for f in fields(Settings) if f.name not in ("config", "collected")]
+    known = [f.name for f in fields(Settings) if f.name not in ("config", "collected", "store")]
     options = {o.name: o for o in OPTIONS}
     found: dict[str, Any] = {}
     for key, value in content.items():
@@ -207,45 +238,30 @@ def _checked(content: Mapping[str, Any], where: str) -> dict[str, Any]:
             # What YAML makes of the words on and off.
             value = "on" if value else "off"
         wanted = options[key].type if key in options else "text" if key == "model" else "table"
-        found[key] = _of_type(value, wanted, f"{where}: {key}")
+        found[key] = of_type(value, wanted, f"{where}: {key}")
         if key in options and options[key].choices and value not in options[key].choices:
             raise UnknownName.among(f"{where}: {key}", str(value), options[key].choices)
         if key == "suites":
             folder = Path(where).parent
             found[key] = tuple(str(folder / w) if w.endswith(SUITE_FILE) else w for w in found[key])
-        there = Path(where).parent / Path(value).expanduser() if "path" in wanted else None
-        if there and wanted == "path":
+        is_path = "path" in wanted and not is_address(wanted, value)
+        there = Path(where).parent / Path(value).expanduser() if is_path else None
+        if there and wanted in ("path", "path-or-address"):
             found[key] = there
         elif there and value not in BASELINES and _is_there(there):
             found[key] = str(there)
-    for key, value in found.get("energy", {}).items():
-        if key not in ENERGY:
-            raise UnknownName.among(f"{where}: energy", str(key), ENERGY)
-        if not isinstance(value, int | float) or not value >= ENERGY[key]:
-            raise UsageError(
-                f"{where}: energy.{key} is {value!r}, no number from {ENERGY[key]} up."
-            )
+    if "fleet" in found:
+        found["fleet"] = fleet_of(found["fleet"], where)
+    if "energy" in found:
+        check_energy(found["energy"], where)
     check_labels(found.get("labels", {}), where)
     if "texts" in found:
         found["texts"] = checked_texts(found["texts"], where)
     if context := found.get("context"):
-        found["context"] = _context(context, where)
+        found["context"] = context_of(context, where)
     languages = found.get("context", {}).get("languages")
     if languages and "languages" not in found:
-        found["languages"] = _of_type(languages, "texts", f"{where}: context.languages")
-    return found
-
-
-def _context(given: Mapping[str, Any], where: str) -> dict[str, Any]:
-    """Read what the model is for, which its card says in the words of its owner."""
-    found = {}
-    for key, value in given.items():
-        if key not in CONTEXT:
-            raise UnknownName.among(f"{where}: context", str(key), CONTEXT)
-        if value is None:
-            continue
-        read = _of_type(value, CONTEXT[key], f"{where}: context.{key}")
-        found[key] = list(read) if CONTEXT[key] == "texts" else read
+        found["languages"] = of_type(languages, "texts", f"{where}: context.languages")
     return found
 
 
@@ -254,63 +270,6 @@ def _is_there(path: Path) -> bool:
     with suppress(OSError, ValueError):
         return path.exists()
     return False
-
-
-_TYPES: Final[Mapping[str, tuple[type, ...]]] = {
-    "text": (str,),
-    "path": (str, Path),
-    "path-or-name": (str, Path),
-    "flag": (bool,),
-    "number": (int,),
-    "duration": (int, float, str),
-    "table": (dict,),
-    "pairs": (dict, list, tuple),
-    "texts": (str, list, tuple),
-}
-
-
-_TYPE_WORDS: Final[Mapping[str, str]] = {
-    "text": "a text",
-    "path": "a path",
-    "path-or-name": "a path or a name",
-    "flag": "true or false",
-    "number": "a whole number",
-    "duration": "a time such as 10m",
-    "table": "a table",
-    "pairs": "a table of names and values",
-    "texts": "a list of texts",
-}
-
-
-def _of_type(value: Any, wanted: str, where: str) -> Any:
-    fits = isinstance(value, _TYPES[wanted]) and (wanted == "flag" or not isinstance(value, bool))
-    if not fits:
-        raise UsageError(f"{where} is {value!r}; it must be {_TYPE_WORDS[wanted]}.")
-    if wanted == "texts":
-        values = [value] if isinstance(value, str) else list(value)
-        if not all(isinstance(v, str) for v in values):
-            raise UsageError(f"{where} is {value!r}; it must be a list of texts.")
-        return tuple(values)
-    return _READ[wanted](value, where) if wanted in _READ else value
-
-
-def _pairs(value: Any, where: str) -> dict[str, str]:
-    """Read NAME=VALUE words, or the table of a file; names are roles of classifiers."""
-    if isinstance(value, dict):
-        found = value
-    else:
-        parts = [(word, *str(word).partition("=")) for word in value]
-        for word, _, _, of in parts:
-            if not of:
-                example = "For instance toxicity=org/name."
-                raise UsageError(f"{where} {word!r} is no NAME=VALUE.", example)
-        found = {name: of for _, name, _, of in parts}
-    for name, of in found.items():
-        if name not in ROLES:
-            raise UnknownName.among(where, str(name), ROLES)
-        if not isinstance(of, str):
-            raise UsageError(f"{where}: {name} is {of!r}, no name of a model.")
-    return dict(found)
 
 
 def _from_text(option: Option, text: str) -> Any:
@@ -327,45 +286,16 @@ def _from_text(option: Option, text: str) -> Any:
             raise UsageError(f"{where}: must be a whole number.") from None
     several = tuple(text.replace(",", " ").split())
     value = several if option.type in ("texts", "pairs") else text
-    return _READ[option.type](value, option.variable) if option.type in _READ else value
-
-
-def seconds(value: str | float, where: str) -> float:
-    """Read a time: a number of seconds, or numbers with ``h``, ``m`` and ``s``, such as ``1h30m``.
-
-    Raises
-    ------
-    UsageError
-        If it is none, or not above zero; `where` says where it was set.
-    """
-    text = str(value).replace(" ", "").lower()
-    number = r"(\d+(?:\.\d+)?)"
-    plain = re.fullmatch(number, text)
-    parts = re.fullmatch(rf"(?:{number}h)?(?:{number}m)?(?:{number}s)?", text)
-    found = 0.0
-    if plain:
-        found = float(text)
-    elif parts:
-        found = sum(
-            float(n or 0) * size for n, size in zip(parts.groups(), (3600, 60, 1), strict=True)
-        )
-    if found <= 0:
-        raise UsageError(
-            f"{where} {value!r} is no time above zero.",
-            "For instance 10m; also 90s, 1h30m, or 600 for as many seconds.",
-        )
-    return found
-
-
-_READ: Final[Mapping[str, Callable[[Any, str], Any]]] = {"duration": seconds, "pairs": _pairs}
-"""Types of options whose values are read, with where they were set, for messages."""
+    return READ[option.type](value, option.variable) if option.type in READ else value
 
 
 def _plain(merged: Mapping[str, Any]) -> dict[str, Any]:
-    paths = {o.name for o in OPTIONS if o.type == "path"}
+    paths = {o.name for o in OPTIONS if o.type in ("path", "path-or-address")}
     found: dict[str, Any] = {}
     for name, value in merged.items():
-        if name in paths:
+        if name == "out" and is_address("path-or-address", value):
+            found["store"] = str(value)
+        elif name in paths:
             found[name] = Path(value).expanduser()
         elif isinstance(value, list):
             found[name] = tuple(value)

@@ -29,7 +29,7 @@ from pytest_bias.events import (
     SuiteStarted,
     ignore,
 )
-from pytest_bias.forecast import Forecaster
+from pytest_bias.forecast import Expected, Forecaster
 from pytest_bias.hidden_data import measure_quietly
 from pytest_bias.hidden_results import NOTICE, WHOLE, load_hidden, scored_hidden
 from pytest_bias.interface import Model
@@ -222,22 +222,25 @@ class Session:
             self.listener(SuiteFinished(self.results[key]))
         return self.results[key]
 
+    def expected(self, entries: Sequence[Planned]) -> list[Expected]:
+        """Find out what entries will take; nothing where the model is not sound."""
+        waiting = [p for p in entries if not p.is_structure]
+        if not waiting or self.unsound:
+            return []
+        there = [(p, data) for p in waiting if isinstance(data := self.prepare(p), LoadedData)]
+        self.schedule.n_entries = len(there)
+        return [self.schedule.expect(p, d.items, self.forecaster, self.part) for p, d in there]
+
     def foreseen(self, entries: Sequence[Planned]) -> list[Planned]:
         """Tell how long entries will take; returns them in the order that suits a budget."""
-        waiting = [p for p in entries if not p.is_structure]
         has_budget = self.settings.budget is not None
-        if not waiting or self.unsound or (self.listener is ignore and not has_budget):
+        if self.listener is ignore and not has_budget:
             return list(entries)
-        seconds: dict[str, float] = {}
-        for planned in waiting:
-            data = self.prepare(planned)
-            if isinstance(data, LoadedData):
-                expected = self.schedule.expect(planned, data.items, self.forecaster, self.part)
-                seconds[planned.entry.id] = (
-                    math.inf if expected.seconds is None else expected.seconds
-                )
-        self.schedule.n_entries = len(seconds)
+        found = self.expected(entries)
+        if not found:
+            return list(entries)
         self.listener(self.schedule.forecast(environment(self.model).get("device", "")))
+        seconds = {e.entry: math.inf if e.seconds is None else e.seconds for e in found}
         return (
             sorted(entries, key=lambda p: seconds.get(p.entry.id, 0.0))
             if has_budget

@@ -24,8 +24,22 @@ CHAT: Final = ("auto", "on", "off")
 BASELINES: Final = ("base", "published")
 """Words that stand for a baseline, and are no path beside a settings file."""
 
+ENGINES: Final = {
+    "local": "one model after the other",
+    "ray": "on a cluster (pip install 'pytest-bias[ray]')",
+}
+"""What runs the models of a list."""
+
 OptionType: TypeAlias = Literal[
-    "text", "texts", "pairs", "path", "path-or-name", "flag", "number", "duration"
+    "text",
+    "texts",
+    "pairs",
+    "path",
+    "path-or-name",
+    "path-or-address",
+    "flag",
+    "number",
+    "duration",
 ]
 
 
@@ -46,12 +60,13 @@ class Option:
         Word behind ``--`` on the command line, and behind ``--bias-`` under pytest.
     type : str
         Kind of value; ``texts`` may be given several times, and so may ``pairs`` (NAME=VALUE, a
-        table in the file); a ``path`` of a settings file begins at
-        that file, and so does a ``path-or-name`` if something is there.
+    XX
     help : str
         One line for people.
     choices : tuple of str
         Allowed values, if they are few.
+    of_tests : bool
+        Whether pytest has it too; a session of tests is about one model.
     """
 
     name: str
@@ -60,6 +75,7 @@ class Option:
     help: str
     metavar: str | None = None
     choices: tuple[str, ...] = ()
+    of_tests: bool = True
 
     @property
     def variable(self) -> str:
@@ -97,7 +113,7 @@ OPTIONS: Final = (
         "ROLE=MODEL",
     ),
     Option("data_dir", "data-dir", "path", "Folder with your own copies of the data.", "DIR"),
-    Option("out", "out", "path", "Folder for the report and the badges.", "DIR"),
+    Option("out", "out", "path-or-address", "Folder for the report and the badges.", "DIR"),
     Option("config", "config", "path", f"Settings file; by default {FILE_NAME}.", "FILE"),
     Option(
         "baseline",
@@ -105,6 +121,31 @@ OPTIONS: Final = (
         "path-or-name",
         f"Compare with a report, a model (measured first), {' or '.join(BASELINES)}.",
         "REPORT|MODEL",
+    ),
+    Option(
+        "models",
+        "models",
+        "path",
+        "Measure every model of a file, one a line; --out is a folder, or an address such as "
+        "s3://bucket/folder.",
+        "FILE",
+        of_tests=False,
+    ),
+    Option(
+        "engine",
+        "engine",
+        "text",
+        f"What runs --models: {'; '.join(f'{name}, {what}' for name, what in ENGINES.items())}.",
+        choices=tuple(ENGINES),
+        of_tests=False,
+    ),
+    Option(
+        "ray_address",
+        "ray-address",
+        "text",
+        "Cluster that --engine ray uses: auto, or host:port; else this machine alone.",
+        "ADDRESS",
+        of_tests=False,
     ),
     Option("first_run", "first-run", "flag", "Expect no baseline: regressions are not limited."),
     Option("seed", "seed", "number", "Seed of samples and intervals.", "N"),

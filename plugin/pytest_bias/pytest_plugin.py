@@ -24,6 +24,7 @@ _PARSERS: dict[str, Callable[[str], Any]] = {
     "pairs": str,
     "path": str,
     "path-or-name": str,
+    "path-or-address": str,
     "number": int,
     "duration": str,
 }
@@ -37,7 +38,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         metavar="MODEL",
         help="model to test: org/name, org/name@revision, a folder, a .gguf file, or demo",
     )
-    for option in OPTIONS:
+    for option in (o for o in OPTIONS if o.of_tests):
         group.addoption(f"--bias-{option.flag}", dest=f"bias_{option.name}", **_argument(option))
 
 

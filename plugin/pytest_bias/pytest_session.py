@@ -131,7 +131,7 @@ class BiasSession:
     @cached_property
     def _stated(self) -> Settings:
         """Options of the command line, the environment and the settings file."""
-        given = {o.name: self.config.getoption(f"bias_{o.name}") for o in OPTIONS}
+        given = {o.name: self.config.getoption(f"bias_{o.name}") for o in OPTIONS if o.of_tests}
         given = {k: tuple(v) if isinstance(v, list) else v for k, v in given.items()}
         given["model"] = self.config.getoption("bias_model")
         settings = _as_usage_error(read_settings)(given)

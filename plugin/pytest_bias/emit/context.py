@@ -5,9 +5,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from pytest_bias.config import CONTEXT
 from pytest_bias.emit.wording import capitalized, metric_words
 from pytest_bias.records import Report, SuiteResult
+from pytest_bias.setting_values import CONTEXT
 from pytest_bias.suites import installed, scope_of
 
 _ALIKE: Final = {"country": "nationality", "ethnicity": "race", "politics": "political"}

@@ -23,6 +23,9 @@ ACTIVATIONS: Final = 12
 BYTES_A_LOGIT: Final = 12
 """As the head gives it, in float32, and its logarithm."""
 
+CONTEXT: Final = 2**29
+"""What the libraries themselves take of a GPU."""
+
 
 class Room(NamedTuple):
     """Limits of one batch: tokens, padding included, and logits that are there at a time."""
@@ -40,7 +43,7 @@ def room_for(network: Any, gpus: Sequence[str]) -> Room:
     """
     if not gpus:
         return Room(CPU_TOKENS, MAX_LOGITS)
-    free = min(torch.cuda.mem_get_info(gpu)[0] for gpu in gpus)
+    free = min(map(_free, gpus))
     vocabulary = network.config.get_text_config().vocab_size
     sides = {side for p in network.parameters() if p.dim() > 1 for side in p.shape[-2:]}
     widest = max(sides - {vocabulary}, default=1)
@@ -49,6 +52,25 @@ def room_for(network: Any, gpus: Sequence[str]) -> Room:
         _power_of_two(free / 2 / (ACTIVATIONS * widest * size), MIN_TOKENS, GPU_TOKENS),
         _power_of_two(free / 4 / BYTES_A_LOGIT, vocabulary, GPU_LOGITS),
     )
+
+
+_shared: list[float] = []
+
+
+def have_share(share: float) -> None:
+    """Let this process have a share of its GPU, whose rest others have.
+
+    Its batches are nevertheless those of a process that has the GPU alone, so that its results are
+    the same to the bit; the share has to be large enough for them.
+    """
+    if torch.cuda.is_available():
+        torch.cuda.set_per_process_memory_fraction(share)
+        _shared.append(share)
+
+
+def _free(gpu: str) -> int:
+    free, total = torch.cuda.mem_get_info(gpu)
+    return total - torch.cuda.memory_reserved(gpu) - CONTEXT if _shared else free
 
 
 def free() -> None:

@@ -1,0 +1,224 @@
+"""The command that measures a list of models: from settings to reports, a page and tables."""
+
+import asyncio
+import datetime
+import importlib.util
+import uuid
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from rich.console import Console
+from rich.text import Text
+
+from pytest_bias.config import Settings, require_data_dir
+from pytest_bias.emit import fleet_page
+from pytest_bias.emit.fleet_progress import FleetPrinter
+from pytest_bias.errors import OutputError, UsageError
+from pytest_bias.fleet.listing import listed
+from pytest_bias.fleet.store import Store
+from pytest_bias.fleet_rows import About, Row, failed
+from pytest_bias.folder import DEFAULT_PARENT
+from pytest_bias.limits import EXIT_EXCEEDED, EXIT_OK, read_limits
+from pytest_bias.suite_files import with_files
+
+if TYPE_CHECKING:
+    from pytest_bias.fleet.course import Course, Engine
+    from pytest_bias.fleet.steps import Ask, Result
+
+EXIT_INTERRUPTED: Final = 130
+
+DEVICES: Final = ("auto", "cpu")
+"""What a cluster may be told: which GPU is its own choice."""
+
+GRAVEST: Final = (EXIT_EXCEEDED, 3, 2)
+"""Exit codes of models, the gravest first."""
+
+
+def fleet_command(settings: Settings, console: Console) -> int:
+    """Measure every model of a list; writes reports, a page and tables, and returns the exit code.
+
+    That is 1 if a limit is exceeded for any model, 3 if one could not be measured.
+    """
+    assert settings.models, "there is a list"
+    names, default = listed(settings.models), _default(settings.models)
+    settings = _checked(settings)
+    url = settings.store or str((settings.out or default).resolve())
+    store = Store(url)
+    mark = _marked(store)
+    printer = FleetPrinter(console)
+    with ExitStack() as stack:
+        with printer.status("Importing torch and transformers …"):
+            engine = _engine(settings, stack, printer)
+            from pytest_bias.fleet.course import Course
+            from pytest_bias.fleet.steps import Ask
+        asks = [Ask.of(name, _of_one(settings), url, mark) for name in names]
+        course = Course(engine, printer, bases=settings.baseline == "base")
+        stack.enter_context(printer)
+        printer.expect(len(asks))
+        try:
+            asyncio.run(course.run(asks))
+            code = _code(list(course.results.values()))
+        except KeyboardInterrupt:
+            code = EXIT_INTERRUPTED
+    rows = _rows(course, asks)
+    _write(rows, settings, store)
+    _tell(rows, store, console, interrupted=code == EXIT_INTERRUPTED)
+    return code
+
+
+def _checked(settings: Settings) -> Settings:
+    """Check what can be wrong before anything starts; every path is whole afterwards."""
+    if settings.baseline not in (None, "base"):
+        raise UsageError(
+            f"--baseline {settings.baseline} with --models: models differ in what came before.",
+            "--baseline base compares each with the model that it was made from.",
+        )
+    if settings.engine == "ray" and settings.device not in DEVICES:
+        raise UsageError(
+            f"--device {settings.device} with --engine ray: the cluster chooses the GPU.",
+            f"--device {' or '.join(DEVICES)}",
+        )
+    require_data_dir(settings)
+    with_files(settings.suites)
+    read_limits(settings.limits)
+    return replace(
+        settings,
+        data_dir=settings.data_dir and settings.data_dir.resolve(),
+        suites=tuple(map(_whole, settings.suites)),
+        scorers={role: _whole(model) for role, model in settings.scorers.items()},
+        texts=_with_whole_paths(settings.texts),
+    )
+
+
+def _of_one(settings: Settings) -> Settings:
+    """Return what is asked of each model: the settings without what is said of the list."""
+    plain = Settings()
+    of_list = ("models", "engine", "ray_address", "out", "store", "config")
+    return replace(settings, **{name: getattr(plain, name) for name in of_list})
+
+
+def _whole(word: str) -> str:
+    """Return the whole path of what is one."""
+    path = Path(word).expanduser()
+    try:
+        return str(path.resolve()) if path.exists() else word
+    except (OSError, ValueError):
+        return word
+
+
+def _with_whole_paths(texts: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> dict[str, Any]:
+    return {
+        suite: {
+            name: {k: _whole(v) if k == "path" else v for k, v in source.items()}
+            for name, source in sources.items()
+        }
+        for suite, sources in texts.items()
+    }
+
+
+def _default(models: Path) -> Path:
+    return Path(DEFAULT_PARENT) / models.stem
+
+
+def _marked(store: Store) -> str:
+    """Return what the store's own file says, which every machine has to see; write it if need be.
+
+    Raises
+    ------
+    OutputError
+        If there is something else.
+    """
+    from pytest_bias.fleet.steps import MARK
+
+    there = store.read(MARK)
+    if there is not None:
+        return there.decode(errors="replace")
+    for name in fleet_page.FILES:
+        if store.read(name) is not None:
+            raise OutputError(
+                f"{store.url} holds a {name} that is not of a run of many models.",
+                "Give another place with --out.",
+            )
+    mark = f'{{"fleet": "{uuid.uuid4().hex}"}}\n'
+    store.write(MARK, mark.encode())
+    return mark
+
+
+def _engine(settings: Settings, stack: ExitStack, printer: FleetPrinter) -> "Engine":
+    if settings.engine == "local":
+        from pytest_bias.fleet.local import LocalEngine
+
+        return LocalEngine()
+    if importlib.util.find_spec("ray") is None:
+        raise UsageError(
+            "--engine ray: Ray is not installed here.", "pip install 'pytest-bias[ray]'"
+        )
+    from pytest_bias.fleet.on_ray import RayEngine
+
+    engine = RayEngine(
+        settings.ray_address, settings.fleet.get("cpus"), uses_gpus=settings.device != "cpu"
+    )
+    stack.callback(engine.close)
+    printer.line(engine.about)
+    return engine
+
+
+def _code(results: Sequence["Result"]) -> int:
+    codes = {r.exit_code for r in results}
+    # A model that is written wrongly could not be measured, and the command is right.
+    return next((3 if c == 2 else c for c in GRAVEST if c in codes), EXIT_OK)
+
+
+def _rows(course: "Course", asks: Sequence["Ask"]) -> list[Row]:
+    """Return a row a model, in the order of the list; base models that were added come last."""
+    names = [
+        *(a.asked for a in asks),
+        *(n for n in course.seen if n not in {a.asked for a in asks}),
+    ]
+    rows = []
+    for name in names:
+        if name in course.results:
+            rows.append(course.results[name].row)
+        else:
+            row = failed(name, "interrupted before it was measured")
+            rows.append(replace(row, status="interrupted"))
+    return rows
+
+
+def _write(rows: Sequence[Row], settings: Settings, store: Store) -> None:
+    assert settings.models, "there is a list"
+    facts = {"Profile": settings.profile, "Seed": str(settings.seed)}
+    if settings.languages:
+        facts["Languages"] = ", ".join(settings.languages)
+    about = About(
+        title=settings.models.stem,
+        created=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+        facts=facts,
+    )
+    for name, content in fleet_page.files(rows, about).items():
+        store.write(name, content)
+
+
+def _tell(rows: Sequence[Row], store: Store, console: Console, *, interrupted: bool) -> None:
+    """Print what did not work, and where the rest is."""
+    from pytest_bias.emit.wording import clean
+
+    lost = [row for row in rows if row.status == "failed"]
+    if lost:
+        console.print()
+        for row in lost:
+            console.print(
+                Text(f"{clean(row.asked)}: {clean(row.reason or '', 600)}"), soft_wrap=True
+            )
+    console.print()
+    measured = sum(row.status == "measured" for row in rows)
+    of = f"{measured} of {len(rows)} models measured"
+    console.print(Text(of + ("" if not interrupted else "; interrupted"), style="bold"))
+    for title, name in (("Page", "index.html"), ("Tables", "table.csv"), ("", "table.parquet")):
+        console.print(Text(f"{title:<6}  {store.path(name)}"), soft_wrap=True)
+    console.print(Text(f"{'Reports':<6} {store.path('')}"), soft_wrap=True)
+    if interrupted:
+        console.print("The same command goes on where it was.")

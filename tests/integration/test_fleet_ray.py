@@ -1,0 +1,158 @@
+"""Many models on a cluster of two nodes; whole commands, and whatever can be lost."""
+
+import re
+import signal
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from commands import Ran, finish, read, start
+
+import forward_counter
+
+SUITES = ("--suite", "gendered_pair_entropy", "--suite", "general_quality", "--suite", "seat[en]")
+
+
+@pytest.fixture
+def cluster(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Callable[[int], Any]]:
+    """Return a function that starts a cluster of one core a node, whose forwards are counted."""
+    pytest.importorskip("ray")
+    from ray.cluster_utils import Cluster
+
+    started = []
+
+    def begin(nodes: int) -> Any:
+        for name, value in forward_counter.environment(tmp_path / "count").items():
+            monkeypatch.setenv(name, value)
+        found = Cluster(initialize_head=True, head_node_args={"num_cpus": 1})
+        started.append(found)
+        found.others = [found.add_node(num_cpus=1) for _ in range(nodes - 1)]
+        return found
+
+    yield begin
+    for found in started:
+        found.shutdown()
+
+
+def run(cluster: Any, folder: Path, *words: object) -> Any:
+    """Start the command on a cluster."""
+    own = ("--engine", "ray", "--ray-address", cluster.address, "--out", "out")
+    return start("run", "--models", folder / "models.txt", *SUITES, *own, *words, folder=folder)
+
+
+def plain(folder: Path, models: list[object]) -> tuple[dict[str, str], int]:
+    """Measure each model alone; returns the digests of the reports and the number of forwards."""
+    env = forward_counter.environment(folder / "count-plain")
+    found = {}
+    for number, model in enumerate(models):
+        out = f"plain-{number}"
+        finish(start("run", model, *SUITES, "--out", out, folder=folder, env=env), folder)
+        report = read(folder / out / "report.json")
+        found[report["model"]["reference"]] = report["digest"]
+    return found, forward_counter.forwards(env)
+
+
+def digests(folder: Path) -> dict[str, str]:
+    found = [read(path) for path in (folder / "out").glob("*/report.json")]
+    return {report["model"]["reference"]: report["digest"] for report in found}
+
+
+def listed(folder: Path, models: list[object]) -> None:
+    (folder / "models.txt").write_text("".join(f"{m}\n" for m in models), encoding="utf-8")
+
+
+def counted(folder: Path) -> int:
+    return forward_counter.forwards(forward_counter.environment(folder / "count"))
+
+
+def wait_until(holds: Callable[[], bool], process: Any) -> None:
+    until = time.monotonic() + 200
+    while not holds() and process.poll() is None and time.monotonic() < until:
+        time.sleep(0.05)
+    assert process.poll() is None, "it was to be stopped before it has ended"
+
+
+def structures(folder: Path) -> int:
+    """Return the forwards of the structural checks, which are made after every load."""
+    reports = [read(path) for path in (folder / "out").glob("*/report.json")]
+    return sum(r["run"]["cost"]["suites"]["structure[all]"]["forwards"] for r in reports)
+
+
+def test_digests_are_those_of_plain_runs(
+    cluster: Callable[[int], Any], tiny: Callable[[str], Path], tmp_path: Path
+) -> None:
+    models = ["demo", tiny("gpt2")]
+    expected, forwards = plain(tmp_path, models)
+    listed(tmp_path, [*models, "org/gone"])
+    # Parts so short that every model has several, and processes that share them.
+    (tmp_path / "pytest-bias.yaml").write_text("fleet: {part: 1s}\n")
+    ran: Ran = finish(run(cluster(2), tmp_path), tmp_path).done(3)
+    assert "Ray: 2 machines, 2 cores" in ran.out
+    assert "org/gone is not in the cache" in ran.said
+    assert digests(tmp_path) == expected
+    assert [int(n) for n in re.findall(r"in (\d+) parts", ran.out)], ran.out
+    parts = [read(p)["run"]["parts"] for p in (tmp_path / "out").glob("*/report.json")]
+    assert max(parts) > 1
+    # Every process checks the structure of what it has loaded; nothing else is done twice.
+    assert forwards <= counted(tmp_path) <= forwards + sum(parts) * structures(tmp_path)
+    assert not (tmp_path / "out" / "unfinished").exists()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("lost", ["node", "command"])
+def test_what_is_lost_is_measured_once(
+    lost: str, cluster: Callable[[int], Any], tiny: Callable[[str], Path], tmp_path: Path
+) -> None:
+    models = ["demo", "demo-neutral", tiny("gpt2"), tiny("bert"), tiny("llama")]
+    expected, forwards = plain(tmp_path, models)
+    listed(tmp_path, models)
+    there = cluster(2)
+    process = run(there, tmp_path)
+    wait_until(lambda: counted(tmp_path) > forwards // 3, process)
+    if lost == "node":
+        there.remove_node(there.others[0], allow_graceful=False)
+    else:
+        process.send_signal(signal.SIGKILL)
+        with process:
+            process.communicate()
+        process = run(there, tmp_path)
+    finish(process, tmp_path).done()
+    assert digests(tmp_path) == expected
+    # What was under way is done again: up to two seconds of each process, and the structure.
+    more = counted(tmp_path) - forwards
+    assert 0 <= more <= 2 * structures(tmp_path) + forwards // 4, more
+
+
+@pytest.mark.slow
+def test_interrupted(
+    cluster: Callable[[int], Any], tiny: Callable[[str], Path], tmp_path: Path
+) -> None:
+    listed(tmp_path, ["demo", tiny("gpt2"), tiny("bert")])
+    there = cluster(1)
+    process = run(there, tmp_path)
+    wait_until(lambda: len(digests(tmp_path)) >= 1, process)
+    process.send_signal(signal.SIGINT)
+    ran = finish(process, tmp_path).done(130)
+    assert "The same command goes on where it was" in ran.out
+    page = (tmp_path / "out" / "index.html").read_text(encoding="utf-8")
+    assert "interrupted before it was measured" in page
+    before = digests(tmp_path)
+    ran = finish(run(there, tmp_path), tmp_path).done()
+    assert ran.out.count("its report was there") == len(before)
+    assert set(before) < set(digests(tmp_path))
+
+
+@pytest.mark.slow
+def test_machines_that_do_not_share_the_folder(
+    cluster: Callable[[int], Any], tmp_path: Path
+) -> None:
+    listed(tmp_path, ["demo"])
+    process = run(cluster(1), tmp_path)
+    # As if the machine saw another folder: its own is not that of the command.
+    wait_until((tmp_path / "out" / "fleet.json").is_file, process)
+    (tmp_path / "out" / "fleet.json").write_text('{"fleet": "of somebody else"}\n')
+    ran = finish(process, tmp_path).done(3)
+    assert "is not the same place on every machine" in ran.said
+    assert "s3://" in ran.said
