@@ -38,7 +38,7 @@ LAYERS = (
     {"schedule", "reporting", "resolution", "gaps", "ranks", "hidden_results", "overfitting"},
     {"rates"},
     {"engine", "compare", "folder", "merging", "shortcuts", "suite_preview"},
-    {"claims", "card_results"},
+    {"claims", "card_results", "fleet.rows"},
     {"published", "front_matter"},
     {"readme", "limits", "child", "baselines", "trajectory", "reproduction", "hub", "lock"},
     {"signatures", "hub_webhooks"},
@@ -49,6 +49,7 @@ LAYERS = (
     {"publishing", "places", "github"},
     {"run"},
     {"again"},
+    {"fleet"},
     {"evidence_commands"},
     {"init"},
     {"locking"},
@@ -58,6 +59,9 @@ LAYERS = (
     {"pytest_plugin", "__main__", "hub_event"},
 )
 """Modules and packages of `pytest_bias`: each imports from the layers above its own line only."""
+
+APART = {"fleet.rows"}
+"""Modules with a layer of their own: what a package says of itself, to those above and below it."""
 
 MODELS_MAY = {"errors", "answers", "cost", "devices", "identity", "interface", "options", "records"}
 SUITES_MAY = {
@@ -110,8 +114,12 @@ def imports(path: Path) -> Iterator[str]:
 
 
 def unit(module: str) -> str:
-    """Return the module or package right below `pytest_bias`; ``models`` of ``….models.tokens``."""
-    return ([*module.split("."), ""])[1]
+    """Return the module or package right below `pytest_bias`; ``models`` of ``….models.tokens``.
+
+    A module that is `APART` is named with its package.
+    """
+    inner = module.split(".")[1:3]
+    return ".".join(inner) if ".".join(inner) in APART else [*inner, ""][0]
 
 
 def own(path: Path) -> set[str]:

@@ -1,0 +1,1 @@
+"""Many models and all suites in one run."""
