@@ -122,7 +122,6 @@ def row_html(row: Row, columns: Sequence[Column], reasons: Reasons) -> str:
             against=clean(row.compared_with or "", NAME),
             unchanged=alike or "",
             cells=list(_shown(row, columns, reasons, bool(alike))),
-            width=len(columns) + 1,
         )
     )
 
@@ -182,7 +181,7 @@ def _scored(cell: Cell, score: Score, column: Column, reasons: Reasons, alike: b
 
 def _with_change(found: Shown, cell: Cell, score: Score, reasons: Reasons, alike: bool) -> Shown:
     if cell.change is None:
-        why = Why("–") if alike else _why("not compared", cell.change_reason, reasons)
+        why = None if alike else _why("not compared", cell.change_reason, reasons)
         return replace(found, why_unchanged=why)
     between = "no interval"
     if cell.change_low is not None and cell.change_high is not None:

@@ -6,8 +6,9 @@ and null in the Parquet file. All texts are untrusted.
 
 import csv
 import io
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, Final, Literal, TypeAlias
 
 from pytest_bias.emit import fleet_page
@@ -28,6 +29,7 @@ MOST: Final = 2**63
 
 Type: TypeAlias = Literal["text", "number", "count", "flag"]
 Value: TypeAlias = str | float | int | bool | None
+Line: TypeAlias = tuple[Value, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,46 +51,49 @@ def render(rows: Sequence[Row], about: About) -> dict[str, bytes]:
     about : About
         What stands above the page.
     """
+    table = list(lines(rows))
     return {
         PAGE: fleet_page.render(rows, about).encode(),
-        CSV: csv_table(rows).encode(),
-        PARQUET: parquet_table(rows),
+        CSV: csv_table(table).encode(),
+        PARQUET: parquet_table(table),
     }
 
 
-def csv_table(rows: Sequence[Row]) -> str:
-    """Return table.csv: RFC 4180, with a head.
+def csv_table(table: Iterable[Line]) -> str:
+    """Return table.csv, RFC 4180, from `lines`.
 
     A text that a spreadsheet would take for a formula has an apostrophe in front.
     """
     file = io.StringIO(newline="")
     writer = csv.writer(file, lineterminator="\r\n")
     writer.writerow([f.name for f in FIELDS])
-    for line in lines(rows):
+    for line in table:
         writer.writerow([_in_csv(value) for value in line])
     return file.getvalue()
 
 
-def parquet_table(rows: Sequence[Row]) -> bytes:
-    """Return table.parquet, with typed columns."""
+def parquet_table(table: Iterable[Line]) -> bytes:
+    """Return table.parquet, with typed columns, from `lines`."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     types = {"text": pa.string(), "number": pa.float64(), "count": pa.int64(), "flag": pa.bool_()}
     schema = pa.schema([(f.name, types[f.type]) for f in FIELDS])
-    columns = list(zip(*lines(rows), strict=True)) or [()] * len(FIELDS)
+    columns = list(zip(*table, strict=True)) or [()] * len(FIELDS)
     arrays = [pa.array(c, f.type) for c, f in zip(columns, schema, strict=True)]
     sink = pa.BufferOutputStream()
     pq.write_table(pa.Table.from_arrays(arrays, schema=schema), sink)
     return bytes(sink.getvalue())
 
 
-def lines(rows: Sequence[Row]) -> Iterator[tuple[Value, ...]]:
+def lines(rows: Sequence[Row]) -> Iterator[Line]:
     """Yield the lines of both tables, of values as `FIELDS` types them."""
+    # The same few words stand in most cells.
+    casts: dict[Type, Callable[[Any], Value]] = {**CASTS, "text": cache(_text)}
     for row in rows:
         cells: Sequence[Cell | None] = row.cells or (None,)
         for cell in cells:
-            yield tuple(CASTS[f.type](f.of(row, cell)) for f in FIELDS)
+            yield tuple(casts[f.type](f.of(row, cell)) for f in FIELDS)
 
 
 def _in_csv(value: Value) -> str:
@@ -99,6 +104,11 @@ def _in_csv(value: Value) -> str:
     if isinstance(value, str):
         return f"'{value}" if value.startswith(FORMULA) else value
     return repr(value)
+
+
+@cache
+def _asked(asked: str) -> str:
+    return without_own_paths(asked)
 
 
 def _text(value: Any) -> str | None:
@@ -138,7 +148,7 @@ def _bound(side: int) -> Callable[[Row, Cell | None], Value]:
 
 
 FIELDS: Final[Sequence[Field]] = (
-    Field("asked", "text", lambda row, _: without_own_paths(row.asked)),
+    Field("asked", "text", lambda row, _: _asked(row.asked)),
     _of_row("model_status", "status"),
     _of_row("model_reason", "reason"),
     *(_of_row(name) for name in ("reference", "revision")),
