@@ -121,6 +121,7 @@ def row_html(row: Row, columns: Sequence[Column], reasons: Reasons) -> str:
             decision=DECISIONS.get(row.decision or "measured", clean(row.decision or "", 40)),
             against=clean(row.compared_with or "", NAME),
             unchanged=alike or "",
+            width=len(columns) + 1,
             cells=list(_shown(row, columns, reasons, bool(alike))),
         )
     )

@@ -23,7 +23,7 @@ KINDS: Final[Mapping[str, str]] = {
 VALIDITY_MARKS: Final[Mapping[str, str]] = {"contested": "‡", "partial": "†", "supported": ""}
 """What stands beside a value; of any other validity the word does."""
 
-NAME: Final = 80
+NAME: Final = 60
 
 Key: TypeAlias = tuple[str, str | None, float | None, str | None]
 """Entry, metric, ideal and unit: values that differ in one of them have no scale in common."""

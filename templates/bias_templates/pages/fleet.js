@@ -83,6 +83,7 @@
     }
     const left = out.filter((is) => !is).length;
     fleet.style.setProperty("--n", left - FIRST);
+    body.querySelectorAll(".why").forEach((cell) => { cell.colSpan = left - 1; });
     tell();
   };
 
