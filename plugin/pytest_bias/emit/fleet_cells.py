@@ -217,4 +217,6 @@ def _remarks(cell: Cell, score: Score, column: Column) -> Iterator[str]:
 
 def _why(words: str, reason: str | None, reasons: Reasons) -> Why:
     told = clean(reason or "", REASON)
+    if told == words:
+        return Why(words)
     return Why(words, told, reasons.number(told))

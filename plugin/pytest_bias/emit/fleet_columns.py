@@ -57,7 +57,7 @@ class Column:
     @property
     def remarks(self) -> tuple[str, ...]:
         """What else heads the column: validity, whose control it is, whether versions differ."""
-        found = [f"{clean(v, 20)} {VALIDITY_MARKS.get(v, '')}".strip() for v in self.validities]
+        found = [f"{clean(v, 20)} {VALIDITY_MARKS.get(v, '')}".strip() for v in self.validities[:3]]
         if self.control_of:
             found.append(f"control of {self.control_of}")
         if len(self.versions) > 1:

@@ -48,7 +48,7 @@ def render(rows: Sequence[Row], about: About) -> str:
         What stands above them.
     """
     every = columns_of(rows)
-    columns = every[:MOST_COLUMNS]
+    columns, narrow = every[:MOST_COLUMNS], every[MOST_COLUMNS:]
     reasons = Reasons()
     made, unfit = _within(rows, columns, reasons)
     style = f"{templates.style()}{_text('fleet.css')}.fleet {{ --n: {len(columns)}; }}\n"
@@ -76,7 +76,7 @@ def render(rows: Sequence[Row], about: About) -> str:
             unlisted=reasons.unlisted,
             most_reasons=MOST_REASONS,
             unfit=_unfit(unfit),
-            narrow=_names([f"{c.entry} {c.metric}" for c in every[MOST_COLUMNS:]]),
+            narrow=_names([f"{c.label}, {c.metric}" for c in narrow], len(narrow)),
         )
     )
 
@@ -101,12 +101,13 @@ def _unfit(rows: Sequence[Row]) -> str:
     if not rows:
         return ""
     lost = _n(rows, "failed")
-    return f"{len(rows)} models, {lost} of which failed: {_names([model_name(r) for r in rows])}"
+    names = [model_name(row) for row in rows[:LISTED]]
+    return f"{len(rows)} models, {lost} of which failed: {_names(names, len(rows))}"
 
 
-def _names(names: Sequence[str]) -> str:
+def _names(names: Sequence[str], of: int) -> str:
     told = [clean(n, 80) for n in names[:LISTED]]
-    left = len(names) - len(told)
+    left = of - len(told)
     return ", ".join([*told, *([f"and {left} more"] if left else [])])
 
 

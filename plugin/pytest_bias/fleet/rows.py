@@ -26,6 +26,9 @@ SuiteKind: TypeAlias = Literal["intrinsic", "downstream", "structure", "robustne
 RowStatus: TypeAlias = Literal["measured", "failed", "interrupted"]
 Bounds: TypeAlias = tuple[float | None, float | None]
 
+LONGEST: Final = 4_000
+"""Characters of a reason that are kept."""
+
 NOT_PUBLISHED: Final = "not published"
 NO_BASE_NAMED: Final = "it names no base model"
 NO_BASE_REPORT: Final = "there is no report of its base model"
@@ -269,7 +272,7 @@ def row_of(
 
 def failed(asked: str, reason: str) -> Row:
     """Return what is said of a model that has no report; the user's own paths leave the reason."""
-    told = without_own_paths(_text(reason)).strip()
+    told = without_own_paths(_text(reason)[:LONGEST]).strip()
     return Row(asked=_text(asked), status="failed", reason=told or "no reason was given")
 
 
