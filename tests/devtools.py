@@ -173,9 +173,12 @@ class Page:
         return [e["params"] for e in self.events if e.get("method") in said]
 
     def requests(self) -> list[str]:
-        """Return the addresses that were asked for."""
-        sent = (e["params"] for e in self.events if e.get("method") == "Network.requestWillBeSent")
-        return [p["request"]["url"] for p in sent]
+        """Return the addresses that were asked for; not those that the page's policy forbade."""
+        self.js("0")
+        sent = [e["params"] for e in self.events if e.get("method") == "Network.requestWillBeSent"]
+        lost = [e["params"] for e in self.events if e.get("method") == "Network.loadingFailed"]
+        forbidden = {p["requestId"] for p in lost if p.get("blockedReason") == "csp"}
+        return [p["request"]["url"] for p in sent if p["requestId"] not in forbidden]
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""The page of a fleet in a browser: real reports, 500 simulated models, hostile names, no script."""
+"""The page of a fleet in a browser: real reports, 500 simulated models, hostile names."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -243,7 +243,6 @@ def test_it_sorts_by_distance_name_and_size(page: Page, large: Path) -> None:
     assert is_sorted(page.js(f"({VALUES})(1)"), down=False)
     page.click("thead th:nth-child(1) button")
     names = [n for n, _ in page.js(f"({VALUES})(1)")]
-    assert names.index("org-2/gpt-087") < 500 if "org-2/gpt-087" in names else True
     # Numbers in names count as numbers.
     orgs = [int(n.partition("/")[0].removeprefix("org-")) for n in names]
     assert orgs == sorted(orgs)
@@ -341,17 +340,22 @@ def test_head_and_names_stay_in_sight(page: Page, large: Path, size: tuple[int, 
     page.size(*size, phone=size == PHONE)
     page.open(large)
     assert page.js("document.documentElement.scrollWidth") <= size[0]
-    page.js(
-        "{const e = document.querySelector('.fleet'); e.scrollIntoView();e.scrollTo(900, 3000)}"
+    # What comes into sight is laid out with the next frame.
+    page.timed(
+        "const e = document.querySelector('.fleet'); e.scrollIntoView(); e.scrollTo(900, 3000)"
     )
+    page.timed("")
     found = page.js(
-        "(() => { const box = document.querySelector('.fleet').getBoundingClientRect();"
-        "const head = document.querySelector('thead th').getBoundingClientRect();"
-        "const at = (x, y) => document.elementFromPoint(x, y).closest('th, td');"
-        "const name = at(box.left + 20, box.top + box.height / 2);"
-        "const top = at(box.left + box.width - 60, box.top + 12);"
-        "const cell = at(box.left + box.width - 60, box.top + box.height / 2);"
-        "return [name.scope, top.scope, cell.tagName, head.top - box.top, head.left - box.left]; })()"
+        """(() => {
+          const box = document.querySelector(".fleet").getBoundingClientRect();
+          const head = document.querySelector("thead th").getBoundingClientRect();
+          const at = (x, y) => document.elementFromPoint(box.left + x, box.top + y)
+            .closest("th, td");
+          const name = at(20, box.height / 2).scope;
+          const top = at(box.width - 60, 12).scope;
+          const cell = at(box.width - 60, box.height / 2).tagName;
+          return [name, top, cell, head.top - box.top, head.left - box.left];
+        })()"""
     )
     assert found[:3] == ["row", "col", "TD"]
     assert found[3] == pytest.approx(1, abs=1)
@@ -385,8 +389,9 @@ def test_words_can_be_read(page: Page, real: Path, dark: bool, size: tuple[int, 
             const pair = [light(getComputedStyle(e).color), light(behind(e))];
             return (Math.max(...pair) + 0.05) / (Math.min(...pair) + 0.05);
           };
-          const small = (e) => parseFloat(getComputedStyle(e).fontSize) * (e.tagName === "SUP" ? 2 : 1);
-          return [Math.min(...written.map(contrast)), Math.min(...written.map(small)),
+          const sizes = written.filter((e) => e.tagName !== "SUP")
+            .map((e) => parseFloat(getComputedStyle(e).fontSize));
+          return [Math.min(...written.map(contrast)), Math.min(...sizes),
                   light(behind(document.body)), document.documentElement.scrollWidth];
         })()"""
     )
@@ -397,10 +402,11 @@ def test_words_can_be_read(page: Page, real: Path, dark: bool, size: tuple[int, 
     assert width <= size[0]
 
 
-def test_it_prints_every_column(page: Page, large: Path, tmp_path: Path) -> None:
+def test_it_prints_every_column(page: Page, many: list[Row], tmp_path: Path) -> None:
     page.media("print")
     page.size(1527, 1000)
-    page.open(large)
+    # Printing takes Chromium about 0.1 s a model of 30 entries.
+    page.open(write(many[:25], tmp_path))
     assert page.js("document.documentElement.scrollWidth") <= 1527
     assert page.js("getComputedStyle(document.querySelector('#controls')).display") == "none"
     rights = page.js(

@@ -235,7 +235,7 @@ def test_failed_and_interrupted_models_are_rows_with_their_reason():
     assert "3: 1 measured, 1 failed, 1 interrupted" in found.text
     assert "org/other Failed: it has no safetensors" in found.text
     assert "interrupted: the run was interrupted" in found.text
-    assert len([a for a in found.all("tr")]) == 4
+    assert len(found.all("tr")) == 4
 
 
 def test_a_withheld_report_says_not_published():

@@ -142,7 +142,8 @@ def _common(row: Row) -> str | None:
     """Return the one reason why no suite of a model has a change, if it is one."""
     if any(c.change is not None for c in row.cells):
         return None
-    found = {clean(c.change_reason or "", REASON) for c in row.cells if c.value is not None}
+    cells = (c for c in row.cells if c.value is not None and c.kind != "structure")
+    found = {clean(c.change_reason or "", REASON) for c in cells}
     return found.pop() if len(found) == 1 else None
 
 
