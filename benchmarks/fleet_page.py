@@ -15,7 +15,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
 from devtools import Page, tab
 from pytest_bias.emit import fleet_tables
-from pytest_bias.fleet.rows import About
+from pytest_bias.emit.fleet_page import About
 from simulated_fleet import simulated
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")

@@ -11,8 +11,9 @@ from test_page import installed
 from devtools import Page, tab
 from pytest_bias.config import Settings
 from pytest_bias.emit import fleet_tables
+from pytest_bias.emit.fleet_page import About
 from pytest_bias.engine import Session, run
-from pytest_bias.fleet.rows import About, Row, failed, row_of
+from pytest_bias.fleet.rows import Row, failed, row_of
 from pytest_bias.planning import describe_for, plan
 from pytest_bias.records import Report
 from pytest_bias.withholding import withheld

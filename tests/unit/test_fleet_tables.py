@@ -12,8 +12,9 @@ import pytest
 
 from pytest_bias.emit import fleet_cells, fleet_page, fleet_tables, wording
 from pytest_bias.emit.fleet_columns import columns_of
+from pytest_bias.emit.fleet_page import About
 from pytest_bias.emit.fleet_tables import FIELDS, csv_table, lines, parquet_table
-from pytest_bias.fleet.rows import About, Cell, Row, failed, row_of
+from pytest_bias.fleet.rows import Cell, Row, failed, row_of
 from pytest_bias.records import Report
 from pytest_bias.withholding import withheld
 from simulated_fleet import simulated

@@ -8,7 +8,8 @@ bytes, and what does not fit is said.
 
 from base64 import b64encode
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cache
 from hashlib import sha256
 from importlib.resources import files
@@ -26,7 +27,8 @@ from pytest_bias.emit.wording import (
     SOCIAL_LIMITS,
     clean,
 )
-from pytest_bias.fleet.rows import About, Row, model_name
+from pytest_bias.fleet.rows import Row, model_name
+from pytest_bias.identity import tool_version
 
 PAGE_LIMIT: Final = 7_000_000
 """Bytes of a page."""
@@ -35,6 +37,28 @@ ROWS_ROOM: Final = 5_500_000
 MOST_COLUMNS: Final = 120
 LISTED: Final = 40
 FACTS: Final = 20
+
+
+@dataclass(frozen=True, slots=True)
+class About:
+    """What stands above the rows of a fleet.
+
+    Parameters
+    ----------
+    title : str
+        Name of the fleet.
+    created : str
+        When it was measured, ISO 8601.
+    version : str
+        That of pytest-bias.
+    facts : mapping of str to str
+        More to say, such as the profile and the languages that were asked for.
+    """
+
+    title: str = "Fleet"
+    created: str = ""
+    version: str = field(default_factory=tool_version)
+    facts: Mapping[str, str] = field(default_factory=dict)
 
 
 def render(rows: Sequence[Row], about: About) -> str:

@@ -12,8 +12,9 @@ from functools import cache
 from typing import Any, Final, Literal, TypeAlias
 
 from pytest_bias.emit import fleet_page
+from pytest_bias.emit.fleet_page import About
 from pytest_bias.emit.wording import clean
-from pytest_bias.fleet.rows import About, Cell, Row
+from pytest_bias.fleet.rows import Cell, Row
 from pytest_bias.own_paths import without_own_paths
 
 PAGE: Final = "index.html"

@@ -6,7 +6,7 @@ the reports. Everything here is pure: no model, no terminal, no file.
 
 import re
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, fields, replace
 from pathlib import PurePosixPath
 from typing import Any, Final, Literal, TypeAlias
 
@@ -14,7 +14,7 @@ from pytest_bias.checked import checked
 from pytest_bias.compare import Comparison, compare
 from pytest_bias.errors import ReportError
 from pytest_bias.hidden_results import is_hidden
-from pytest_bias.identity import ModelIdentity, tool_version
+from pytest_bias.identity import ModelIdentity
 from pytest_bias.own_paths import without_own_paths
 from pytest_bias.records import DataInfo, Report, SuiteResult, SuiteStatus, canonical_json
 from pytest_bias.report_tables import with_schema
@@ -36,28 +36,6 @@ NO_VALUE: Final = "it has no value"
 STRUCTURE_STAYS: Final = "checks of the structure are not compared"
 
 _OUTSIDE = re.compile(r"[\\:\x00-\x1f]")
-
-
-@dataclass(frozen=True, slots=True)
-class About:
-    """What stands above the rows of a fleet.
-
-    Parameters
-    ----------
-    title : str
-        Name of the fleet.
-    created : str
-        When it was measured, ISO 8601.
-    version : str
-        That of pytest-bias.
-    facts : mapping of str to str
-        More to say, such as the profile and the languages that were asked for.
-    """
-
-    title: str = "Fleet"
-    created: str = ""
-    version: str = field(default_factory=tool_version)
-    facts: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -272,8 +250,8 @@ def row_of(
 
 def failed(asked: str, reason: str) -> Row:
     """Return what is said of a model that has no report; the user's own paths leave the reason."""
-    told = without_own_paths(_text(reason)[:LONGEST]).strip()
-    return Row(asked=_text(asked), status="failed", reason=told or "no reason was given")
+    told = without_own_paths(_text(reason)[:LONGEST]).strip() or "no reason was given"
+    return Row(asked=_text(asked), status="failed", reason=told)
 
 
 def model_name(row: Row) -> str:
@@ -308,12 +286,8 @@ def _unfinished(report: Report) -> str | None:
 
 def _cell_of(suite: SuiteResult, report: Report, comparison: Comparison | None) -> Cell:
     about = {name: getattr(suite, name) for name in _OF_SUITE}
-    bare = Cell(
-        suite=suite.name,
-        hidden=is_hidden(suite),
-        title=suite.title or suite.name,
-        **about,
-    )
+    title = suite.title or suite.name
+    bare = Cell(suite=suite.name, hidden=is_hidden(suite), title=title, **about)
     if report.withheld:
         is_told = suite.status in ("scored", "withheld")
         why = suite.reason or (NOT_PUBLISHED if is_told else None)
@@ -348,16 +322,15 @@ def _change(
 ) -> Mapping[str, Any]:
     """Return the fields of a cell that say how its headline changed, or why that is not known."""
     found = comparison.change(suite.entry, score) if comparison else None
-    if found is None:
+    if comparison is None or found is None:
         return {"change_reason": _unchanged(suite, score, model, comparison)}
     low, high = found.change.interval or (None, None)
-    notes = (s.note for s in comparison.suites if s.entry == suite.entry) if comparison else ()
     return {
         "change": found.change.value,
         "change_low": low,
         "change_high": high,
         "change_reason": found.change.interval_reason,
-        "change_note": next(iter(notes), None),
+        "change_note": _note(suite, comparison),
     }
 
 
@@ -370,8 +343,11 @@ def _unchanged(
         return STRUCTURE_STAYS
     if score.value is None:
         return NO_VALUE
-    notes = (s.note for s in comparison.suites if s.entry == suite.entry)
-    return next(filter(None, notes), None) or comparison.reason(suite.entry)
+    return _note(suite, comparison) or comparison.reason(suite.entry)
+
+
+def _note(suite: SuiteResult, comparison: Comparison) -> str | None:
+    return next((s.note for s in comparison.suites if s.entry == suite.entry), None)
 
 
 def _pair(low: float | None, high: float | None) -> tuple[float, float] | None:
@@ -400,5 +376,5 @@ def _cell(plain: Mapping[str, Any]) -> Cell:
     if values["bounds"] is not None:
         values["bounds"] = tuple(values["bounds"])
     found = checked(Cell(**values))
-    found.result()
+    found.result()  # Refuses what cannot be the name of a suite.
     return found
