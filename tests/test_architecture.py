@@ -29,7 +29,7 @@ LAYERS = (
     {"hidden_data"},
     {"tables", "marked_yaml"},
     {"row_sources", "scope_cards"},
-    {"own_texts", "suite_form"},
+    {"own_texts", "suite_form", "setting_values"},
     {"config", "measures"},
     {"models", "suites", "sentences", "readings"},
     {"scorers", "suite_kinds"},
@@ -38,8 +38,8 @@ LAYERS = (
     {"schedule", "reporting", "resolution", "gaps", "ranks", "hidden_results", "overfitting"},
     {"rates"},
     {"engine", "compare", "folder", "merging", "shortcuts", "suite_preview"},
-    {"claims", "card_results"},
-    {"published", "front_matter"},
+    {"claims", "card_results", "fleet_rows"},
+    {"published", "front_matter", "fleet_events"},
     {"readme", "limits", "child", "baselines", "trajectory", "reproduction", "hub", "lock"},
     {"signatures", "hub_webhooks"},
     {"emit", "children", "lock_file", "decisions"},
@@ -49,6 +49,7 @@ LAYERS = (
     {"publishing", "places", "github"},
     {"run"},
     {"again"},
+    {"fleet"},
     {"evidence_commands"},
     {"init"},
     {"locking"},
@@ -67,7 +68,9 @@ SUITES_MAY = {
 }
 
 HEAVY = {
-    "torch": {"models", "engine"},
+    "torch": {"models", "engine", "fleet"},
+    "ray": {"fleet"},
+    "fsspec": {"fleet"},
     "transformers": {"models"},
     "huggingface_hub": {"models", "hub_files", "hub_refusals", "hub", "hub_webhooks"},
     "peft": {"models"},
@@ -78,7 +81,7 @@ HEAVY = {
     "rich": {
         *("again", "cli", "cli_evidence", "cli_init", "evidence_commands", "hub_event", "hub_job"),
         *("init", "locking", "run", "emit", "pytest_session", "suites_command"),
-        *("cli_split", "split_commands"),
+        *("cli_split", "split_commands", "fleet"),
     },
     "typer": {"cli", "cli_options", "cli_evidence", "cli_init", "cli_split"},
     "pytest": {"pytest_plugin", "pytest_session", "pytest_suite_files"},

@@ -12,7 +12,10 @@ from commands import Ran, finish, read, start
 
 import forward_counter
 
-SUITES = ("--suite", "gendered_pair_entropy", "--suite", "general_quality", "--suite", "seat[en]")
+SUITES = (
+    *("--suite", "gendered_pair_entropy[en]", "--suite", "general_quality"),
+    *("--suite", "seat[en]"),
+)
 
 
 @pytest.fixture

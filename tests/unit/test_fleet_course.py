@@ -5,8 +5,8 @@ from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, field
 
 from pytest_bias.errors import ModelError
+from pytest_bias.fleet.asks import Ask, Done, Result, Seen
 from pytest_bias.fleet.course import Course
-from pytest_bias.fleet.steps import Ask, Done, Result, Seen
 from pytest_bias.fleet_events import Began, Ended, EntryDone, FleetEvent, Looked
 from pytest_bias.fleet_rows import Row
 from pytest_bias.records import Part
@@ -19,7 +19,7 @@ def ask(name: str) -> Ask:
 
 
 def seen(name: str, base: str | None = None, **more: object) -> Seen:
-    known = {"key": f"key of {name}", "parts": None, "finished": False, **more}
+    known = {"key": f"key of {name}", "finished": False, **more}
     return Seen(
         folder=f"folder of {name}",
         reference=name,

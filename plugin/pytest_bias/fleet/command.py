@@ -14,19 +14,21 @@ from rich.console import Console
 from rich.text import Text
 
 from pytest_bias.config import Settings, require_data_dir
-from pytest_bias.emit import fleet_page
+from pytest_bias.emit import fleet_tables
+from pytest_bias.emit.fleet_page import About
 from pytest_bias.emit.fleet_progress import FleetPrinter
 from pytest_bias.errors import OutputError, UsageError
 from pytest_bias.fleet.listing import listed
 from pytest_bias.fleet.store import Store
-from pytest_bias.fleet_rows import About, Row, failed
+from pytest_bias.fleet_rows import Row, failed
 from pytest_bias.folder import DEFAULT_PARENT
 from pytest_bias.limits import EXIT_EXCEEDED, EXIT_OK, read_limits
 from pytest_bias.suite_files import with_files
+from pytest_bias.suites import select
 
 if TYPE_CHECKING:
+    from pytest_bias.fleet.asks import Ask, Result
     from pytest_bias.fleet.course import Course, Engine
-    from pytest_bias.fleet.steps import Ask, Result
 
 EXIT_INTERRUPTED: Final = 130
 
@@ -52,8 +54,8 @@ def fleet_command(settings: Settings, console: Console) -> int:
     with ExitStack() as stack:
         with printer.status("Importing torch and transformers …"):
             engine = _engine(settings, stack, printer)
+            from pytest_bias.fleet.asks import Ask
             from pytest_bias.fleet.course import Course
-            from pytest_bias.fleet.steps import Ask
         asks = [Ask.of(name, _of_one(settings), url, mark) for name in names]
         course = Course(engine, printer, bases=settings.baseline == "base")
         stack.enter_context(printer)
@@ -82,7 +84,8 @@ def _checked(settings: Settings) -> Settings:
             f"--device {' or '.join(DEVICES)}",
         )
     require_data_dir(settings)
-    with_files(settings.suites)
+    # That every name is one is found out before any model is looked at.
+    select(with_files(settings.suites), settings.languages or ("en",), settings.texts)
     read_limits(settings.limits)
     return replace(
         settings,
@@ -131,12 +134,12 @@ def _marked(store: Store) -> str:
     OutputError
         If there is something else.
     """
-    from pytest_bias.fleet.steps import MARK
+    from pytest_bias.fleet.asks import MARK
 
     there = store.read(MARK)
     if there is not None:
         return there.decode(errors="replace")
-    for name in fleet_page.FILES:
+    for name in (fleet_tables.PAGE, fleet_tables.CSV, fleet_tables.PARQUET):
         if store.read(name) is not None:
             raise OutputError(
                 f"{store.url} holds a {name} that is not of a run of many models.",
@@ -198,7 +201,7 @@ def _write(rows: Sequence[Row], settings: Settings, store: Store) -> None:
         created=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
         facts=facts,
     )
-    for name, content in fleet_page.files(rows, about).items():
+    for name, content in fleet_tables.render(rows, about).items():
         store.write(name, content)
 
 
@@ -217,7 +220,8 @@ def _tell(rows: Sequence[Row], store: Store, console: Console, *, interrupted: b
     measured = sum(row.status == "measured" for row in rows)
     of = f"{measured} of {len(rows)} models measured"
     console.print(Text(of + ("" if not interrupted else "; interrupted"), style="bold"))
-    for title, name in (("Page", "index.html"), ("Tables", "table.csv"), ("", "table.parquet")):
+    files = (("Page", fleet_tables.PAGE), ("Tables", fleet_tables.CSV), ("", fleet_tables.PARQUET))
+    for title, name in files:
         console.print(Text(f"{title:<6}  {store.path(name)}"), soft_wrap=True)
     console.print(Text(f"{'Reports':<6} {store.path('')}"), soft_wrap=True)
     if interrupted:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from pytest_bias.errors import BiasError
-from pytest_bias.fleet.steps import Ask, Done, Result, Seen
+from pytest_bias.fleet.asks import Ask, Done, Result, Seen
 from pytest_bias.fleet_events import Began, Ended, EntryDone, Looked, Tell
 from pytest_bias.fleet_rows import failed
 from pytest_bias.records import Part

@@ -1,8 +1,9 @@
 """The engine of one machine: one model after the other, in this process."""
 
 from collections.abc import AsyncIterator
-from pytest_bias.fleet import steps
-from pytest_bias.fleet.steps import Ask, Done, Result, Seen
+
+from pytest_bias.fleet import finishing, steps
+from pytest_bias.fleet.asks import Ask, Done, Result, Seen
 from pytest_bias.records import Part
 
 
@@ -52,4 +53,4 @@ class LocalEngine:
 
     async def finish(self, ask: Ask, seen: Seen, parts: int, base: str | None) -> Result:
         """Put a model's parts together."""
-        return steps.finished(ask, seen, parts, base)
+        return finishing.finished(ask, seen, parts, base)

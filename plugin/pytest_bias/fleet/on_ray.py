@@ -13,9 +13,9 @@ import ray
 from ray.exceptions import GetTimeoutError, RayActorError, RayError, RayTaskError
 
 from pytest_bias.errors import BiasError, MeasurementError, UsageError
-from pytest_bias.fleet import steps
+from pytest_bias.fleet import finishing, steps
+from pytest_bias.fleet.asks import Ask, Done, Result, Seen
 from pytest_bias.fleet.needs import Hosts, Needs, needs
-from pytest_bias.fleet.steps import Ask, Done, Result, Seen
 from pytest_bias.identity import tool_version
 from pytest_bias.records import Part
 
@@ -76,7 +76,7 @@ def _look(ask: Ask) -> Any:
 
 
 def _finished(ask: Ask, seen: Seen, parts: int, base: str | None) -> Any:
-    return _caught(lambda: steps.finished(ask, seen, parts, base))
+    return _caught(lambda: finishing.finished(ask, seen, parts, base))
 
 
 def _gpu_memory() -> int:
