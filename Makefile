@@ -1,6 +1,6 @@
 # make demo    measure the embedded model, from nothing to badges
 # make test    install, fetch the real models, run the tests
-# make test-slow   the long ones: more of the data against the plain loop, real models; PART=1/2 for a half
+# make test-slow   the long ones: more of the data against the plain loop, real models; PART=1/3 for a third
 # make check   formatting, lint, types, workflow files
 # make bench   speed against the plain loop, start-up, growth, every precision where there is a GPU
 # make bench-others   speed against minicons and lm-evaluation-harness, in venvs of their own

@@ -190,7 +190,8 @@ def test_an_address_in_place_of_a_folder(bias: Command, address: str, tmp_path: 
 
 
 @pytest.mark.slow
-def test_killed_at_some_moment(tiny: Callable, tmp_path: Path) -> None:
+@pytest.mark.parametrize("by", [signal.SIGKILL, signal.SIGINT])
+def test_stopped_at_some_moment(by: signal.Signals, tiny: Callable, tmp_path: Path) -> None:
     words = ("run", "--models", listed(tmp_path, "demo", tiny("gpt2")), *SUITES, "--out")
     env = forward_counter.environment(tmp_path / "whole-count")
     finish(start(*words, "whole", folder=tmp_path, env=env), tmp_path).done()
@@ -200,9 +201,12 @@ def test_killed_at_some_moment(tiny: Callable, tmp_path: Path) -> None:
     until = time.monotonic() + 120
     while forward_counter.forwards(env) < whole // 2 and time.monotonic() < until:
         time.sleep(0.02)
-    process.send_signal(signal.SIGKILL)
+    process.send_signal(by)
     with process:
-        process.communicate()
+        said, _ = process.communicate(timeout=20)
+    if by is signal.SIGINT:
+        assert process.returncode == 130
+        assert "The same command goes on where it was" in said
     done = forward_counter.forwards(env)
     assert 0 < done < whole
     ran = finish(start(*words, "killed", folder=tmp_path, env=env), tmp_path).done()

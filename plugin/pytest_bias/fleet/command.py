@@ -3,11 +3,13 @@
 import asyncio
 import datetime
 import importlib.util
+import signal
 import uuid
-from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
+from types import FrameType
 from typing import TYPE_CHECKING, Any, Final
 
 from rich.console import Console
@@ -61,7 +63,8 @@ def fleet_command(settings: Settings, console: Console) -> int:
         stack.enter_context(printer)
         printer.expect(len(asks))
         try:
-            asyncio.run(course.run(asks))
+            with _interruptible(settings.engine):
+                asyncio.run(course.run(asks))
             code = _code(list(course.results.values()))
         except KeyboardInterrupt:
             code = EXIT_INTERRUPTED
@@ -167,6 +170,26 @@ def _engine(settings: Settings, stack: ExitStack, printer: FleetPrinter) -> "Eng
     stack.callback(engine.close)
     printer.line(engine.about)
     return engine
+
+
+@contextmanager
+def _interruptible(engine: str) -> Iterator[None]:
+    """Let Ctrl-C end what is measured in this process at once.
+
+    asyncio would have it wait for the next pause between steps, and a step can take hours.
+    """
+
+    def interrupt(number: int, frame: FrameType | None) -> None:
+        raise KeyboardInterrupt
+
+    if engine != "local" or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+        yield
+        return
+    signal.signal(signal.SIGINT, interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def _code(results: Sequence["Result"]) -> int:
