@@ -13,6 +13,7 @@ from typing import Any, Final
 
 import yaml
 
+from pytest_bias.asking import checked_asking
 from pytest_bias.errors import UnknownName, UsageError
 from pytest_bias.labels import ROLES, check_labels
 from pytest_bias.options import BASELINES, FILE_NAME, OPTIONS, SUITE_FILE, Option
@@ -73,6 +74,8 @@ class Settings:
     limits: Mapping[str, Mapping[str, Any]] = field(default_factory=lambda: MappingProxyType({}))
     context: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
     energy: Mapping[str, float] = field(default_factory=lambda: MappingProxyType({}))
+    served: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
+    """How a server of models is asked; see `asking.Asking`."""
     collected: tuple[str, ...] = ()
     """Suite files that pytest collects beside a project's other tests; no setting of a file."""
 
@@ -225,6 +228,8 @@ def _checked(content: Mapping[str, Any], where: str) -> dict[str, Any]:
             raise UsageError(
                 f"{where}: energy.{key} is {value!r}, no number from {ENERGY[key]} up."
             )
+    if "served" in found:
+        found["served"] = checked_asking(found["served"], where)
     check_labels(found.get("labels", {}), where)
     if "texts" in found:
         found["texts"] = checked_texts(found["texts"], where)
