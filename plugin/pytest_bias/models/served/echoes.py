@@ -5,6 +5,7 @@ text, and where they do not there is a reason and no score.
 """
 
 import math
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -13,6 +14,9 @@ from pytest_bias.answers import SequenceScore
 
 LOST: Final = "\N{REPLACEMENT CHARACTER}"
 """Stands where a token is a part of a character."""
+
+_BYTES: Final = re.compile(r"bytes:|<0x[0-9A-F]{2}>$")
+"""How servers write a token that is a part of a character."""
 
 NO_LOGPROBS: Final = "the server gives no log-probabilities of the text"
 OTHER_TEXT: Final = "the server gives back another text than was sent: it may have cut it"
@@ -131,11 +135,11 @@ def _behind(
 ) -> Echo:
     """Return the tokens behind what stands in front of the text, places counted from there."""
     length = len(head)
-    own = [i for i, (_, end) in enumerate(spans) if end > length]
-    own = own or [len(spans)]
-    if own[0] < len(spans) and spans[own[0]][0] < length and head.strip():
+    # A token without a letter of its own, as the space of some tokenizers, belongs to what follows.
+    first = next((i for i, (a, b) in enumerate(spans) if a >= length or b > length), len(spans))
+    if first < len(spans) and spans[first][0] < length and head.strip():
         raise Unreadable(RUNS_OVER)
-    kept = slice(own[0], len(spans))
+    kept = slice(first, len(spans))
     return Echo(
         tuple(tokens[front:][kept]),
         tuple(values[front:][kept]),
@@ -148,31 +152,35 @@ def joined(tokens: Sequence[str], text: str) -> list[tuple[int, int]] | None:
     """Return which characters of a text each token is; null if they do not make the text.
 
     A token that is a part of a character comes as an empty text, as bytes or with a sign for what
-    is lost. Several of them in a row stand for characters beyond ASCII, and for nothing else.
+    is lost. Several of them in a row stand for characters beyond ASCII, and for nothing else. One
+    space in front of a token may be missing: some servers write every token as if it were alone.
     """
     found: list[tuple[int, int]] = []
     at, lost, is_open = 0, 0, False
     for token in tokens:
         known = token
         if not text.startswith(token, at):
-            known = "" if token.startswith("bytes:") else token.rstrip(LOST)
+            known = "" if _BYTES.match(token) else token.rstrip(LOST)
         if not known:
             lost, is_open = lost + 1, True
             continue
-        begin = text.find(known, at) if is_open else at
-        if begin < 0 or not text.startswith(known, begin) or not _is_beyond(text[at:begin]):
+        begin = text.find(known, at)
+        if begin < 0 or not _may_miss(text[at:begin], is_open=is_open):
             return None
+        # What is lost in front of a token belongs to those that are lost, else to the token.
         found += [(at, begin)] * lost
+        start = begin if lost else at
         at, lost, is_open = begin + len(known), 0, len(known) < len(token)
-        found.append((begin, at))
-    rest = text[at:]
-    if rest and not (is_open and _is_beyond(rest)):
+        found.append((start, at))
+    if not _may_miss(text[at:], is_open=is_open, space=False):
         return None
     return found + [(at, len(text))] * lost
 
 
-def _is_beyond(text: str) -> bool:
-    return all(not c.isascii() for c in text)
+def _may_miss(text: str, *, is_open: bool, space: bool = True) -> bool:
+    """Whether tokens may leave this out: a space, and where some are lost what is not ASCII."""
+    rest = text.replace(" ", "", 1) if space else text
+    return not rest or (is_open and all(not c.isascii() for c in rest))
 
 
 def _is_number(value: Any) -> bool:

@@ -39,8 +39,17 @@ TEXTS: Final = (
 )
 """What is asked about: plain texts behind which most models write a whole word."""
 
+BEHIND: Final = (*TEXTS, "Question: What is the capital of France?\nAnswer:", "He said: (", "1.\n")
+"""Texts whose next token is asked for: behind a stop or a line no tokenizer joins the two."""
+
 ALIGNED: Final = 0.05
 """Nats that two numbers of one token may differ by: more than batches move them."""
+
+ENOUGH: Final = 3
+"""Tokens that are held against one another: one alone could be alike by chance."""
+
+AGAIN: Final = 2
+"""Texts that are asked for a second time."""
 
 FINAL: Final = ABOUT_THE_TEXT | {500}
 PAUSE_S: Final = 0.5
@@ -213,9 +222,9 @@ class Probe:
     def _likelihood(self) -> tuple[Echo, float, Any]:
         """Return an echo of the first text, how far two of them differ, and all in short."""
         first = [self.echo(text) for text in TEXTS]
-        self._check_places()
-        second = [self.echo(text) for text in TEXTS]
-        wobble = max(map(_apart, first, second))
+        self._check_places(dict(zip(TEXTS, first, strict=True)))
+        second = [self.echo(text) for text in TEXTS[:AGAIN]]
+        wobble = max(_apart(a, b) for a, b in zip(first, second, strict=False))
         if wobble == float("inf"):
             raise _Cannot("the server reads one text in two ways, one after the other")
         scores = [e.score() for e in first]
@@ -229,19 +238,31 @@ class Probe:
             known = [[round(s.total / s.n_tokens, 1)] for s in scores]
         return first[0], wobble, [[list(e.tokens) for e in first], known]
 
-    def _check_places(self) -> None:
-        """Raise `_Cannot` if log-probabilities do not stand at their own tokens."""
+    def _check_places(self, known: Mapping[str, Echo]) -> None:
+        """Raise `_Cannot` if log-probabilities do not stand at their own tokens.
+
+        `known` are the tokens of texts that have been asked for already.
+        """
         apart: list[float] = []
         prefix = self.asking.prefix or ""
-        for text in TEXTS:
+        for text in BEHIND:
             found = self.ask(Next.of(self.model, prefix + text))
-            token, value = found["token"], found["logprob"]
-            if not token.strip() or value is None:
+            written, value = found["text"], found["logprob"]
+            if not written.strip() or value is None:
                 # The text ends there, or the token is half of a character.
                 continue
-            echo = self.echo(text + token)
-            if echo.tokens[-1] == token and (there := echo.logprobs[-1]) is not None:
+            try:
+                before = known.get(text) or self.echo(text)
+                echo = self.echo(text + written)
+            except _Cannot:
+                # Not every tokenizer gives every text back; whether this one does is asked above.
+                continue
+            there = echo.logprobs[-1]
+            # The two together may be read as other tokens.
+            if echo.tokens[:-1] == before.tokens and there is not None:
                 apart.append(abs(there - value))
+            if len(apart) == ENOUGH:
+                break
         if not apart:
             raise _Cannot(
                 "it could not be checked whether the log-probabilities of a text stand at their "

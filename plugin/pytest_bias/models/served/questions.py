@@ -93,12 +93,14 @@ class Next(Question):
         return cls(COMPLETIONS, body, len(text), 1)
 
     def read(self, reply: Mapping[str, Any]) -> Answer:
-        """Return the token and its number."""
+        """Return the token and its number, and the text that it makes behind this one."""
         try:
             tokens, logprobs, _ = listed(reply)
         except Unreadable as why:
             return {"reason": str(why)}
-        return {"token": tokens[-1], "logprob": logprobs[-1]}
+        text = reply["choices"][0].get("text")
+        text = text if isinstance(text, str) else ""
+        return {"token": tokens[-1], "logprob": logprobs[-1], "text": text}
 
 
 @dataclass(frozen=True)
