@@ -30,6 +30,10 @@ WOBBLE: Final = 0.1
 NOT_ABOUT_THE_TEXT: Final = ("429", "503")
 """Failures that no text is to blame for."""
 
+MOST_TIMED: Final = 32
+TIMED_TOKENS: Final = 8
+"""Requests, and new tokens of each, by which it is found out how fast a server is."""
+
 NO_COUNT: Final = "The server does not say how many tokens it writes."
 
 
@@ -82,18 +86,18 @@ class ServedModel(Model):
 
     def pace(self) -> Pace:
         """Time a few requests, as many at a time as in a run."""
-        # Each another one: a server may know the answer to one that it has heard.
-        rows = [f"{n} {TEXTS[n % len(TEXTS)]}" for n in range(self._room)]
+        # As long as most sentences, and each another one: a server may remember what it has read.
+        rows = [f"{n} {' '.join(TEXTS)}" for n in range(min(2 * self._room, MOST_TIMED))]
         read_s = 0.0
         if Capability.LOG_LIKELIHOOD in self.capabilities:
             read_s = self._seconds([self._likelihood(text) for text in rows])
         read_s /= sum(map(len, rows))
         if Capability.GENERATE not in self.capabilities:
             return Pace(read_s, 0.0)
-        tokens = 16
-        how = How(tokens, chat=self.chat, plain=self.found.plain)
-        written = self._seconds([Writing.of(self.name, text, 0, how) for text in rows])
-        return Pace(read_s, written / (len(rows) * tokens))
+        how = How(TIMED_TOKENS, chat=self.chat, plain=self.found.plain)
+        half = rows[: -(-len(rows) // 2)]
+        written = self._seconds([Writing.of(self.name, text, 0, how) for text in half])
+        return Pace(read_s, written / (len(half) * TIMED_TOKENS))
 
     def log_likelihood(self, texts: Sequence[str]) -> list[SequenceScore]:
         """Sum the log-probabilities that the server gives for the tokens of every text."""
