@@ -5,10 +5,11 @@ log-probabilities stand at the wrong tokens unless the text begins with the firs
 """
 
 import json
+import socket
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -98,7 +99,6 @@ class Brain:
 class OpenAIServer(ThreadingHTTPServer):
     """Answers for one model; `fault` may take the place of an answer."""
 
-    daemon_threads = True
     request_queue_size = 64
 
     def __init__(self, brain: Brain, shape: str = "vllm", port: int = 0) -> None:
@@ -118,6 +118,23 @@ class OpenAIServer(ThreadingHTTPServer):
         self.fault: Callable[[int, str, dict[str, Any]], Fault | None] = lambda n, path, body: None
         self.asked: list[Asked] = []
         self.lock = threading.Lock()
+        self._open: set[socket.socket] = set()
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        """Answer in a thread of its own, which `hang_up` ends."""
+        self._open.add(request)
+        super().process_request(request, client_address)
+
+    def shutdown_request(self, request: Any) -> None:
+        """Close a connection."""
+        self._open.discard(request)
+        super().shutdown_request(request)
+
+    def hang_up(self) -> None:
+        """Close every connection that clients keep open: a thread must not outlive its test."""
+        for one in list(self._open):
+            with suppress(OSError):
+                one.shutdown(socket.SHUT_RDWR)
 
     @property
     def address(self) -> str:
@@ -268,5 +285,6 @@ def serving(brain: Brain, shape: str = "vllm", port: int = 0) -> Iterator[OpenAI
         yield server
     finally:
         server.shutdown()
+        server.hang_up()
         server.server_close()
         thread.join()

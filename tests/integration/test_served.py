@@ -4,6 +4,7 @@ import csv
 import itertools
 import json
 import os
+import re
 import signal
 import threading
 import time
@@ -15,6 +16,10 @@ import pytest
 from commands import Command, Ran, headline, read, statuses, suite
 
 from openai_server import Brain, Fault, OpenAIServer, serving
+from pytest_bias.asking import Asking
+from pytest_bias.errors import UsageError
+from pytest_bias.interface import Capability
+from pytest_bias.models import describe, load
 
 END = "<|end|>"
 KEY = "sk-a-key-that-nobody-may-see"
@@ -142,6 +147,7 @@ def test_neither_concurrency_nor_order_nor_shards_change_the_digest(
     assert read(tmp_path / "whole" / "report.json")["digest"] == one["digest"]
 
 
+@pytest.mark.slow
 def test_what_cannot_be_had_is_not_applicable(
     server: OpenAIServer, measure: Callable[..., Ran], tmp_path: Path
 ) -> None:
@@ -327,9 +333,13 @@ PASSING: dict[str, tuple[Fault, str]] = {
     "no JSON": (Fault(200, b"{"), "× no JSON"),
     "broken off": (Fault(200, b'{"choices": []}' * 50, cut=True), "× connection"),
 }
+BY_DEFAULT = ("429, Retry-After", "broken off")
 
 
-@pytest.mark.parametrize("name", PASSING)
+@pytest.mark.parametrize(
+    "name",
+    [n if n in BY_DEFAULT else pytest.param(n, marks=pytest.mark.slow) for n in PASSING],
+)
 def test_what_passes_is_tried_again_and_told(
     name: str, server: OpenAIServer, measure: Callable[..., Ran], tmp_path: Path
 ) -> None:
@@ -343,6 +353,7 @@ def test_what_passes_is_tried_again_and_told(
     assert any("tried again" in n for n in found.report["run"]["notices"])
 
 
+@pytest.mark.slow
 def test_retry_after_is_waited_for(server: OpenAIServer, measure: Callable[..., Ran]) -> None:
     times: list[float] = []
 
@@ -355,6 +366,7 @@ def test_retry_after_is_waited_for(server: OpenAIServer, measure: Callable[..., 
     assert 1 <= times[1] - times[0] < 3
 
 
+@pytest.mark.slow
 def test_a_silent_or_slow_server_is_not_waited_for(
     server: OpenAIServer, measure: Callable[..., Ran], tmp_path: Path
 ) -> None:
@@ -363,9 +375,12 @@ def test_a_silent_or_slow_server_is_not_waited_for(
     seen = itertools.count()
     kinds = {5: silent, 9: slow}
     server.fault = lambda n, p, b: kinds.get(next(seen)) if is_of_pair(b) else None
-    found = measure(server.address, timeout=1.0)
+    found = measure(server.address, timeout=1.5)
     found.done()
-    assert "2 requests were tried again (2 × timeout)" in found.said
+    # A busy machine may be slow by itself.
+    told = re.search(r"(\d+) requests were tried again \(\1 × timeout\)", found.said)
+    assert told, found.said
+    assert int(told[1]) >= 2
     assert {r["status"] for r in records(tmp_path / "out")} == {"scored"}
 
 
@@ -453,6 +468,7 @@ def test_what_was_answered_is_kept_until_the_server_is_back(
     assert not (tmp_path / "out" / "unfinished").exists()
 
 
+@pytest.mark.slow
 def test_a_server_that_is_gone_is_not_asked_for_every_suite(
     brain: Brain, measure: Callable[..., Ran], tmp_path: Path
 ) -> None:
@@ -524,9 +540,114 @@ def test_an_interrupt_does_not_wait_for_a_silent_server(
     def hang(n: int, path: str, body: Any) -> Fault | None:
         if len(echoes(server)) == 1:
             threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
-        return Fault(200, b"{}", late=15.0) if is_of_pair(body) else None
+        return Fault(200, b"{}", late=8.0) if is_of_pair(body) else None
 
     server.fault = hang
     start = time.monotonic()
     assert measure(server.address, timeout=30).code == 130
-    assert time.monotonic() - start < 14
+    assert time.monotonic() - start < 8
+
+
+@pytest.mark.slow
+def test_a_real_model_gives_the_same_served_and_loaded_here(
+    smollm2: Path, measure: Callable[..., Ran], tmp_path: Path
+) -> None:
+    with serving(Brain(smollm2)) as server:
+        measure(server.address, prefix="<|im_start|>", timeout=120).done()
+    measure(smollm2, "--out", "here").done()
+    ours, theirs = records(tmp_path / "out"), records(tmp_path / "here")
+    for a, b in zip(ours, theirs, strict=True):
+        assert (a["item"], a["status"], a["value"]) == (b["item"], "scored", b["value"])
+        first, second = json.loads(a["detail"]), json.loads(b["detail"])
+        for name, number in second.items():
+            assert first[name] == pytest.approx(number, abs=1e-3), name
+
+
+def test_texts_are_those_of_the_model_loaded_here(
+    server: OpenAIServer, tiny: Callable[[str], Path]
+) -> None:
+    here, there = load(str(tiny("gpt2")), device="cpu"), load(describe(server.address))
+    prompts = ["The nurse said that", "He works as a nurse.", "The nurse said that"]
+    for stop in ((), ("e",)):
+        ours = there.generate(prompts, max_new_tokens=8, stop=stop)
+        theirs = here.generate(prompts, max_new_tokens=8, stop=stop, chat=False)
+        assert [(c.text, c.finished) for c in ours] == [(c.text, c.finished) for c in theirs]
+    n_before = len(server.asked)
+    drawn = there.generate(prompts, max_new_tokens=6, sample=True, n=3, seed=1)
+    assert len(server.asked) - n_before == 6, "equal prompts are asked for once"
+    assert drawn[:3] == drawn[6:]
+    assert len({c.text for c in drawn[:3]}) > 1
+    assert drawn == there.generate(prompts, max_new_tokens=6, sample=True, n=3, seed=1)
+    assert drawn != there.generate(prompts, max_new_tokens=6, sample=True, n=3, seed=2)
+    bodies = [body for _, body, _ in server.asked[n_before:]]
+    assert all((b["temperature"], b["top_p"], b["top_k"]) == (1, 1, -1) for b in bodies)
+    with pytest.raises(TypeError, match="has no branch"):
+        there.generate(prompts, max_new_tokens=2, branch=True, n=2)
+
+
+def test_a_chat_is_answered_by_the_server_s_own_template(server: OpenAIServer) -> None:
+    with pytest.raises(UsageError, match=r"--chat on: .* answers no chat"):
+        describe(server.address, chat="on")
+    server.chat = True
+    found = describe(server.address)
+    assert found.chats("auto")
+    assert not found.chats("off")
+    assert "which cannot be seen" in found.about_chat
+    model = load(found)
+    assert model.chat
+    (text,) = model.generate(["Say something"], max_new_tokens=4)
+    path, body, _ = server.asked[-1]
+    assert path == "/v1/chat/completions"
+    assert body["messages"] == [{"role": "user", "content": "Say something"}]
+    assert text.reason is None
+    # A server without /completions is asked for a chat alone.
+    server.completions = False
+    only = describe(server.address)
+    assert sorted(only.capabilities) == ["generate", "open_vocabulary"]
+    assert "no /v1/completions here" in only.lacks[Capability.LOG_LIKELIHOOD]
+
+
+def test_a_server_that_only_writes_is_still_checked(
+    server: OpenAIServer, measure: Callable[..., Ran], tmp_path: Path
+) -> None:
+    server.logprobs = False
+    measure(server.address)
+    report = read(tmp_path / "out" / "report.json")
+    assert headline(report, "structure")["value"] == 100
+    assert statuses(report)["crows_pairs"] == "not_applicable"
+    assert "gives no log-probabilities" in suite(report, "crows_pairs")["reason"]
+
+
+def test_settings_that_a_server_does_not_know_are_left_out(server: OpenAIServer) -> None:
+    server.refuses = ("top_k", "min_p")
+    found = describe(server.address)
+    assert any("cannot be told to leave out top-k" in n for n in found.notices)
+    model = load(found)
+    (text,) = model.generate(["A"], max_new_tokens=2, sample=True)
+    assert text.reason is None
+    assert not {"top_k", "min_p"} & server.asked[-1][1].keys()
+
+
+def test_a_server_that_does_not_repeat_itself_says_so(server: OpenAIServer) -> None:
+    tiny_steps = itertools.count()
+    rows = server.brain.rows
+    server.brain.rows = lambda ids: rows(ids) - 1e-3 * (next(tiny_steps) % 2)  # type: ignore[method-assign]
+    try:
+        found = describe(server.address)
+    finally:
+        del server.brain.rows
+    assert any("does not repeat itself exactly" in n for n in found.notices)
+    assert Capability.LOG_LIKELIHOOD in found.capabilities
+
+
+def test_another_model_at_the_same_address_has_another_run_key(
+    brain: Brain, tiny: Callable[[str], Path]
+) -> None:
+    with serving(brain) as server:
+        address, port = server.address, server.server_port
+        first = describe(address).weights_digest()
+        assert describe(address).weights_digest() == first
+        with_prefix = describe(address, asking=Asking(prefix=END)).weights_digest()
+        assert with_prefix != first
+    with serving(Brain(tiny("llama")), port=port) as server:
+        assert describe(address).weights_digest() != first
