@@ -121,7 +121,7 @@ def plan(model: Described, settings: Settings) -> Plan:
         (
             *model.notices,
             *_on_languages(settings, model, languages),
-            *_on_chat(planned, model, chat=chat),
+            *_on_writing(planned, model, chat=chat),
             *_on_shard(settings),
         ),
         chat,
@@ -141,10 +141,10 @@ def _check_texts(settings: Settings) -> None:
             )
 
 
-def _on_chat(entries: Sequence[Planned], model: Described, *, chat: bool) -> tuple[str, ...]:
-    if not chat or not any(p.measure and Capability.GENERATE in p.measure.needs for p in entries):
+def _on_writing(entries: Sequence[Planned], model: Described, *, chat: bool) -> tuple[str, ...]:
+    if not any(p.measure and Capability.GENERATE in p.measure.needs for p in entries):
         return ()
-    return (model.about_chat,)
+    return tuple(filter(None, (model.about_chat if chat else "", model.about_writing)))
 
 
 def _on_languages(

@@ -57,6 +57,11 @@ class Described(ABC):
     def about_chat(self) -> str:
         """What a user should know where prompts are turns of a chat."""
 
+    @property
+    def about_writing(self) -> str:
+        """What a user should know where the model writes texts; empty if that is nothing."""
+        return ""
+
     @abstractmethod
     def chats(self, asked: str) -> bool:
         """Whether prompts become turns of a chat; `asked` is ``auto``, ``on`` or ``off``."""

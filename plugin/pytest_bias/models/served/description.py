@@ -53,6 +53,14 @@ class ServedDescription(Described):
             "from here. --chat off continues them as plain text."
         )
 
+    @property
+    def about_writing(self) -> str:
+        """Whose sampler chooses tokens."""
+        told = "What the model writes depends on the sampler of its server"
+        if self.found.plain:
+            return f"{told}."
+        return f"{told}, which cannot be told to leave out top-k and penalties."
+
     def chats(self, asked: str) -> bool:
         """Whether prompts become turns of a chat: where the server has answered one."""
         return self.found.chat and asked != "off"
@@ -205,11 +213,6 @@ def _notices(client: Client, found: Found) -> Sequence[str]:
         told.append(
             f"The server does not repeat itself exactly: up to {found.wobble:.2g} nats apart for "
             "one token. Another run may give slightly other scores, and another digest."
-        )
-    if Capability.GENERATE in found.capabilities:
-        told.append(
-            "What the model writes depends on the sampler of its server"
-            + ("." if found.plain else ", which cannot be told to leave out top-k and penalties.")
         )
     if client.key and client.server.startswith("http:") and not is_loopback(client.server):
         told.append("The key goes to the server unencrypted: the address begins with http.")
