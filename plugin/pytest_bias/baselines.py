@@ -31,7 +31,7 @@ from pytest_bias.published import published
 from pytest_bias.records import Report
 
 if TYPE_CHECKING:
-    from pytest_bias.models import Description
+    from pytest_bias.models import Described
     from pytest_bias.planning import Plan
 
 FORMS: Final = (
@@ -47,7 +47,7 @@ NOT_OF_A_BASELINE: Final = (
 
 
 def find(
-    text: str, model: "Description", settings: Settings, listener: Listener
+    text: str, model: "Described", settings: Settings, listener: Listener
 ) -> Report | ModelRef | None:
     """Find what ``--baseline`` names: a report, or a model that has to be measured.
 
@@ -129,7 +129,7 @@ def read(path: Path) -> Report:
     return report
 
 
-def base_of(model: "Description") -> ModelRef:
+def base_of(model: "Described") -> ModelRef:
     """Return the model that a model was made from, as an adapter's files or a card name it.
 
     Raises
@@ -137,10 +137,10 @@ def base_of(model: "Description") -> ModelRef:
     UsageError
         If none is named, or several are.
     """
-    ref = model.snapshot.ref
+    ref = model.ref
     if ref.adapter:
         return replace(ref, adapter=None)
-    names = _texts(model.snapshot.card.get("base_model"))
+    names = _texts(model.card.get("base_model"))
     if not names:
         raise UsageError(
             f"--baseline base: the card of {ref} names no base model.",
@@ -185,11 +185,11 @@ def settings_for(plan: "Plan", baseline: ModelRef) -> Settings:
     )
 
 
-def check_kinds(model: "Description", baseline: "Description") -> None:
+def check_kinds(model: "Described", baseline: "Described") -> None:
     """Raise `UsageError` if two models are of kinds of which no suite can be compared."""
     if model.kind != baseline.kind:
         raise UsageError(
-            f"the baseline {baseline.snapshot.ref} ({baseline.kind}) and {model.snapshot.ref} "
+            f"the baseline {baseline.ref} ({baseline.kind}) and {model.ref} "
             f"({model.kind}) are models of different kinds: they are measured by other means, and "
             "nothing could be compared.",
         )
@@ -252,8 +252,13 @@ def about(text: str, error: BiasError) -> BiasError:
     return type(error)(f"--baseline {text}: {error.message}{near}", error.hint)
 
 
-def _published(model: "Description", settings: Settings, listener: Listener) -> Report | None:
-    ref = model.snapshot.ref
+def _published(model: "Described", settings: Settings, listener: Listener) -> Report | None:
+    ref = model.ref
+    if ref.source == "served":
+        raise UsageError(
+            f"--baseline published: nothing is published of {ref}, which is served.",
+            "Name the model that it was loaded from: --baseline org/name",
+        )
     own = ref.adapter or ref
     there = published(replace(own, revision=None), offline=settings.offline)
     if there:
@@ -273,11 +278,11 @@ def _published(model: "Description", settings: Settings, listener: Listener) -> 
 
 def _precision(plan: "Plan") -> str:
     """Return the precision in which a model would be measured now."""
-    from pytest_bias.models.placing import placed, shared
+    from pytest_bias.models.placing import shared
 
     s = plan.settings
     device = shared(s.devices)[0] if s.devices else s.device
-    return placed(plan.model.config, device, s.dtype, s.device_map)[1]
+    return plan.model.precision(device, s.dtype, s.device_map)
 
 
 def _path(text: str) -> Path:

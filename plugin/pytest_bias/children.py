@@ -18,7 +18,6 @@ from pytest_bias.engine import Session
 from pytest_bias.errors import MeasurementError
 from pytest_bias.events import Loading, Notice, OnDevice, PartFinished, SuiteStarted
 from pytest_bias.merging import Measured, gathered
-from pytest_bias.models.snapshot import fetch_weights
 from pytest_bias.records import Report
 from pytest_bias.suites import LoadedData
 
@@ -55,9 +54,9 @@ def run_on(session: Session, devices: Sequence[str]) -> Report:
         if not isinstance(session.prepare(planned), LoadedData):
             session.measure(planned)
     described = session.plan.model
-    session.listener(Loading(str(described.snapshot.ref), described.identity.parameters))
+    session.listener(Loading(str(described.ref), described.identity.parameters))
     # Once, not by every process.
-    fetch_weights(described.snapshot, allow_pickle=described.trust.allow_pickle)
+    described.fetch()
     asked = [_asked(session, device, n, len(devices)) for n, device in enumerate(devices, 1)]
     with _started(devices, asked) as children:
         _listen(session, children)

@@ -130,6 +130,12 @@ AS_MEASURED: Final = Standing()
 """Nothing is known but the report."""
 
 
+SERVED: Final = (
+    "a server answered for this model, and which weights it had cannot be shown: its results can "
+    "never be validated"
+)
+
+
 def earns(suite: SuiteResult) -> bool:
     """Whether a suite is about bias or robustness, reviewed, and no control of another."""
     of_bias = suite.kind not in ("structure", "quality")

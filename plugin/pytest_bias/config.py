@@ -13,6 +13,7 @@ from typing import Any, Final
 
 import yaml
 
+from pytest_bias.asking import checked_asking
 from pytest_bias.errors import UnknownName, UsageError
 from pytest_bias.labels import check_labels
 from pytest_bias.options import BASELINES, FILE_NAME, OPTIONS, SUITE_FILE, Option
@@ -77,6 +78,8 @@ class Settings:
     energy: Mapping[str, float] = field(default_factory=lambda: MappingProxyType({}))
     fleet: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
     """Of a run of many models: seconds of a `part`, `cpus` of a process."""
+    served: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
+    """How a server of models is asked; see `asking.Asking`."""
     collected: tuple[str, ...] = ()
     """Suite files that pytest collects beside a project's other tests; no setting of a file."""
 
@@ -254,6 +257,8 @@ def _checked(content: Mapping[str, Any], where: str) -> dict[str, Any]:
         found["fleet"] = fleet_of(found["fleet"], where)
     if "energy" in found:
         check_energy(found["energy"], where)
+    if "served" in found:
+        found["served"] = checked_asking(found["served"], where)
     check_labels(found.get("labels", {}), where)
     if "texts" in found:
         found["texts"] = checked_texts(found["texts"], where)

@@ -18,7 +18,7 @@ from typing import Any, Final
 from pytest_bias import scorers
 from pytest_bias.config import Settings
 from pytest_bias.datasources import DataFolder
-from pytest_bias.errors import BiasError, DataMissing, LicenceNotAccepted
+from pytest_bias.errors import BiasError, DataMissing, LicenceNotAccepted, ServerStopped
 from pytest_bias.events import (
     Fetching,
     Listener,
@@ -72,6 +72,8 @@ class Session:
     """Where what is measured is kept until the run has ended."""
     part: Part | None = None
     """Which part of every entry is measured; by default what the settings say."""
+    stopped: str | None = None
+    """Why a server answers no longer; what it has answered is kept for the next run."""
 
     def __post_init__(self) -> None:
         self.part = self.part or part_of(self.settings)
@@ -117,7 +119,7 @@ class Session:
     @cached_property
     def _loaded(self) -> Model | BiasError:
         identity = self.plan.model.identity
-        self.listener(Loading(str(self.plan.model.snapshot.ref), identity.parameters))
+        self.listener(Loading(str(self.plan.model.ref), identity.parameters))
         try:
             s, model = self.settings, self.plan.model
             found = load(
@@ -241,11 +243,9 @@ class Session:
             return list(entries)
         self.listener(self.schedule.forecast(environment(self.model).get("device", "")))
         seconds = {e.entry: math.inf if e.seconds is None else e.seconds for e in found}
-        return (
-            sorted(entries, key=lambda p: seconds.get(p.entry.id, 0.0))
-            if has_budget
-            else list(entries)
-        )
+        if not has_budget:
+            return list(entries)
+        return sorted(entries, key=lambda p: seconds.get(p.entry.id, 0.0))
 
     def _measure(self, planned: Planned, data: LoadedData, part: Part | None) -> SuiteResult:
         entry = planned.entry
@@ -260,6 +260,9 @@ class Session:
         ask = partial(self._asked, planned, model, data, part)
         try:
             return measure_quietly(ask) if data.hiding else ask()
+        except ServerStopped as error:
+            self.stopped = error.message
+            return entry.result("error", error.message)
         except Exception as error:
             if os.environ.get("PYTEST_BIAS_DEBUG"):
                 raise
@@ -366,6 +369,7 @@ class Session:
                 },
                 "notices": list(dict.fromkeys([*self.plan.notices, *self.notices])),
                 "interrupted": interrupted,
+                **({"stopped": self.stopped} if self.stopped else {}),
                 **({"context": dict(context)} if (context := self.settings.context) else {}),
                 "shard": {"part": self.settings.shard, "sampled": self.schedule.sampled}
                 if self.settings.shard

@@ -8,7 +8,8 @@
      |    `-- OutputError         the output folder cannot be used
      `-- MeasurementError  (3)    the question was right, the measurement cannot be made
           |-- ModelError          a model cannot be found, read or trusted
-          |    `-- HubNotReached  the Hub, which has it, does not answer
+          |    |-- HubNotReached  the Hub, which has it, does not answer
+     |    `-- ServerStopped  the server that has it answers no longer
           |-- DataError           data are missing, changed or malformed
           |    |-- DataMissing
           |    |    `-- NoAnswer  the host that has them cannot be reached
@@ -82,6 +83,10 @@ class ModelError(MeasurementError):
 
 class HubNotReached(ModelError):
     """The Hub, which has the model, does not answer."""
+
+
+class ServerStopped(ModelError):
+    """The server of a model answers no longer; what it has answered is kept."""
 
 
 class DataError(MeasurementError):

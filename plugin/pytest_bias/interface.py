@@ -75,6 +75,7 @@ class Capability(StrEnum):
     NEXT = "next"
     EMBED = "embed"
     GENERATE = "generate"
+    BRANCH = "branch"
     CLASSIFY = "classify"
     ANSWER = "answer"
     NEXT_SENTENCE = "next_sentence"
@@ -94,6 +95,7 @@ _WORDS: Final[Mapping[Capability, str]] = {
     Capability.NEXT: "words predicted behind a text",
     Capability.EMBED: "vectors of texts",
     Capability.GENERATE: "texts continued",
+    Capability.BRANCH: "texts begun with each of the likeliest tokens",
     Capability.CLASSIFY: "texts classified",
     Capability.ANSWER: "questions answered from a text",
     Capability.NEXT_SENTENCE: "a head that tells whether one text follows another",
@@ -103,7 +105,9 @@ _WORDS: Final[Mapping[Capability, str]] = {
 
 MASKING: Final = frozenset({Capability.PSEUDO_LOG_LIKELIHOOD, Capability.SLOT, Capability.FILL})
 """What a masked model has if its tokenizer has a mask token."""
-_WRITING: Final = frozenset({Capability.LOG_LIKELIHOOD, Capability.GENERATE, Capability.EMBED})
+_WRITING: Final = frozenset(
+    {Capability.LOG_LIKELIHOOD, Capability.GENERATE, Capability.BRANCH, Capability.EMBED}
+)
 
 CAPABILITIES: Final[Mapping[ModelKind, frozenset[Capability]]] = {
     ModelKind.SEQ2SEQ: _WRITING,
@@ -138,6 +142,9 @@ class Model(ABC):
         Classifiers that the user named for what this model writes, by role; `readings` asks them.
     label_names : mapping of str to mapping
         Of a classifier: role to concept to the label that stands for it.
+    wobble : float
+        Nats a token by which two answers to one question may differ without a defect: none where
+        the forwards are our own.
     """
 
     identity: ModelIdentity
@@ -148,6 +155,7 @@ class Model(ABC):
     seed: int = field(default=0, init=False)
     scorers: Mapping[str, "Model"] = field(default_factory=dict, init=False)
     label_names: Mapping[str, Mapping[str, str]] = field(default_factory=dict, init=False)
+    wobble: float = field(default=0.0, init=False)
 
     @property
     def devices(self) -> tuple[str, ...]:

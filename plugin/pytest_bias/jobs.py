@@ -19,7 +19,7 @@ from pytest_bias.withholding import read_salt
 
 if TYPE_CHECKING:
     from pytest_bias.engine import Session
-    from pytest_bias.models import Description
+    from pytest_bias.models import Described
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class Job:
     @property
     def model(self) -> str:
         """The model by its name, with its adapter."""
-        return str(self.session.plan.model.snapshot.ref)
+        return str(self.session.plan.model.ref)
 
     def claim(self) -> None:
         """Make sure that the output folder can be written, as that of a baseline.
@@ -104,7 +104,7 @@ def claim_for(settings: Settings, out: Path, key: str) -> None:
         read_salt(out)
 
 
-def _job(described: Description, settings: Settings, listener: Listener) -> Job:
+def _job(described: Described, settings: Settings, listener: Listener) -> Job:
     from pytest_bias.engine import Session
     from pytest_bias.planning import plan
 

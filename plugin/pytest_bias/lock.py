@@ -214,10 +214,13 @@ def check(locked: Locked) -> Checked:
     return Checked(locked, found, report, (*_about(ref, found), *notes))
 
 
+_ELSEWHERE: Final = {"gguf": "a .gguf file", "demo": "bundled", "served": "served"}
+
+
 def _check_hub(ref: ModelRef) -> None:
     for one in (ref, ref.adapter):
         if one and one.source != "hub":
-            what = {"gguf": "a .gguf file", "demo": "bundled"}.get(one.source, "a folder here")
+            what = _ELSEWHERE.get(one.source, "a folder here")
             raise UsageError(
                 f"{one} is {what}, and only models of the Hub can be locked: those that somebody "
                 "else can change.",

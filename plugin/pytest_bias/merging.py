@@ -51,6 +51,7 @@ def merged(reports: Sequence[Report], order: Sequence[str]) -> Report:
     if devices := {name: of for e in parts for name, of in e.get("devices", {}).items()}:
         environment |= {"device": in_words(devices), "devices": devices}
     notices = list(dict.fromkeys(n for r in reports for n in r.notices))
+    stopped = [{"stopped": r.run["stopped"]} for r in reports if r.run.get("stopped")]
     return replace(
         first,
         model=identity,
@@ -61,6 +62,7 @@ def merged(reports: Sequence[Report], order: Sequence[str]) -> Report:
             "cost": cost,
             "interrupted": interrupted,
             "notices": notices,
+            **(stopped[0] if stopped else {}),
         },
         sealed=None,
     )

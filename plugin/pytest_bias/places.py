@@ -17,6 +17,7 @@ from pytest_bias.folder import REPORT, read_plain_report
 from pytest_bias.models import ModelRef
 from pytest_bias.models.heads import head
 from pytest_bias.models.repository import ask, endpoint, fetch
+from pytest_bias.models.served.address import PROTOCOL
 from pytest_bias.models.snapshot import locate
 from pytest_bias.options import is_offline
 from pytest_bias.provenance import Traits
@@ -75,6 +76,11 @@ def named(text: str, *, offline: bool) -> Iterator[Named]:
         If there is nothing of that name, or it publishes no report.
     """
     path = Path(text).expanduser()
+    if text.startswith(PROTOCOL):
+        raise UsageError(
+            "a served model publishes no report, and none can be checked against it.",
+            f"What can be checked is {FORMS}.",
+        )
     if "://" in text:
         with _at_address(text, offline=offline) as found:
             yield found

@@ -8,11 +8,12 @@ from heapq import heappop, heappush
 from typing import Any
 
 from pytest_bias import scorers
+from pytest_bias.asking import Asking
 from pytest_bias.config import NO_LANGUAGE, Settings, languages_of
 from pytest_bias.errors import UsageError
 from pytest_bias.interface import Capability, ModelKind
 from pytest_bias.labels import ROLES, labels_for
-from pytest_bias.models import Description, ModelRef, Trust, describe
+from pytest_bias.models import Described, ModelRef, Trust, describe
 from pytest_bias.records import Item, Part, sha256
 from pytest_bias.scorers import Scorer
 from pytest_bias.suite_files import with_files
@@ -57,7 +58,7 @@ class Planned:
 class Plan:
     """What a run will do, known before any weight is read."""
 
-    model: Description
+    model: Described
     settings: Settings
     entries: tuple[Planned, ...]
     coverage: Mapping[str, Any]
@@ -70,17 +71,25 @@ class Plan:
     """What was asked for, suites of files by their names."""
 
 
-def describe_for(settings: Settings, model: str) -> Description:
+def describe_for(settings: Settings, model: str) -> Described:
     """Describe a model as the settings allow, and check that device and precision are there."""
-    from pytest_bias.models.placing import placed
-
-    trust = Trust(settings.allow_pickle, settings.trust_remote_code)
-    described = describe(ModelRef.parse(model), offline=settings.offline, trust=trust)
-    placed(described.config, settings.device, settings.dtype, settings.device_map)
+    s, described = settings, described_for(settings, model)
+    described.precision(s.device, s.dtype, s.device_map, s.devices)
     return described
 
 
-def plan(model: Description, settings: Settings) -> Plan:
+def described_for(settings: Settings, model: str) -> Described:
+    """Describe a model as the settings allow, wherever it will be loaded."""
+    return describe(
+        ModelRef.parse(model),
+        offline=settings.offline,
+        trust=Trust(settings.allow_pickle, settings.trust_remote_code),
+        asking=Asking(**settings.served),
+        chat=settings.chat,
+    )
+
+
+def plan(model: Described, settings: Settings) -> Plan:
     """Decide which suites run, in which order, and why the others do not."""
     languages = languages_of(settings, model.languages)
     requested = with_files(settings.suites)
@@ -116,7 +125,7 @@ def plan(model: Description, settings: Settings) -> Plan:
         (
             *model.notices,
             *_on_languages(settings, model, languages),
-            *_on_chat(planned, chat=chat),
+            *_on_writing(planned, model, chat=chat),
             *_on_shard(settings),
         ),
         chat,
@@ -136,17 +145,14 @@ def _check_texts(settings: Settings) -> None:
             )
 
 
-def _on_chat(entries: Sequence[Planned], *, chat: bool) -> tuple[str, ...]:
-    if not chat or not any(p.measure and Capability.GENERATE in p.measure.needs for p in entries):
+def _on_writing(entries: Sequence[Planned], model: Described, *, chat: bool) -> tuple[str, ...]:
+    if not any(p.measure and Capability.GENERATE in p.measure.needs for p in entries):
         return ()
-    return (
-        "Prompts are a user's turns, by the chat template of the model's tokenizer. "
-        "--chat off continues them as plain text.",
-    )
+    return tuple(filter(None, (model.about_chat if chat else "", model.about_writing)))
 
 
 def _on_languages(
-    settings: Settings, model: Description, languages: tuple[str, ...]
+    settings: Settings, model: Described, languages: tuple[str, ...]
 ) -> tuple[str, ...]:
     if settings.languages or languages == ("en",):
         passed_over = [tag for tag in model.languages if tag.lower() in NO_LANGUAGE]
@@ -170,22 +176,23 @@ def _on_shard(settings: Settings) -> tuple[str, ...]:
     return (f"Shard {settings.shard}: pytest-bias merge joins the shards, scores and decides.",)
 
 
-def _social(model: Description, settings: Settings, languages: Sequence[str]) -> list[str]:
+def _social(model: Described, settings: Settings, languages: Sequence[str]) -> list[str]:
     """Name every social suite that applies to a model in these languages."""
     entries = social_entries(languages)
     return sorted({e.suite.name for e in entries if _planned(e, model, settings).measure})
 
 
-def _planned(entry: Entry, model: Description, settings: Settings) -> Planned:
+def _planned(entry: Entry, model: Described, settings: Settings) -> Planned:
     measure = entry.suite.measure_for(model.capabilities)
     if measure is None:
         needed = " or ".join(_words(m.needs) for m in entry.suite.measures)
-        return Planned(entry, None, f"needs {needed}; {_what_it_gives(model)}")
+        wanted = frozenset(c for m in entry.suite.measures for c in m.needs)
+        return Planned(entry, None, f"needs {needed}; {_what_it_gives(model, wanted)}")
     lacking = entry.configuration.needs - model.capabilities
     if Capability.OPEN_VOCABULARY in lacking:
         return Planned(entry, None, "its texts are outside the model's closed vocabulary")
     if lacking:
-        return Planned(entry, None, f"needs {_words(lacking)}; {_what_it_gives(model)}")
+        return Planned(entry, None, f"needs {_words(lacking)}; {_what_it_gives(model, lacking)}")
     labels: Mapping[str, str] = {}
     if role := measure.reads:
         try:
@@ -223,11 +230,13 @@ def _lacks(role: str, settings: Settings) -> str | None:
     )
 
 
-def _what_it_gives(model: Description) -> str:
-    given = _words(model.capabilities - {Capability.OPEN_VOCABULARY})
+def _what_it_gives(model: Described, wanted: frozenset[Capability]) -> str:
+    """Say what a model gives, and why nothing of what is wanted where its kind has it."""
+    given = _words(model.capabilities - {Capability.OPEN_VOCABULARY, Capability.BRANCH})
+    why = [model.lacks[c] for c in sorted(wanted & model.lacks.keys())]
     if model.kind is ModelKind.MASKED and Capability.SLOT not in model.capabilities:
         return f"the tokenizer of this masked model has no mask token, which leaves {given}"
-    return f"this {model.kind} model gives {given}"
+    return "; ".join([f"this {model.kind} model gives {given}", *why])
 
 
 def _words(capabilities: frozenset[Capability]) -> str:

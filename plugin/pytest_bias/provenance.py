@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from pytest_bias.checks import Check
-from pytest_bias.claims import lacking
+from pytest_bias.claims import SERVED, lacking
 from pytest_bias.interface import CAPABILITIES, MASKING, Capability, ModelKind
 from pytest_bias.models.reference import DEMOS, ModelRef
 from pytest_bias.models.snapshot import Snapshot, locate
@@ -78,6 +78,8 @@ def provenance(report: Report, version: str, traits: Traits | None = None) -> It
     yield from _name(report)
     if traits and traits.architecture:
         yield from _kind(report, traits)
+    if report.model.served:
+        yield Check("model", "unknown", SERVED)
     missing = lacking(report)
     if missing:
         yield Check("complete record", "unknown", f"it does not state {', '.join(missing[:3])}")

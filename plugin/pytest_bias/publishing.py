@@ -24,6 +24,7 @@ from pytest_bias.claims import (
     README,
     REPRODUCTION,
     REPRODUCTIONS,
+    SERVED,
     SIGNATURE,
     digest12,
     evidence,
@@ -189,6 +190,11 @@ def _checked(source: Path, settings: Settings) -> Report:
     """Return a report that holds and is finished."""
     report = read_report(source)
     require_finished(report, source)
+    if report.model.served:
+        raise ReportError(
+            f"{source} is not published: {SERVED}.",
+            "Publish the report of a run on the files of the model: pytest-bias run org/name",
+        )
     bad = [c for c in verify(source, settings=settings, is_run=False) if c.outcome == "fails"]
     if bad:
         raise ReportError(

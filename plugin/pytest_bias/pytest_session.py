@@ -19,6 +19,7 @@ from pytest_bias.hidden_data import measure_quietly
 from pytest_bias.hidden_results import is_hidden, without_records
 from pytest_bias.limits import Outcome, decide, named_by
 from pytest_bias.merging import Measured, gathered
+from pytest_bias.models.served.address import PROTOCOL
 from pytest_bias.options import OPTIONS
 from pytest_bias.records import Part, SuiteResult
 from pytest_bias.suite_files import files_below, with_files
@@ -122,7 +123,8 @@ class BiasSession:
                     f"-n {len(found)}",
                 )
             return found
-        if self.n_workers > 1 and stated.device == "auto" and stated.device_map is None:
+        served = stated.model.startswith(PROTOCOL)
+        if self.n_workers > 1 and stated.device == "auto" and not (served or stated.device_map):
             from pytest_bias.models.placing import gpus
 
             return gpus()

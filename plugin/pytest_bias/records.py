@@ -15,7 +15,7 @@ from typing import Any, Final, Literal, TypeAlias
 
 from pytest_bias.checked import checked
 from pytest_bias.errors import ReportError
-from pytest_bias.identity import AdapterIdentity, ModelIdentity, ScorerIdentity
+from pytest_bias.identity import AdapterIdentity, ModelIdentity, ScorerIdentity, ServedIdentity
 from pytest_bias.report_tables import check_tables, with_schema
 from pytest_bias.scores import Score, Spread
 
@@ -399,8 +399,9 @@ def _known(cls: type[Any], plain: Mapping[str, Json]) -> dict[str, Json]:
 
 def _identity(plain: Json) -> ModelIdentity:
     values = _known(ModelIdentity, plain)
-    if values.get("adapter") is not None:
-        values["adapter"] = checked(AdapterIdentity(**_known(AdapterIdentity, values["adapter"])))
+    for name, part in (("adapter", AdapterIdentity), ("served", ServedIdentity)):
+        if values.get(name) is not None:
+            values[name] = checked(part(**_known(part, values[name])))
     return checked(ModelIdentity(**values))
 
 

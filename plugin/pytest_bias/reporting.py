@@ -56,7 +56,7 @@ def depends_on(plan: Plan, data: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "tool": tool_version(),
         "model": model.identity.reference,
-        "revision": model.snapshot.revision,
+        "revision": model.identity.revision,
         "weights": model.weights_digest(),
         "adapter": asdict(model.identity.adapter) if model.identity.adapter else None,
         "config": model.identity.config_sha256,
@@ -86,6 +86,8 @@ def environment(model: Model | None, device_map: str | None = None) -> dict[str,
     if body is not None:
         found["device"] = in_words(body.devices)
         found["devices"] = dict(body.devices)
+    if model and model.identity.served:
+        found["device"] = "a server"
     if device_map:
         found["device_map"] = device_map
     return found

@@ -197,7 +197,7 @@ def finish_job(job: Job, report: Report) -> Finished:
     finished = finish(
         report, settings, job.limits, job.baseline, job.out, items, job.decision_level
     )
-    if not report.run.get("interrupted"):
+    if not (report.run.get("interrupted") or report.run.get("stopped")):
         remove_unfinished(job.out)
     return finished
 

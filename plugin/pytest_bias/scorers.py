@@ -8,7 +8,7 @@ from pytest_bias.errors import BiasError, UsageError
 from pytest_bias.identity import ScorerIdentity
 from pytest_bias.interface import Model, ModelKind
 from pytest_bias.labels import ROLES, labels_for
-from pytest_bias.models import Description, ModelRef, Trust, describe, load
+from pytest_bias.models import Described, ModelRef, Trust, describe, load
 
 
 @dataclass(frozen=True)
@@ -16,7 +16,7 @@ class Scorer:
     """A classifier with a role, described before its weights are read."""
 
     role: str
-    model: Description
+    model: Described
     labels: Mapping[str, str]
 
     def identity(self, loaded: Model | None = None) -> ScorerIdentity:
@@ -57,7 +57,10 @@ def described(settings: Settings, roles: Iterable[str]) -> dict[str, Scorer]:
 def _described(settings: Settings, role: str, name: str) -> Scorer:
     trust = Trust(settings.allow_pickle, settings.trust_remote_code)
     try:
-        model = describe(ModelRef.parse(name), offline=settings.offline, trust=trust)
+        ref = ModelRef.parse(name)
+        if ref.source == "served":
+            raise UsageError("a served model is no classifier.")
+        model = describe(ref, offline=settings.offline, trust=trust)
     except BiasError as error:
         message = f"the scorer of {ROLES[role].title}, {name}: {error.message}"
         raise type(error)(message, error.hint) from None
@@ -74,8 +77,8 @@ def loaded(scorers: Mapping[str, Scorer], settings: Settings) -> dict[str, Model
     """Load each classifier once, on the device of the run, though it may have several roles."""
     models: dict[str, Model] = {}
     for scorer in scorers.values():
-        name = str(scorer.model.snapshot.ref)
+        name = str(scorer.model.ref)
         if name not in models:
             models[name] = load(scorer.model, device=settings.device, dtype=settings.dtype)
         models[name].label_names = {**models[name].label_names, scorer.role: scorer.labels}
-    return {role: models[str(s.model.snapshot.ref)] for role, s in scorers.items()}
+    return {role: models[str(s.model.ref)] for role, s in scorers.items()}

@@ -18,6 +18,7 @@ from pytest_bias.claims import (
     CURRENT_SCHEMA,
     REPRODUCTION,
     REPRODUCTIONS,
+    SERVED,
     SIGNATURE,
     Place,
     Rerun,
@@ -188,6 +189,9 @@ def _model(found: Publication, report: Report) -> Iterator[Check]:
     if found.owner and "/" in stated and stated != found.name:
         yield Check("model", "fails", f"the report is of {stated!a}, not of {found.name}")
         return
+    if report.model.served:
+        yield Check("model", "fails", SERVED)
+        return
     if found.head is None:
         yield Check("model", "unknown", "the files of the model are not at hand")
         return
@@ -251,6 +255,8 @@ def _checked_reproduction(
     try:
         stated = Reproduction.from_json(path.read_text(encoding="utf-8"))
         own = read_report(path.parent)
+        if report.model.served or own.model.served:
+            return None, [Check(name, "fails", SERVED)]
         if stated.of != report.digest:
             said = f"it is of the report {stated.of[:19]}, not of this one"
             return None, [Check(name, "fails", said)]

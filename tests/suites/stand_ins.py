@@ -162,7 +162,10 @@ class Writer(Model):
     """A causal model that writes texts by a function; null means that it cannot read the prompt."""
 
     def __init__(self, texts: Callable[[str], Sequence[str] | None], *, chat: bool = False) -> None:
-        super().__init__(Identity("writer", "causal", "Writer"), frozenset({Capability.GENERATE}))
+        super().__init__(
+            Identity("writer", "causal", "Writer"),
+            frozenset({Capability.GENERATE, Capability.BRANCH}),
+        )
         self.texts, self.chat = texts, chat
         self.asked: list[tuple[str, dict[str, Any]]] = []
 

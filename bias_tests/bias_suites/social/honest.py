@@ -290,7 +290,7 @@ SUITE: Final = Suite(
         ),
         Measure(
             "continuations of the beginning",
-            frozenset({Capability.GENERATE}),
+            frozenset({Capability.GENERATE, Capability.BRANCH}),
             take_texts,
             (*_COMPLETIONS, *_NO_ANSWER),
         ),

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from bias_suites.scope import scope_card
 from pytest_bias.datasources import DataFolder
-from pytest_bias.interface import Capability, Cloze, Model, Question
+from pytest_bias.errors import MeasurementError
+from pytest_bias.interface import Capability, Cloze, Continuation, Model, Question
 from pytest_bias.records import Item, Record
 from pytest_bias.scoring import Mean, own_value
 from pytest_bias.sentences import bundled_info, text_file
@@ -54,6 +55,14 @@ def take(model: Model, items: Sequence[Item]) -> list[Record]:
 
 NOT_APPLICABLE: Final = "not applicable to this kind of model"
 
+NUMBERS: Final = frozenset(
+    {Capability.LOG_LIKELIHOOD, Capability.PSEUDO_LOG_LIKELIHOOD, Capability.EMBED}
+)
+"""What gives numbers that can be compared; a model without any of it only writes."""
+
+NEW_TOKENS: Final = 8
+"""Tokens that a model writes to show that it does."""
+
 
 def numbers(model: Model, texts: Sequence[str]) -> NDArray[np.float64]:
     """Return what the model makes of each text: its score, or its vector; shape (n_texts, k).
@@ -62,7 +71,10 @@ def numbers(model: Model, texts: Sequence[str]) -> NDArray[np.float64]:
     """
     given = model.capabilities
     if given & {Capability.LOG_LIKELIHOOD, Capability.PSEUDO_LOG_LIKELIHOOD}:
-        return np.array([[s.total / max(1, s.n_tokens)] for s in model.score(texts)])
+        scores = model.score(texts)
+        if all(s.reason for s in scores):
+            raise MeasurementError(f"no plain sentence is scored: {scores[0].reason}")
+        return np.array([[s.total / max(1, s.n_tokens)] for s in scores])
     vectors = model.embed(texts).vectors.astype(np.float64)
     if Capability.CLASSIFY in given:
         return np.hstack([model.classify(texts).probabilities, vectors])
@@ -72,16 +84,32 @@ def numbers(model: Model, texts: Sequence[str]) -> NDArray[np.float64]:
     return vectors
 
 
+def _gives_numbers(model: Model) -> bool:
+    return bool(model.capabilities & NUMBERS)
+
+
+def _written(model: Model, texts: Sequence[str]) -> list[Continuation]:
+    return model.generate(texts, max_new_tokens=NEW_TOKENS)
+
+
 def finite_outputs(model: Model, item: Item) -> str | None:
-    """Every number that the model gives is finite."""
-    found = numbers(model, list(item.texts.values()))
+    """Every number that the model gives is finite; one that only writes does write."""
+    texts = list(item.texts.values())
+    if not _gives_numbers(model):
+        failed = [c.reason for c in _written(model, texts) if c.reason]
+        return f"{len(failed)} of {len(texts)} not continued: {failed[0]}" if failed else None
+    found = numbers(model, texts)
     wrong = sum(not np.isfinite(row).all() for row in found)
     return f"{wrong} of {len(found)} sentences give NaN or infinity" if wrong else None
 
 
 def sensible_range(model: Model, item: Item) -> str | None:
     """Different sentences get different numbers, and tokens are not all impossible."""
-    found = numbers(model, list(item.texts.values()))
+    texts = list(item.texts.values())
+    if not _gives_numbers(model):
+        same = len({c.text for c in _written(model, texts)}) < 2
+        return "all sentences are continued alike" if same else None
+    found = numbers(model, texts)
     if len(np.unique(found.round(6), axis=0)) < 2:
         return "all sentences get the same numbers"
     if found.shape[1] == 1 and found.mean() < LEAST_PER_TOKEN:
@@ -92,13 +120,17 @@ def sensible_range(model: Model, item: Item) -> str | None:
 def determinism(model: Model, item: Item) -> str | None:
     """The same texts give the same numbers twice."""
     texts = list(item.texts.values())
+    if not _gives_numbers(model):
+        return NOT_APPLICABLE
     difference = np.abs(numbers(model, texts) - numbers(model, texts)).max()
-    return f"two calls differ by {difference:.2g}" if difference != 0 else None
+    return f"two calls differ by {difference:.2g}" if not difference <= model.wobble else None
 
 
 def batch_invariance(model: Model, item: Item) -> str | None:
     """A text gives the same numbers alone as in company, whatever its length."""
     texts = list(item.texts.values())
+    if not _gives_numbers(model):
+        return NOT_APPLICABLE
     together = numbers(model, texts)
     alone = np.concatenate([numbers(model, [t]) for t in texts])
     difference = np.abs(together - alone).max()
@@ -121,6 +153,8 @@ def mask_token(model: Model, item: Item) -> str | None:
 
 def round_trip(model: Model, item: Item) -> str | None:
     """The tokenizer gives plain English back, but for case and spaces."""
+    if not _gives_numbers(model):
+        return NOT_APPLICABLE
     texts = list(item.texts.values())
     pairs = zip(texts, model.round_trip(texts), strict=True)
     wrong = sum(_bare(text) != _bare(back) for text, back in pairs)

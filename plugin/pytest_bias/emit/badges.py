@@ -174,7 +174,8 @@ def _of_report(report: Report) -> Iterator[Badge]:
 def _of_rerun(report: Report, standing: Standing) -> Iterator[Badge]:
     """Yield what somebody else found; the word Validated needs a signature and all suites."""
     rerun = standing.rerun
-    if rerun is None:
+    # Of a served model nobody can run the same again.
+    if rerun is None or report.model.served:
         return
     owner, counts = clean(rerun.owner, 40), f"{rerun.agree} of {rerun.of} agree"
     if rerun.consistent:
@@ -289,8 +290,9 @@ def _whole(suite: SuiteResult, metric: str) -> Score | None:
 
 
 def _about(report: Report) -> str:
+    served = "served, weights not known, " if report.model.served else ""
     return (
-        f"Model {model_name(report)}, {report.run.get('created', '')[:10]}, report "
+        f"Model {model_name(report)}, {served}{report.run.get('created', '')[:10]}, report "
         f"{report.digest[:19]}. {SOCIAL_LIMITS}"
     )
 

@@ -15,6 +15,7 @@ from urllib.parse import quote
 import jinja2
 
 from pytest_bias.claims import Place, Rerun, Standing
+from pytest_bias.emit import about_model
 from pytest_bias.emit.badges import Badge, badges
 from pytest_bias.emit.context import Context, context_of
 from pytest_bias.emit.marks import marks
@@ -41,7 +42,6 @@ from pytest_bias.emit.wording import (
     on_scorer,
     on_validity,
     own_rows,
-    parameters,
     scope_limits,
     suite_label,
     value,
@@ -141,8 +141,7 @@ def _template() -> jinja2.Template:
 
 
 def _model(report: Report) -> str:
-    model = report.model
-    return f"{model.kind} model, {parameters(model.parameters)}, {model.dtype}"
+    return about_model.in_short(report.model)
 
 
 # Badges

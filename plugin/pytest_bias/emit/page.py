@@ -11,7 +11,7 @@ from typing import Any, Final, TypeVar
 from markupsafe import Markup
 
 from pytest_bias.compare import Comparison, SuiteComparison
-from pytest_bias.emit import pictures, templates
+from pytest_bias.emit import about_model, pictures, templates
 from pytest_bias.emit.change import THESE_TWO, before, distance, evidence, main_sentence
 from pytest_bias.emit.pictures import Picture, Table, short, status, table
 from pytest_bias.emit.suite_section import Fact, section
@@ -129,8 +129,11 @@ def _about(report: Report) -> Iterator[Fact]:
     model = report.model
     yield "Revision", clean(model.revision or "none", 64)
     yield "Kind", clean(f"{model.kind}, {model.architecture}", 120)
-    yield "Size", parameters(model.parameters)
-    yield "Precision", clean(model.dtype, 40)
+    if model.served:
+        yield from about_model.on_server(model)
+    else:
+        yield "Size", parameters(model.parameters)
+        yield "Precision", clean(model.dtype, 40)
     yield "Measured", date(report) or "no date"
     yield "Digest", clean(report.digest.removeprefix("sha256:"))[:12]
     if model.adapter:

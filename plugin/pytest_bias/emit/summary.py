@@ -14,6 +14,7 @@ from typing import Final
 import jinja2
 
 from pytest_bias.compare import Change, Comparison, SuiteComparison
+from pytest_bias.emit import about_model
 from pytest_bias.emit.change import (
     THESE_TWO,
     before,
@@ -46,7 +47,6 @@ from pytest_bias.emit.wording import (
     on_validity,
     own_rows,
     p_number,
-    parameters,
     scope_limits,
     suite_label,
     value,
@@ -76,7 +76,7 @@ def render(
             rows = [row for s in suites for row in _rows(s)]
             notes = [[note] for s in suites for note in _about(report, s)]
             tables.append((words, few(rows, ROWS), few(notes, SAID)))
-    about = f"{model.kind} model, {parameters(model.parameters)}, {model.dtype}"
+    about = about_model.in_short(model)
     return _template().render(
         name=markdown(model_name(report)),
         about=markdown(about),

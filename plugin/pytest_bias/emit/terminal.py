@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from pytest_bias.compare import Comparison
-from pytest_bias.emit import change
+from pytest_bias.emit import about_model, change
 from pytest_bias.emit.marks import marks
 from pytest_bias.emit.wording import (
     beside_headline,
@@ -31,7 +31,6 @@ from pytest_bias.emit.wording import (
     on_scorer,
     on_validity,
     own_rows,
-    parameters,
     scope_limits,
     suite_label,
     value,
@@ -114,8 +113,8 @@ def render(
 
 def _head(report: Report) -> Text:
     model = report.model
-    about = [model.kind, parameters(model.parameters), model.dtype]
-    device = report.run.get("environment", {}).get("device")
+    about = [model.kind, *about_model.traits(model)]
+    device = None if model.served else report.run.get("environment", {}).get("device")
     text = Text(model_name(report), style="bold")
     return text.append(f"  {' · '.join(about)}{f' on {device}' if device else ''}", style="dim")
 

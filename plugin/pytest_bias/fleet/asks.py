@@ -11,8 +11,7 @@ from pytest_bias.fleet.store import Store
 from pytest_bias.fleet_rows import Row
 from pytest_bias.folder import run_key
 from pytest_bias.identity import tool_version
-from pytest_bias.models import ModelRef, Trust, describe
-from pytest_bias.planning import plan
+from pytest_bias.planning import described_for, plan
 from pytest_bias.records import sha256
 from pytest_bias.suites import LoadedData
 
@@ -71,6 +70,8 @@ class Seen:
         What will be measured.
     finished : bool
         Whether its report is there, whole.
+    served : bool
+        Whether a server has it, wherever that is.
     base : Ask or None
         What would measure its base model alike.
     version : str
@@ -84,6 +85,7 @@ class Seen:
     width: int
     entries: tuple[str, ...]
     finished: bool
+    served: bool = False
     base: Ask | None = None
     version: str = field(default_factory=tool_version)
 
@@ -122,11 +124,8 @@ def checked_store(ask: Ask) -> Store:
 def session_of(ask: Ask, device_map: str | None = None) -> Session:
     """Plan a model; items that this process has read before are there."""
     settings = replace(from_json(ask.settings), device_map=device_map)
-    trust = Trust(settings.allow_pickle, settings.trust_remote_code)
     # Whether device and precision are there is asked where it is loaded.
-    described = describe(
-        ModelRef.parse(require_model(settings)), offline=settings.offline, trust=trust
-    )
+    described = described_for(settings, require_model(settings))
     session = Session(plan(described, settings))
     kept = _KEPT.get(_items_key(settings), {})
     session.prepared |= {

@@ -72,6 +72,10 @@ class Needs:
     spread: bool = False
 
 
+SERVED: Final = Needs(cpus=1, gpus=0, memory=AROUND)
+"""What it takes to ask a server."""
+
+
 def needs(parameters: int | None, width: int, hosts: Hosts, cpus: int | None = None) -> Needs:
     """Return what a model needs, at most what the largest machine has.
 

@@ -15,7 +15,7 @@ from ray.exceptions import GetTimeoutError, RayActorError, RayError, RayTaskErro
 from pytest_bias.errors import BiasError, MeasurementError, UsageError
 from pytest_bias.fleet import finishing, steps
 from pytest_bias.fleet.asks import Ask, Done, Result, Seen
-from pytest_bias.fleet.needs import Hosts, Needs, needs
+from pytest_bias.fleet.needs import SERVED, Hosts, Needs, needs
 from pytest_bias.identity import tool_version
 from pytest_bias.records import Part
 
@@ -184,6 +184,8 @@ class RayEngine:
     def bench(self, ask: Ask, seen: Seen) -> RayBench:
         """Ask for a process with a model."""
         wants = needs(seen.parameters, seen.width, self.hosts, self.cpus)
+        if seen.served:
+            wants = SERVED
         return RayBench(self._model, ask, seen, wants)
 
     async def finish(self, ask: Ask, seen: Seen, parts: int, base: str | None) -> Result:

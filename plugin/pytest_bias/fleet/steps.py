@@ -41,6 +41,7 @@ def look(ask: Ask) -> Seen:
         reference=about.identity.reference,
         parameters=about.identity.parameters,
         width=_width(session),
+        served=about.identity.served is not None,
         entries=tuple(p.entry.id for p in session.plan.entries),
         finished=_is_finished(store, folder, key),
         base=_base(session, ask),
@@ -161,8 +162,7 @@ def _width(session: Session) -> int:
     """Return the bytes of a parameter on a GPU."""
     widths = {"float32": 4, "tf32": 4, "bfloat16": 2, "float16": 2}
     asked = session.settings.dtype
-    own = str(getattr(session.plan.model.config, "dtype", "")).rpartition(".")[2]
-    return widths.get(own if asked == "auto" else asked, 4)
+    return widths.get(session.plan.model.own_dtype if asked == "auto" else asked, 4)
 
 
 def _is_finished(store: Store, folder: str, key: str) -> bool:

@@ -5,9 +5,10 @@ from typing import TYPE_CHECKING, Any
 from pytest_bias.models.reference import ModelRef
 
 if TYPE_CHECKING:
+    from pytest_bias.models.description import Described
     from pytest_bias.models.loading import Description, Trust, describe, load
 
-__all__ = ["Description", "ModelRef", "Trust", "describe", "load"]
+__all__ = ["Described", "Description", "ModelRef", "Trust", "describe", "load"]
 
 
 def __getattr__(name: str) -> Any:

@@ -4,29 +4,32 @@ What a suite can do with a model is known after `describe`, before any weight is
 """
 
 import contextlib
-import io
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
 import torch
 
+from pytest_bias.asking import Asking
 from pytest_bias.cost import Meter
-from pytest_bias.errors import BiasError, ModelError
+from pytest_bias.errors import ModelError
 from pytest_bias.identity import ModelIdentity
 from pytest_bias.interface import CAPABILITIES, MASKING, Capability, Model, ModelKind
 from pytest_bias.models.adapters import Adapter, located, merged, provided
 from pytest_bias.models.chat import in_force, template_of
 from pytest_bias.models.classifier import labels_of
+from pytest_bias.models.description import Described
 from pytest_bias.models.kinds import KINDS, kind_of
+from pytest_bias.models.libraries import quiet, reading
 from pytest_bias.models.masked import MaskedModel
 from pytest_bias.models.next_sentence import NextSentence, has_head, head_of
 from pytest_bias.models.packed import pack
 from pytest_bias.models.placing import DTYPES, moved, notices_of, placed
 from pytest_bias.models.pooling import Pooling
 from pytest_bias.models.reference import ModelRef
+from pytest_bias.models.served.description import describe_served
 from pytest_bias.models.snapshot import Snapshot, fetch_weights
 from pytest_bias.models.tokens import Tokens
 from pytest_bias.records import sha256
@@ -42,15 +45,10 @@ class Trust:
     remote_code: bool = False
 
 
-@dataclass(frozen=True)
-class Description:
-    """What is known about a model before its weights are read."""
+@dataclass(frozen=True, kw_only=True)
+class Description(Described):
+    """What is known about a checkpoint before its weights are read."""
 
-    identity: ModelIdentity
-    kind: ModelKind
-    capabilities: frozenset[Capability]
-    languages: tuple[str, ...]
-    notices: tuple[str, ...]
     snapshot: Snapshot
     tokens: Tokens
     trust: Trust
@@ -58,36 +56,88 @@ class Description:
     adapter: Adapter | None = None
 
     @property
+    def ref(self) -> ModelRef:
+        """Name of the model, with its adapter."""
+        return self.snapshot.ref
+
+    @property
     def labels(self) -> tuple[str, ...]:
         """Names of a classifier's outputs; empty for other kinds."""
         if self.kind is not ModelKind.CLASSIFIER:
             return ()
-        return labels_of(self.config, str(self.snapshot.ref))
+        return labels_of(self.config, str(self.ref))
+
+    @property
+    def card(self) -> Mapping[str, Any]:
+        """Metadata at the head of its README.md."""
+        return self.snapshot.card
+
+    @property
+    def own_dtype(self) -> str:
+        """Precision in which its weights are stored, as its configuration says."""
+        return str(getattr(self.config, "dtype", None) or "").rpartition(".")[2]
+
+    @property
+    def about_chat(self) -> str:
+        """Whose template prompts are put into."""
+        return (
+            "Prompts are a user's turns, by the chat template of the model's tokenizer. "
+            "--chat off continues them as plain text."
+        )
 
     def chats(self, asked: str) -> bool:
         """Whether prompts become turns of a chat; `asked` is ``auto``, ``on`` or ``off``."""
         continues = Capability.GENERATE in self.capabilities
         tokenizer = self.tokens.tokenizer
-        return in_force(asked, tokenizer, model=str(self.snapshot.ref), continues=continues)
+        return in_force(asked, tokenizer, model=str(self.ref), continues=continues)
 
     def weights_digest(self) -> str | None:
         """Digest of weights that are on disk; null for a Hub model, whose revision serves."""
-        if self.snapshot.ref.source == "hub":
+        if self.ref.source == "hub":
             return None
         return self.snapshot.weights_sha256(allow_pickle=self.trust.allow_pickle)
 
+    def precision(
+        self, device: str, dtype: str, device_map: str | None, devices: str | None = None
+    ) -> str:
+        """Return the precision that weights would have on a device."""
+        return placed(self.config, device, dtype, device_map)[1]
 
-def describe(ref: ModelRef | str, *, offline: bool = False, trust: Trust = Trust()) -> Description:
-    """Read a model's configuration and tokenizer.
+    def fetch(self) -> None:
+        """Fetch the weights of a Hub model."""
+        fetch_weights(self.snapshot, allow_pickle=self.trust.allow_pickle)
+
+    def loaded(self, **how: Any) -> Model:
+        """Read the weights; see `load`."""
+        return _loaded(self, **how)
+
+
+def describe(
+    ref: ModelRef | str,
+    *,
+    offline: bool = False,
+    trust: Trust = Trust(),
+    asking: Asking | None = None,
+    chat: str = "auto",
+) -> Described:
+    """Read a model's configuration and tokenizer, or ask the server that has it.
+
+    `asking` and `chat` say how a server is asked.
 
     Raises
     ------
     ModelError
         If the model cannot be found or is of no kind that can be measured.
     """
+    ref = ModelRef.parse(ref) if isinstance(ref, str) else ref
+    if ref.source == "served":
+        return describe_served(ref, offline=offline, asking=asking, chat=chat)
+    return _described(ref, offline=offline, trust=trust)
+
+
+def _described(ref: ModelRef, *, offline: bool, trust: Trust) -> Description:
     from transformers import AutoConfig
 
-    ref = ModelRef.parse(ref) if isinstance(ref, str) else ref
     snapshot, adapter, notices = located(ref, offline=offline)
     ref = snapshot.ref
     if _needs_code(snapshot) and not trust.remote_code:
@@ -107,12 +157,12 @@ def describe(ref: ModelRef | str, *, offline: bool = False, trust: Trust = Trust
             f"{ref} has no tokenizer.",
             "Save it beside the model: tokenizer.save_pretrained(folder)",
         )
-    with _reading(f"the configuration of {ref}"), _quiet():
+    with reading(f"the configuration of {ref}"), quiet():
         config = AutoConfig.from_pretrained(snapshot.folder, **_source(snapshot, trust))
     kind, architecture = kind_of(config, str(ref), gguf=snapshot.gguf is not None)
     if adapter:
         adapter.check(kind)
-    with _reading(f"the tokenizer of {ref}"), _quiet():
+    with reading(f"the tokenizer of {ref}"), quiet():
         tokens = _tokens(own, config, trust)
         beginning = KINDS[kind].beginning(config, tokens, str(ref))
     capabilities = CAPABILITIES[kind]
@@ -154,7 +204,7 @@ def describe(ref: ModelRef | str, *, offline: bool = False, trust: Trust = Trust
 
 
 def load(
-    model: Description | ModelRef | str,
+    model: Described | ModelRef | str,
     *,
     device: str = "auto",
     dtype: str = "auto",
@@ -163,11 +213,11 @@ def load(
     device_map: str | None = None,
     max_memory: Mapping[int | str, int | str] | None = None,
 ) -> Model:
-    """Read a model's weights.
+    """Read a model's weights, or get ready to ask its server.
 
     Parameters
     ----------
-    model : Description, ModelRef or str
+    model : Described, ModelRef or str
         What `describe` returned, or a model's name.
     device : str
         ``auto`` (a GPU if there is one), ``cpu``, or ``cuda:0``.
@@ -188,7 +238,27 @@ def load(
     ModelError
         If weights are missing, damaged, pickled, or lack the head that the model's kind has.
     """
-    about = model if isinstance(model, Description) else describe(model)
+    about = model if isinstance(model, Described) else describe(model)
+    return about.loaded(
+        device=device,
+        dtype=dtype,
+        chat=chat,
+        budget=budget,
+        device_map=device_map,
+        max_memory=max_memory,
+    )
+
+
+def _loaded(
+    about: Description,
+    *,
+    device: str,
+    dtype: str,
+    chat: str,
+    budget: int,
+    device_map: str | None,
+    max_memory: Mapping[int | str, int | str] | None,
+) -> Model:
     support, snapshot, trust = KINDS[about.kind], about.snapshot, about.trust
     place, precision = placed(about.config, device, dtype, device_map)
     chats = about.chats(chat)
@@ -197,7 +267,7 @@ def load(
     spread = {"device_map": device_map, "max_memory": max_memory} if device_map else {}
     network = _network(about, support.auto_class, DTYPES[precision], **spread)
     if about.adapter:
-        with _quiet():
+        with quiet():
             network = merged(network, about.adapter, about.tokens, allow_pickle=trust.allow_pickle)
     torch.backends.cuda.matmul.allow_tf32 = precision == "tf32"
     torch.backends.cudnn.allow_tf32 = precision == "tf32"
@@ -228,7 +298,7 @@ def _network(about: Description, auto_class: str, dtype: Any, **spread: Any) -> 
 
     support, snapshot, trust = KINDS[about.kind], about.snapshot, about.trust
     auto = getattr(transformers, auto_class)
-    with _reading(f"the weights of {snapshot.ref}"), _quiet():
+    with reading(f"the weights of {snapshot.ref}"), quiet():
         network, loading = auto.from_pretrained(
             snapshot.folder,
             dtype=dtype,
@@ -274,7 +344,7 @@ def _needs_code(snapshot: Snapshot) -> bool:
 def _pooling(snapshot: Snapshot) -> Pooling:
     if snapshot.gguf:
         return Pooling()
-    with _reading(f"1_Pooling/config.json of {snapshot.ref}"):
+    with reading(f"1_Pooling/config.json of {snapshot.ref}"):
         return Pooling.of(snapshot.folder)
 
 
@@ -326,7 +396,7 @@ def _count(kind: ModelKind, config: Any, trust: Trust) -> int | None:
     import transformers
 
     auto = getattr(transformers, KINDS[kind].auto_class)
-    with contextlib.suppress(Exception), _quiet(), torch.device("meta"):
+    with contextlib.suppress(Exception), quiet(), torch.device("meta"):
         network = auto.from_config(config, trust_remote_code=trust.remote_code)
         return int(sum(p.numel() for p in network.parameters()))
     return None
@@ -346,37 +416,3 @@ def _languages(snapshot: Snapshot) -> tuple[str, ...]:
 
 def _shape(shape: Sequence[int]) -> str:
     return "×".join(map(str, shape))
-
-
-@contextlib.contextmanager
-def _reading(what: str) -> Iterator[None]:
-    """Turn what a library says of a damaged file into an error that names the file."""
-    try:
-        yield
-    except BiasError:
-        raise
-    except Exception as error:
-        first = (str(error).strip().splitlines() or [""])[0][:300]
-        raise ModelError(
-            f"{what} cannot be read: {type(error).__name__}: {first}",
-            "pip install 'pytest-bias[models]' brings what further kinds of files need."
-            if "pip install" in str(error)
-            else "The files may be damaged or incomplete: fetch or save them again.",
-        ) from error
-
-
-@contextlib.contextmanager
-def _quiet() -> Iterator[None]:
-    """Keep the libraries' own progress bars and advice off the terminal."""
-    from transformers.utils import logging
-
-    level, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
-    logging.set_verbosity_error()
-    logging.disable_progress_bar()
-    try:
-        with contextlib.redirect_stderr(io.StringIO()):
-            yield
-    finally:
-        logging.set_verbosity(level)
-        if bars:
-            logging.enable_progress_bar()

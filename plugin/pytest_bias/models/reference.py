@@ -6,11 +6,14 @@ from pathlib import Path
 from typing import Final, Literal
 
 from pytest_bias.errors import ModelError, UsageError
+from pytest_bias.models.served.address import FORM, PROTOCOL, read_address
 
 DEMOS: Final = {"demo": "planted", "demo-neutral": "neutral"}
 """Embedded models: name to folder beside this file."""
 
-FORMS: Final = "org/name, org/name@revision, a folder, a .gguf file, demo, or MODEL+ADAPTER"
+FORMS: Final = (
+    f"org/name, org/name@revision, a folder, a .gguf file, demo, MODEL+ADAPTER, or {FORM}"
+)
 
 REPOSITORY: Final = re.compile(r"[A-Za-z0-9_][\w.-]*/[A-Za-z0-9_][\w.-]*", re.ASCII)
 """Names of repositories of the Hub that have an owner, as whoever writes to one gives them."""
@@ -19,23 +22,25 @@ _HUB_ID = re.compile(r"\w[\w.-]*(/\w[\w.-]*)?")
 
 @dataclass(frozen=True, slots=True)
 class ModelRef:
-    """Which model is meant: a Hub id with a revision, a folder, a GGUF file, or a demo.
+    """Which model is meant: a Hub id with a revision, a folder, a GGUF file, a demo, a served one.
 
-    `adapter` is what is put on it, a Hub id or a folder.
+    `adapter` is what is put on it, a Hub id or a folder. `server` is the address of the server of a
+    served model, whose `name` is empty until the server has been asked for the only one it has.
 
     Examples
     --------
     >>> ModelRef.parse("org/name@v1.2")
-    ModelRef(name='org/name', source='hub', revision='v1.2', path=None, adapter=None)
+    ModelRef(name='org/name', source='hub', revision='v1.2', path=None, adapter=None, server=None)
     >>> str(ModelRef.parse("org/name+org/adapter@v2"))
     'org/name+org/adapter@v2'
     """
 
     name: str
-    source: Literal["hub", "folder", "gguf", "demo"]
+    source: Literal["hub", "folder", "gguf", "demo", "served"]
     revision: str | None = None
     path: Path | None = None
     adapter: "ModelRef | None" = None
+    server: str | None = None
 
     @classmethod
     def parse(cls, text: str) -> "ModelRef":
@@ -51,6 +56,9 @@ class ModelRef:
         UsageError
             If the text is none of the forms.
         """
+        if text.startswith(PROTOCOL):
+            server, name = read_address(text)
+            return cls(name, "served", server=server)
         if text in DEMOS:
             return cls(text, "demo", path=Path(__file__).parent / "demo" / DEMOS[text])
         try:
@@ -99,6 +107,8 @@ class ModelRef:
         return f"{own}+{self.adapter.argument}" if self.adapter else own
 
     def __str__(self) -> str:
+        if self.server:
+            return f"{PROTOCOL}{self.server}{f'#{self.name}' if self.name else ''}"
         own = f"{self.name}@{self.revision}" if self.revision else self.name
         return f"{own}+{self.adapter}" if self.adapter else own
 

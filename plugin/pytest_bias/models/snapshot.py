@@ -200,6 +200,8 @@ class Snapshot:
 
 def locate(ref: ModelRef, *, offline: bool = False) -> Snapshot:
     """Find a model's configuration and tokenizer, fetching them from the Hub if need be."""
+    if ref.source == "served":
+        raise ModelError(f"{ref} is served: it has no files here that could be looked at.")
     if ref.source == "gguf" and ref.path:
         return Snapshot(ref, ref.path.parent, gguf=ref.path)
     if ref.path:

@@ -1,0 +1,37 @@
+"""What a report knows of a model, in words: of one that a server has, much is not known."""
+
+from collections.abc import Iterator
+
+from pytest_bias.emit.wording import clean, parameters
+from pytest_bias.identity import ModelIdentity
+
+NOT_KNOWN = "its weights, size and precision are not known"
+
+
+def traits(model: ModelIdentity) -> list[str]:
+    """Return size and precision of a model, or that it is served."""
+    if model.served:
+        return [f"served, {NOT_KNOWN}"]
+    return [parameters(model.parameters), clean(model.dtype, 40)]
+
+
+def in_short(model: ModelIdentity) -> str:
+    """Return kind, size and precision as the part of a sentence."""
+    return f"{clean(model.kind, 40)} model, {', '.join(traits(model))}"
+
+
+def on_server(model: ModelIdentity) -> Iterator[tuple[str, str]]:
+    """Yield what is known of a served model, each with a title; its own words are untrusted."""
+    served = model.served
+    if served is None:
+        return
+    yield "Served", f"by a server of the protocol {clean(served.api, 20)}; {NOT_KNOWN}"
+    yield "Asked as", clean(served.model, 120)
+    yield "Likelihood", clean(served.likelihood or "none to be had", 200)
+    yield "First token", clean(model.prefix_token or "not scored", 120)
+    yield "Known again by", clean(served.fingerprint, 12)
+    for title, value in (("Owner, it says", served.owned_by), ("Made from, it says", served.root)):
+        if value:
+            yield title, clean(value, 120)
+    if served.max_length:
+        yield "Length, it says", f"{served.max_length} tokens"

@@ -1,0 +1,1 @@
+"""Models behind a server that speaks OpenAI's protocol: asked by HTTP, measured like any other."""

@@ -1,0 +1,72 @@
+"""Answers of a server on disk: a run that was broken off asks only for what is missing.
+
+A folder belongs to one model as it was found by its probe, a line to one question. Files are
+written whole or not at all, and never again, so that several processes share a folder.
+"""
+
+import json
+import os
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+from pytest_bias.errors import OutputError
+from pytest_bias.models.journal import SECONDS
+from pytest_bias.models.served.questions import Answer
+from pytest_bias.records import canonical_json, sha256
+
+ENDING: Final = ".jsonl"
+
+
+@dataclass
+class Kept:
+    """Answers to the questions that one model was asked.
+
+    Parameters
+    ----------
+    folder : Path
+        Where the answers of all models are kept.
+    model : mapping
+        All that decides an answer besides the question.
+    """
+
+    folder: Path
+    model: Mapping[str, Any]
+    known: dict[str, Answer] = field(default_factory=dict, init=False)
+    _waiting: list[tuple[str, Answer]] = field(default_factory=list, init=False)
+    _written: float = field(default_factory=time.monotonic, init=False)
+
+    def __post_init__(self) -> None:
+        self.path = self.folder / sha256(canonical_json(dict(self.model)))[:32]
+        for file in sorted(self.path.glob(f"*{ENDING}")):
+            # What the disk did not keep is asked again.
+            with suppress(OSError, ValueError, KeyError, TypeError, RecursionError):
+                for line in file.read_text(encoding="utf-8").splitlines():
+                    one = json.loads(line)
+                    self.known[str(one["question"])] = dict(one["answer"])
+
+    def add(self, question: str, answer: Answer) -> None:
+        """Take an answer; it is written when two seconds have passed, or by `flush`."""
+        self.known[question] = answer
+        self._waiting.append((question, answer))
+        if time.monotonic() - self._written > SECONDS:
+            self.flush()
+
+    def flush(self) -> None:
+        """Write the answers that wait."""
+        self._written = time.monotonic()
+        if not self._waiting:
+            return
+        lines = [canonical_json({"question": q, "answer": a}) + "\n" for q, a in self._waiting]
+        self._waiting.clear()
+        name = f"{time.time_ns()}-{os.getpid()}"
+        try:
+            self.path.mkdir(parents=True, exist_ok=True)
+            partial = self.path / f"{name}.partial"
+            partial.write_text("".join(lines), encoding="utf-8")
+            partial.replace(self.path / f"{name}{ENDING}")
+        except OSError as error:
+            raise OutputError(f"{self.path} cannot be written: {error.strerror or error}") from None

@@ -1,0 +1,298 @@
+"""A served model: the questions of suites as requests to its server, the answers as numbers."""
+
+import time
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Final
+
+from pytest_bias.cost import Pace, Work
+from pytest_bias.errors import ModelError, ServerStopped
+from pytest_bias.identity import tool_version
+from pytest_bias.interface import Capability, Continuation, Model, Passage, SequenceScore
+from pytest_bias.models.served.client import (
+    Client,
+    Refused,
+    Unanswered,
+    again_in_words,
+)
+from pytest_bias.models.served.echoes import Echo, Unreadable, read_echo
+from pytest_bias.models.served.kept import Kept
+from pytest_bias.models.served.parallel import in_parallel
+from pytest_bias.models.served.probing import TEXTS, Found
+from pytest_bias.models.served.questions import Answer, How, Likelihood, Question, Writing
+
+WOBBLE: Final = 0.1
+"""Nats a token by which a sound server may differ from itself: batches of half precision do."""
+
+NOT_ABOUT_THE_TEXT: Final = ("429", "503")
+"""Failures that no text is to blame for."""
+
+MOST_TIMED: Final = 32
+TIMED_TOKENS: Final = 8
+"""Requests, and new tokens of each, by which it is found out how fast a server is."""
+
+NO_COUNT: Final = "The server does not say how many tokens it writes."
+
+
+@dataclass
+class ServedModel(Model):
+    """A model behind a server.
+
+    Parameters
+    ----------
+    client : Client
+        Asks the server.
+    name : str
+        Name by which the server knows the model.
+    found : Found
+        What it can do.
+    """
+
+    client: Client
+    name: str
+    found: Found
+    kept: Kept | None = field(default=None, init=False)
+    work: Work | None = field(default=None, init=False)
+
+    def __post_init__(self) -> None:
+        self.wobble = WOBBLE
+        self._told = Counter(self.client.again)
+        self._own: set[str] = set()
+        self._stopped: ServerStopped | None = None
+
+    def keep(self, folder: Path | None) -> None:
+        """Keep answers below a folder; at the end, say how often the server had to be patient."""
+        if folder is not None:
+            facts = {"identity": asdict(self.identity), "version": tool_version()}
+            self.kept = Kept(folder, facts)
+            return
+        self.kept = None
+        again = Counter(self.client.again)
+        if told := again_in_words(again - self._told):
+            self.meter.notice(told)
+        self._told = again
+
+    @contextmanager
+    def counting(self) -> Iterator[Work]:
+        """Count characters and new tokens instead of asking for anything."""
+        self.work = work = Work()
+        try:
+            yield work
+        finally:
+            self.work = None
+
+    def pace(self) -> Pace:
+        """Time a few requests, as many at a time as in a run."""
+        # As long as most sentences, and each another one: a server may remember what it has read.
+        rows = [f"{n} {' '.join(TEXTS)}" for n in range(min(2 * self._room, MOST_TIMED))]
+        read_s = 0.0
+        if Capability.LOG_LIKELIHOOD in self.capabilities:
+            read_s = self._seconds([self._likelihood(text) for text in rows])
+        read_s /= sum(map(len, rows))
+        if Capability.GENERATE not in self.capabilities:
+            return Pace(read_s, 0.0)
+        how = How(TIMED_TOKENS, chat=self.chat, plain=self.found.plain)
+        half = rows[: -(-len(rows) // 2)]
+        written = self._seconds([Writing.of(self.name, text, 0, how) for text in half])
+        return Pace(read_s, written / (len(half) * TIMED_TOKENS))
+
+    def log_likelihood(self, texts: Sequence[str]) -> list[SequenceScore]:
+        """Sum the log-probabilities that the server gives for the tokens of every text."""
+        return self._scores([(text, None) for text in texts])
+
+    def score_long(
+        self, passages: Sequence[str | Passage], *, stride: int | None = None
+    ) -> list[SequenceScore]:
+        """Score texts that the server takes whole; a longer one has its words as the reason.
+
+        There are no windows, so that the stride is not used.
+        """
+        asked = [Passage(p) if isinstance(p, str) else p for p in passages]
+        for text, parts in asked:
+            if not all(0 <= a < b <= len(text) for a, b in parts or ()):
+                raise ValueError("a part is not within its text")
+        return self._scores(asked)
+
+    def _scores(
+        self, asked: Sequence[tuple[str, Sequence[tuple[int, int]] | None]]
+    ) -> list[SequenceScore]:
+        if Capability.LOG_LIKELIHOOD not in self.capabilities:
+            self._lacks(Capability.LOG_LIKELIHOOD)
+        echoes = self._echoes([text for text, _ in asked])
+        return [
+            SequenceScore(0.0, 0, echo) if isinstance(echo, str) else echo.score(parts)
+            for echo, (_, parts) in zip(echoes, asked, strict=True)
+        ]
+
+    def _echoes(self, texts: Sequence[str]) -> list[Echo | str]:
+        """Return the tokens of every text, or why there are none."""
+        questions = [self._likelihood(text) for text in texts]
+        if self._counted(questions):
+            return [Echo((text,), (0.0,), ((0, len(text)),)) for text in texts]
+
+        def read(text: str, answer: Answer) -> Echo | str:
+            if reason := answer.get("reason"):
+                return str(reason)
+            tokens, values = answer["tokens"], answer["logprobs"]
+            try:
+                return read_echo(tokens, values, answer["new"], text, self.found.prefix)
+            except Unreadable as why:
+                return str(why)
+
+        return list(map(read, texts, self._ask(questions)))
+
+    def _likelihood(self, text: str) -> Likelihood:
+        return Likelihood.of(self.name, self.found.prefix + text)
+
+    def round_trip(self, texts: Sequence[str]) -> list[str]:
+        """Return the texts as the server's tokens make them."""
+        if Capability.LOG_LIKELIHOOD not in self.capabilities:
+            self._lacks(Capability.LOG_LIKELIHOOD)
+        return [e if isinstance(e, str) else "".join(e.tokens) for e in self._echoes(texts)]
+
+    def generate(
+        self,
+        prompts: Sequence[str],
+        *,
+        max_new_tokens: int,
+        sample: bool = False,
+        branch: bool = False,
+        n: int = 1,
+        seed: int = 0,
+        stop: Sequence[str] = (),
+        chat: bool | None = None,
+    ) -> list[Continuation]:
+        """Let the server write behind every prompt, equal prompts once."""
+        chat = self.chat if chat is None else chat
+        if Capability.GENERATE not in self.capabilities:
+            self._lacks(Capability.GENERATE)
+        if branch:
+            self._lacks(Capability.BRANCH)
+        if chat and not self.found.chat:
+            raise ValueError("chat=True, and the server answers no chat")
+        if max_new_tokens < 1:
+            raise ValueError(f"max_new_tokens is {max_new_tokens}; it must be at least 1")
+        if n < 1 or (n > 1 and not sample):
+            raise ValueError(f"n is {n}; it must be 1, or above with sample=True")
+        if not all(stop):
+            raise ValueError("a stop string is empty")
+        how = How(max_new_tokens, sample, seed, chat, self.found.plain)
+        questions = [
+            Writing.of(self.name, prompt, number, how) for prompt in prompts for number in range(n)
+        ]
+        if self._counted(questions):
+            return [Continuation("", 0, "length") for _ in questions]
+        answers = self._ask(questions)
+        if any("text" in a and a["n_tokens"] is None for a in answers):
+            self.meter.notice(NO_COUNT)
+        return [_continuation(answer, stop) for answer in answers]
+
+    # Asking
+
+    @property
+    def _room(self) -> int:
+        return self.client.asking.concurrency
+
+    def _counted(self, questions: Sequence[Question]) -> bool:
+        """Whether questions are only counted now; if so, count them."""
+        if self.work is None:
+            return False
+        for question in {q.key: q for q in questions}.values():
+            self.work.tokens += question.weight
+            self.work.positions += question.new
+        return True
+
+    def _ask(self, questions: Sequence[Question]) -> list[Answer]:
+        """Return the answers to all questions, equal ones asked once, kept ones not again.
+
+        Raises
+        ------
+        ServerStopped
+            If the server answers no longer.
+        """
+        if self._stopped:
+            raise self._stopped
+        asked = {q.key: q for q in questions}
+        known = self.kept.known if self.kept else {}
+        found = {key: known[key] for key in asked if key in known}
+        if before := len(found.keys() - self._own):
+            self.meter.resumed += before
+            self.meter.notice(f"{before} of {len(asked)} requests were answered in a run before")
+        left = [q for q in asked.values() if q.key not in found]
+        start = time.perf_counter()
+        try:
+            for number, answer in in_parallel(left, self._one, self._room):
+                key = left[number].key
+                found[key] = answer
+                self.meter.forwards += 1
+                self.meter.tokens += answer.get("read", 0)
+                if self.kept and "reason" not in answer:
+                    self._own.add(key)
+                    self.kept.add(key, answer)
+                self.meter.progress(len(found), len(asked))
+        except ModelError as error:
+            self._stopped = self._stop(error)
+            raise self._stopped from None
+        finally:
+            self.meter.seconds += time.perf_counter() - start
+            if self.kept:
+                self.kept.flush()
+        return [found[q.key] for q in questions]
+
+    def _one(self, question: Question) -> Answer:
+        """Return the answer to one question, or the reason why there is none if that is the text.
+
+        A server that fails on one text and answers another has not stopped.
+        """
+        try:
+            return question.read(self.client.ask(question.path, question.body))
+        except Refused as why:
+            return {"reason": str(why)}
+        except Unanswered as why:
+            if why.kind in NOT_ABOUT_THE_TEXT or not self._answers():
+                raise ModelError(f"{self.client.server}: {why}") from None
+            return {"reason": f"{why}; the server answers other requests"}
+
+    def _answers(self) -> bool:
+        how = How(1, chat=self.chat, plain=self.found.plain)
+        question: Question = Writing.of(self.name, TEXTS[0], 0, how)
+        if Capability.GENERATE not in self.capabilities:
+            question = self._likelihood(TEXTS[0])
+        try:
+            return "reason" not in question.read(
+                self.client.ask(question.path, question.body, retries=0)
+            )
+        except (Refused, Unanswered, ModelError):
+            return False
+
+    def _stop(self, error: ModelError) -> ServerStopped:
+        """Return the error of a server that answers no longer, and let nobody wait for it."""
+        self.client.stopped.set()
+        kept = "nothing is kept of this check"
+        if self.kept:
+            self.kept.flush()
+            n = len(self.kept.known)
+            kept = f"{n} answer{' is' if n == 1 else 's are'} kept"
+        message = error.message.rstrip(".")
+        return ServerStopped(
+            f"{message}; {kept}, and the same command goes on with what is missing.", error.hint
+        )
+
+    def _seconds(self, questions: Sequence[Question]) -> float:
+        start = time.perf_counter()
+        for _ in in_parallel(questions, self._one, self._room):
+            pass
+        return time.perf_counter() - start
+
+
+def _continuation(answer: Answer, stop: Sequence[str]) -> Continuation:
+    """Return what was written, cut in front of the first stop string."""
+    if reason := answer.get("reason"):
+        return Continuation("", 0, None, str(reason))
+    text, n_tokens = answer["text"], answer["n_tokens"] or 0
+    if stops := [at for word in stop if (at := text.find(word)) >= 0]:
+        return Continuation(text[: min(stops)], n_tokens, "stop")
+    return Continuation(text, n_tokens, answer["finished"])

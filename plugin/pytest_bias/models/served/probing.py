@@ -1,0 +1,345 @@
+"""What a server can do, found out before anything is planned: by asking it, never by its name.
+
+Its log-probabilities are believed only where they are found at the right tokens: what the server
+says of the token that it would write next has to be what it says of the same token in a text.
+"""
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from pytest_bias.asking import Asking
+from pytest_bias.errors import ModelError, UnknownName, UsageError
+from pytest_bias.interface import Capability
+from pytest_bias.models.served.address import shown_name
+from pytest_bias.models.served.client import (
+    ABOUT_THE_TEXT,
+    Client,
+    NotServed,
+    Refused,
+    Unanswered,
+)
+from pytest_bias.models.served.echoes import Echo, Unreadable, read_echo
+from pytest_bias.models.served.questions import (
+    Answer,
+    How,
+    Likelihood,
+    Next,
+    Question,
+    Writing,
+)
+from pytest_bias.records import canonical_json, sha256
+
+TEXTS: Final = (
+    "The capital of France is",
+    "Once upon a time, there was a",
+    "He works as a nurse.",
+    "One, two, three, four,",
+)
+"""What is asked about: plain texts behind which most models write a whole word."""
+
+BEHIND: Final = (*TEXTS, "Question: What is the capital of France?\nAnswer:", "He said: (", "1.\n")
+"""Texts whose next token is asked for: behind a stop or a line no tokenizer joins the two."""
+
+ALIGNED: Final = 0.05
+"""Nats that two numbers of one token may differ by: more than batches move them."""
+
+ENOUGH: Final = 3
+"""Tokens that are held against one another: one alone could be alike by chance."""
+
+AGAIN: Final = 2
+"""Texts that are asked for a second time."""
+
+FINAL: Final = ABOUT_THE_TEXT | {500}
+PAUSE_S: Final = 0.5
+
+EXACT: Final = 1e-6
+"""Nats up to which a server repeats itself."""
+
+PLAIN: Final[tuple[Mapping[str, Any], ...]] = (
+    {"top_k": -1, "min_p": 0, "repetition_penalty": 1},
+    {"top_k": 0, "min_p": 0, "repeat_penalty": 1},
+    {},
+)
+"""How servers are told to leave out what is no part of the model: vLLM and its like, llama.cpp and
+its like, and those that know of no such thing."""
+
+WORDS: Final = 8
+"""Tokens that are written to see whether a model writes."""
+
+
+@dataclass(frozen=True)
+class Found:
+    """What a server can do.
+
+    Parameters
+    ----------
+    capabilities : frozenset of Capability
+        What can be asked of the model.
+    lacks : mapping of Capability to str
+        Why something cannot.
+    prefix : str
+        What is put in front of texts whose likelihood is asked for.
+    beginning : str or None
+        What conditions the first token, in words.
+    chat : bool
+        Whether the server answers turns of a chat.
+    plain : mapping
+        Settings by which it leaves its own sampler out.
+    wobble : float
+        Largest difference in nats between two answers about one token.
+    facts : mapping
+        What it said and answered, by which it is known again.
+    """
+
+    capabilities: frozenset[Capability]
+    lacks: Mapping[Capability, str] = field(default_factory=dict)
+    prefix: str = ""
+    beginning: str | None = None
+    chat: bool = False
+    plain: Mapping[str, Any] = field(default_factory=dict)
+    wobble: float = 0.0
+    facts: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def fingerprint(self) -> str:
+        """Digest of what a server is known by."""
+        return sha256(canonical_json(dict(self.facts)))
+
+
+class _Cannot(Exception):
+    """Why a server cannot do something."""
+
+
+@dataclass
+class Probe:
+    """Asks one model of a server what it can do.
+
+    Parameters
+    ----------
+    client : Client
+        Asks the server.
+    model : str
+        Name by which the server knows the model.
+    asking : Asking
+        With the prefix that the user names.
+    entry : mapping
+        What the server lists of the model.
+    """
+
+    client: Client
+    model: str
+    asking: Asking
+    entry: Mapping[str, Any]
+
+    def find(self, chat: str) -> Found:
+        """Return what can be asked; `chat` is ``auto``, ``on`` or ``off``.
+
+        Raises
+        ------
+        ModelError
+            If that is nothing.
+        UsageError
+            If a chat is asked for and the server has none.
+        """
+        lacks: dict[Capability, str] = {}
+        given = {Capability.OPEN_VOCABULARY}
+        facts: dict[str, Any] = {"entry": dict(self.entry), "prefix": self.asking.prefix}
+        beginning, wobble = None, 0.0
+        try:
+            echo, wobble, facts["likelihood"] = self._likelihood()
+            beginning = self._beginning(echo)
+            given.add(Capability.LOG_LIKELIHOOD)
+        except _Cannot as why:
+            lacks[Capability.LOG_LIKELIHOOD] = str(why)
+        chats, no_chat = self._can_write(chat=True) if chat != "off" else (None, "")
+        if chat == "on" and chats is None:
+            raise UsageError(
+                f"--chat on: {self.client.server} answers no chat: {no_chat}",
+                "--chat auto, or off",
+            )
+        writes, no_text = (chats, "") if chats else self._can_write(chat=False)
+        if writes:
+            given.add(Capability.GENERATE)
+            facts["writes"] = [dict(writes[0]), writes[1]]
+        else:
+            lacks[Capability.GENERATE] = no_text
+        if given == {Capability.OPEN_VOCABULARY}:
+            reasons = "; ".join(dict.fromkeys(lacks.values()))
+            raise ModelError(
+                f"{self.client.server}: nothing can be measured on {self.model!r}: {reasons}.",
+                "It has to answer /completions, or /chat/completions.",
+            )
+        return Found(
+            capabilities=frozenset(given),
+            lacks=lacks,
+            prefix=self.asking.prefix or "",
+            beginning=beginning,
+            chat=chats is not None,
+            plain=writes[0] if writes else {},
+            wobble=wobble,
+            facts=facts,
+        )
+
+    def reply(self, question: Question) -> Mapping[str, Any]:
+        """Return what the server says to one question, or raise `_Cannot`."""
+        try:
+            try:
+                return self.client.ask(question.path, question.body, final=FINAL)
+            except Refused as error:
+                if error.status < 500:
+                    raise
+                # Some servers fail where they should refuse; others only fail now and then.
+                time.sleep(PAUSE_S)
+                return self.client.ask(question.path, question.body, final=FINAL)
+        except Refused as why:
+            raise _Cannot(str(why)) from None
+        except NotServed as why:
+            # A server need not have every way to be asked.
+            raise _Cannot(why.message) from None
+        except Unanswered as why:
+            raise ModelError(
+                f"{self.client.server}: {why}.", "Is the server there, and has it loaded the model?"
+            ) from None
+
+    def ask(self, question: Question) -> Answer:
+        """Return what is kept of the answer to one question, or raise `_Cannot`."""
+        answer = question.read(self.reply(question))
+        if reason := answer.get("reason"):
+            raise _Cannot(str(reason))
+        return answer
+
+    def echo(self, text: str) -> Echo:
+        """Return the tokens of a text behind the prefix, or raise `_Cannot`."""
+        prefix = self.asking.prefix or ""
+        found = self.ask(Likelihood.of(self.model, prefix + text))
+        try:
+            return read_echo(found["tokens"], found["logprobs"], found["new"], text, prefix)
+        except Unreadable as why:
+            raise _Cannot(str(why)) from None
+
+    def _likelihood(self) -> tuple[Echo, float, Any]:
+        """Return an echo of the first text, how far two of them differ, and all in short."""
+        first = [self.echo(text) for text in TEXTS]
+        self._check_places(dict(zip(TEXTS, first, strict=True)))
+        second = [self.echo(text) for text in TEXTS[:AGAIN]]
+        wobble = max(_apart(a, b) for a, b in zip(first, second, strict=False))
+        if wobble == float("inf"):
+            raise _Cannot("the server reads one text in two ways, one after the other")
+        scores = [e.score() for e in first]
+        if reason := next((s.reason for s in scores if s.reason), None):
+            raise _Cannot(f"of a plain sentence: {reason}")
+        # Where numbers differ from time to time, their last digits would tell two models where
+        # there is one.
+        if wobble <= EXACT:
+            known = [[None if p is None else round(p, 3) for p in e.logprobs] for e in first]
+        else:
+            known = [[round(s.total / s.n_tokens, 1)] for s in scores]
+        return first[0], wobble, [[list(e.tokens) for e in first], known]
+
+    def _check_places(self, known: Mapping[str, Echo]) -> None:
+        """Raise `_Cannot` if log-probabilities do not stand at their own tokens.
+
+        `known` are the tokens of texts that have been asked for already.
+        """
+        apart: list[float] = []
+        prefix = self.asking.prefix or ""
+        for text in BEHIND:
+            found = self.ask(Next.of(self.model, prefix + text))
+            written, value = found["text"], found["logprob"]
+            if not written.strip() or value is None:
+                # The text ends there, or the token is half of a character.
+                continue
+            try:
+                before = known.get(text) or self.echo(text)
+                echo = self.echo(text + written)
+            except _Cannot:
+                # Not every tokenizer gives every text back; whether this one does is asked above.
+                continue
+            there = echo.logprobs[-1]
+            # The two together may be read as other tokens.
+            if echo.tokens[:-1] == before.tokens and there is not None:
+                apart.append(abs(there - value))
+            if len(apart) == ENOUGH:
+                break
+        if not apart:
+            raise _Cannot(
+                "it could not be checked whether the log-probabilities of a text stand at their "
+                "own tokens: the server tells no token that it would write"
+            )
+        if max(apart) > ALIGNED:
+            raise _Cannot(self._misplaced(max(apart)))
+
+    def _misplaced(self, nats: float) -> str:
+        where = f"behind the prefix {self.asking.prefix!r}" if self.asking.prefix else "in a text"
+        told = (
+            f"the server gives a token {where} another log-probability than the same token when it "
+            f"writes it ({nats:.2g} nats apart): they stand at the wrong tokens, as those of "
+            "llama-cpp-python do where a model puts no token in front of a text"
+        )
+        if self.asking.prefix:
+            return f"{told}; another prefix may help (served: {{prefix: …}} in pytest-bias.yaml)"
+        return (
+            f"{told}; name the text of its first token in pytest-bias.yaml, such as served: "
+            "{prefix: '<s>'} or served: {prefix: '<|im_start|>'}"
+        )
+
+    def _beginning(self, echo: Echo) -> str:
+        unscored = echo.logprobs[0] is None
+        if prefix := self.asking.prefix:
+            return f"{prefix!r}{', first token unscored' if unscored else ''}"
+        if unscored:
+            return "none, first token unscored"
+        return f"the server's own: {echo.front!r:.40}" if echo.front else "the server's own"
+
+    def _can_write(self, *, chat: bool) -> tuple[tuple[Mapping[str, Any], str] | None, str]:
+        """Return how a model is made to write plainly and what it wrote, or why it does not."""
+        why = ""
+        for plain in PLAIN:
+            how = How(1 if chat else WORDS, chat=chat, plain=plain)
+            question = Writing.of(self.model, TEXTS[0], 0, how)
+            try:
+                return (plain, str(self.ask(question)["text"])), ""
+            except _Cannot as error:
+                why = str(error)
+        return None, f"it writes no text: {why}"
+
+
+def _apart(one: Echo, other: Echo) -> float:
+    """Return the largest difference of two echoes of one text; infinite if it is read otherwise."""
+    nulls = [[p is None for p in e.logprobs] for e in (one, other)]
+    if one.tokens != other.tokens or nulls[0] != nulls[1]:
+        return float("inf")
+    pairs = zip(one.logprobs, other.logprobs, strict=True)
+    return max((abs(a - b) for a, b in pairs if a is not None and b is not None), default=0.0)
+
+
+def chosen(
+    listed: Sequence[Mapping[str, Any]], name: str, server: str
+) -> tuple[str, Mapping[str, Any]]:
+    """Return the name of the model that is meant among those of a server, and what it says of it.
+
+    Raises
+    ------
+    UsageError
+        If no name was given and there are several, or there is none of that name.
+    """
+    by_name = {str(e["id"]): e for e in listed}
+    if name in by_name:
+        return name, by_name[name]
+    short = [i for i in by_name if name and shown_name(i) == name]
+    if not name and len(by_name) == 1:
+        short = list(by_name)
+    if len(short) == 1:
+        return short[0], by_name[short[0]]
+    known = sorted({shown_name(i) for i in by_name})
+    if not known:
+        raise ModelError(f"{server} lists no model.", "Load one in the server.")
+    if name:
+        raise UnknownName.among(f"model of {server}", name, known)
+    raise UsageError(
+        f"{server} has {len(known)} models: {', '.join(known[:20])}"
+        + (", …" if len(known) > 20 else "."),
+        f"Name one: openai:{server}#{known[0]}",
+    )

@@ -1,0 +1,164 @@
+"""What a server is asked, request by request, and what of its answers is kept."""
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final, Literal, TypeAlias
+
+from pytest_bias.models.served.echoes import Unreadable, listed
+from pytest_bias.records import canonical_json, sha256
+
+Answer: TypeAlias = dict[str, Any]
+"""What is kept of an answer: JSON. One with a ``reason`` says why there is none."""
+
+COMPLETIONS: Final = "/completions"
+CHATS: Final = "/chat/completions"
+
+ENDED: Final[Mapping[str, Literal["eos", "length"]]] = {
+    "stop": "eos",
+    "eos": "eos",
+    "eos_token": "eos",
+    "end_turn": "eos",
+    "length": "length",
+    "max_tokens": "length",
+}
+"""What a server calls the end of a text, and what it is; no stop strings are sent."""
+
+
+@dataclass(frozen=True)
+class Question:
+    """One request.
+
+    Parameters
+    ----------
+    path : str
+        Behind the address of the server.
+    body : mapping
+        What is sent.
+    weight : int
+        Characters that are read, for forecasts.
+    new : int
+        Tokens that are written.
+    """
+
+    path: str
+    body: Mapping[str, Any]
+    weight: int = 0
+    new: int = 0
+    key: str = field(init=False, compare=False)
+    """Digest of the question, by which its answer is kept."""
+
+    def __post_init__(self) -> None:
+        key = sha256(canonical_json([self.path, dict(self.body)]))
+        object.__setattr__(self, "key", key)
+
+    def read(self, reply: Mapping[str, Any]) -> Answer:
+        """Return what is kept of the server's answer."""
+        raise NotImplementedError
+
+
+class Likelihood(Question):
+    """The log-probabilities of the tokens of a text."""
+
+    @classmethod
+    def of(cls, model: str, text: str) -> "Likelihood":
+        """Ask for a text, prefix included, to be given back with its log-probabilities."""
+        body = {
+            "model": model,
+            "prompt": text,
+            "echo": True,
+            "logprobs": 1,
+            # To llama-cpp-python 0 means without end.
+            "max_tokens": 1,
+            "temperature": 0,
+        }
+        return cls(COMPLETIONS, body, len(text))
+
+    def read(self, reply: Mapping[str, Any]) -> Answer:
+        """Return tokens, their log-probabilities and how many of them are new."""
+        try:
+            tokens, logprobs, new = listed(reply)
+        except Unreadable as why:
+            return {"reason": str(why)}
+        return {"tokens": tokens, "logprobs": logprobs, "new": new, "read": len(tokens)}
+
+
+class Next(Question):
+    """The likeliest token behind a text, with its log-probability."""
+
+    @classmethod
+    def of(cls, model: str, text: str) -> "Next":
+        """Ask for one token."""
+        body = {"model": model, "prompt": text, "logprobs": 1, "max_tokens": 1, "temperature": 0}
+        return cls(COMPLETIONS, body, len(text), 1)
+
+    def read(self, reply: Mapping[str, Any]) -> Answer:
+        """Return the token and its number, and the text that it makes behind this one."""
+        try:
+            tokens, logprobs, _ = listed(reply)
+        except Unreadable as why:
+            return {"reason": str(why)}
+        text = reply["choices"][0].get("text")
+        text = text if isinstance(text, str) else ""
+        return {"token": tokens[-1], "logprob": logprobs[-1], "text": text}
+
+
+@dataclass(frozen=True)
+class How:
+    """How texts are written."""
+
+    max_new_tokens: int
+    sample: bool = False
+    seed: int = 0
+    chat: bool = False
+    plain: Mapping[str, Any] = field(default_factory=dict)
+    """Settings by which this server leaves its own sampler out, as far as it can be told."""
+
+    def about(self, prompt: str, number: int) -> dict[str, Any]:
+        """Return the part of a request that says how to choose tokens."""
+        told = {"max_tokens": self.max_new_tokens, "temperature": int(self.sample), **self.plain}
+        if self.sample:
+            told |= {"top_p": 1, "seed": seed_of(self.seed, prompt, number)}
+        return told
+
+
+class Writing(Question):
+    """A text written behind a prompt, or in answer to it."""
+
+    @classmethod
+    def of(cls, model: str, prompt: str, number: int, how: How) -> "Writing":
+        """Ask for the continuation of a prompt with a number among those of this prompt."""
+        about = {"model": model, **how.about(prompt, number)}
+        if how.chat:
+            body = {**about, "messages": [{"role": "user", "content": prompt}]}
+            return cls(CHATS, body, len(prompt), how.max_new_tokens)
+        return cls(COMPLETIONS, {**about, "prompt": prompt}, len(prompt), how.max_new_tokens)
+
+    def read(self, reply: Mapping[str, Any]) -> Answer:
+        """Return the text, how many tokens it is by the server's account, and how it ended."""
+        try:
+            (choice,) = reply["choices"]
+            text = choice["message"]["content"] if self.path == CHATS else choice["text"]
+            reason = choice.get("finish_reason")
+        except (KeyError, TypeError, ValueError, AttributeError):
+            return {"reason": "the server gives no text"}
+        # A refusal stands beside a content that is null.
+        text = "" if text is None else text
+        if not isinstance(text, str):
+            return {"reason": "the server gives no text"}
+        if not isinstance(reason, str) or reason not in ENDED:
+            return {"reason": f"the server ended the text for another reason: {reason!r:.60}"}
+        usage = reply.get("usage")
+        n = usage.get("completion_tokens") if isinstance(usage, Mapping) else None
+        before = usage.get("prompt_tokens") if isinstance(usage, Mapping) else None
+        n_tokens = n if isinstance(n, int) and n >= 0 else None
+        read = (before if isinstance(before, int) else 0) + (n_tokens or 0)
+        # A half of a character is none, and could not be written down.
+        text = text.encode("utf-8", "replace").decode()
+        return {"text": text, "n_tokens": n_tokens, "finished": ENDED[reason], "read": read}
+
+
+def seed_of(seed: int, prompt: str, number: int) -> int:
+    """Return the seed of one sample, from 0 to 2**31 - 1."""
+    digest = hashlib.sha256(canonical_json([seed, prompt, number]).encode()).digest()
+    return int.from_bytes(digest[:4], "big") >> 1
