@@ -28,7 +28,10 @@ def environment(folder: Path) -> dict[str, str]:
     """Return what a process and all that it starts need to be counted in a folder."""
     hook = folder / "hook"
     hook.mkdir(parents=True, exist_ok=True)
-    (hook / "sitecustomize.py").write_text(WATCH, encoding="utf-8")
+    watch = hook / "sitecustomize.py"
+    # A Python that starts while it is written anew would find nothing in it.
+    if not watch.exists():
+        watch.write_text(WATCH, encoding="utf-8")
     here = str(Path(__file__).parent)
     there = os.environ.get("PYTHONPATH", "").split(os.pathsep)
     counts = folder / "counts"

@@ -144,7 +144,8 @@ class RayEngine:
         # What a cluster of our own would send to its makers, unless it was asked for.
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
         self.cpus = cpus
-        address = address or os.environ.get("RAY_ADDRESS")
+        # Without an address Ray would take any cluster that somebody has on this machine.
+        address = address or os.environ.get("RAY_ADDRESS") or "local"
         try:
             self.context = ray.init(address, log_to_driver=False, logging_level="ERROR")
         except (ConnectionError, RuntimeError, ValueError) as error:
