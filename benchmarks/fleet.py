@@ -1,6 +1,6 @@
 """A list of 24 small models on a cluster of two nodes, against plain runs one after the other.
 
-    python benchmarks/fleet.py FOLDER [--suite NAME]... [--models N] [--only STEP]...
+    python benchmarks/fleet.py FOLDER [--suite NAME]... [--models N] [--tiny] [--only STEP]...
 
 Steps: ``plain`` (a process a model), ``one`` (a cluster of one core), ``two`` (two nodes of one
 core each), ``node`` (one of two nodes is killed in the middle) and ``driver`` (the command is
@@ -33,11 +33,10 @@ ARCHITECTURES = ("bert", "roberta", "distilbert", "albert", "gpt2", "gpt_neox", 
 COMMAND = str(Path(sys.executable).parent / "pytest-bias")
 
 
-def models(folder: Path, n: int) -> list[str]:
+def models(folder: Path, n: int, *, tiny: bool) -> list[str]:
     """Build the tiny models that are not there yet, and return the names of all."""
-    real = [ROOT / "models" / "bert-tiny", ROOT / "models" / "smollm2"]
-    gguf = next(real[1].glob("*.gguf"))
-    found = ["demo", str(real[0]), str(gguf)][: max(0, n)]
+    gguf = next((ROOT / "models" / "smollm2").glob("*.gguf"))
+    found = [] if tiny else ["demo", str(ROOT / "models" / "bert-tiny"), str(gguf)][:n]
     for i in range(n - len(found)):
         kind = ARCHITECTURES[i % len(ARCHITECTURES)]
         path = folder / "models" / f"{kind}-{i // len(ARCHITECTURES)}"
@@ -128,12 +127,13 @@ def main() -> None:
     parser.add_argument("folder", type=Path)
     parser.add_argument("--suite", action="append", default=[])
     parser.add_argument("--models", type=int, default=24)
+    parser.add_argument("--tiny", action="store_true", help="tiny random models alone")
     parser.add_argument("--only", action="append", default=[])
     asked = parser.parse_args()
     folder = asked.folder.resolve()
     folder.mkdir(parents=True, exist_ok=True)
     suites = [word for name in asked.suite for word in ("--suite", name)]
-    names = models(folder, asked.models)
+    names = models(folder, asked.models, tiny=asked.tiny)
     listed = folder / "models.txt"
     listed.write_text("".join(f"{name}\n" for name in names))
     steps = asked.only or ["plain", "one", "two", "node", "driver"]

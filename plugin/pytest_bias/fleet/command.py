@@ -54,7 +54,7 @@ def fleet_command(settings: Settings, console: Console) -> int:
     mark = _marked(store)
     printer = FleetPrinter(console)
     with ExitStack() as stack:
-        with printer.status("Importing torch and transformers …"):
+        with printer.status("Looking for machines …"):
             engine = _engine(settings, stack, printer)
             from pytest_bias.fleet.asks import Ask
             from pytest_bias.fleet.course import Course

@@ -9,8 +9,9 @@ from pathlib import Path
 
 from pytest_bias.config import Settings, from_json
 from pytest_bias.errors import OutputError
-from pytest_bias.fleet.asks import AGAIN, Ask, Result, Seen, checked_store, key_of, session_of
+from pytest_bias.fleet.asks import AGAIN, Ask, Result, Seen
 from pytest_bias.fleet.parts import Parts
+from pytest_bias.fleet.sessions import checked_store, key_of, session_of
 from pytest_bias.fleet.store import Store
 from pytest_bias.fleet_rows import row_of
 from pytest_bias.folder import DECISION, REPORT, read_report

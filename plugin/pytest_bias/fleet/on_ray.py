@@ -7,17 +7,19 @@ way; what the store has by then is not measured again.
 
 import os
 from collections.abc import AsyncIterator, Callable, Iterator
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import ray
 from ray.exceptions import GetTimeoutError, RayActorError, RayError, RayTaskError
 
 from pytest_bias.errors import BiasError, MeasurementError, UsageError
-from pytest_bias.fleet import finishing, steps
 from pytest_bias.fleet.asks import Ask, Done, Result, Seen
 from pytest_bias.fleet.needs import SERVED, Hosts, Needs, needs
 from pytest_bias.identity import tool_version
 from pytest_bias.records import Part
+
+if TYPE_CHECKING:
+    from pytest_bias.fleet.steps import Bench
 
 RESTARTS: Final = 5
 """How often a process that ended, or whose machine did, is started again."""
@@ -37,14 +39,17 @@ class _Model:
             from pytest_bias.models.memory import have_share
 
             have_share(share)
-        self._bench: steps.Bench | BiasError
+        # Where a step is done, and not where it is asked for: the command needs no torch.
+        from pytest_bias.fleet.steps import Bench
+
+        self._bench: Bench | BiasError
         try:
-            self._bench = steps.Bench(ask, seen, "auto" if spread else None)
+            self._bench = Bench(ask, seen, "auto" if spread else None)
         except BiasError as error:
             self._bench = error
 
     @property
-    def bench(self) -> steps.Bench:
+    def bench(self) -> "Bench":
         if isinstance(self._bench, BiasError):
             raise self._bench
         return self._bench
@@ -72,11 +77,15 @@ def _caught(do: Callable[[], Any]) -> Any:
 
 
 def _look(ask: Ask) -> Any:
-    return _caught(lambda: steps.look(ask))
+    from pytest_bias.fleet.steps import look
+
+    return _caught(lambda: look(ask))
 
 
 def _finished(ask: Ask, seen: Seen, parts: int, base: str | None) -> Any:
-    return _caught(lambda: finishing.finished(ask, seen, parts, base))
+    from pytest_bias.fleet.finishing import finished
+
+    return _caught(lambda: finished(ask, seen, parts, base))
 
 
 def _gpu_memory() -> int:

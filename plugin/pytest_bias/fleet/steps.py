@@ -11,10 +11,11 @@ from dataclasses import replace
 from pytest_bias.baselines import base_of, settings_for
 from pytest_bias.engine import Session
 from pytest_bias.errors import BiasError, ReportError
-from pytest_bias.fleet.asks import AGAIN, Ask, Done, Result, Seen, checked_store, key_of, session_of
+from pytest_bias.fleet.asks import AGAIN, Ask, Done, Result, Seen
 from pytest_bias.fleet.finishing import finished
 from pytest_bias.fleet.needs import PART_S, n_parts
 from pytest_bias.fleet.parts import Parts
+from pytest_bias.fleet.sessions import checked_store, key_of, session_of
 from pytest_bias.fleet.store import Store
 from pytest_bias.folder import REPORT, default_folder
 from pytest_bias.hidden_results import to_leave
