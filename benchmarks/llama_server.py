@@ -62,6 +62,7 @@ def server(start: Sequence[str | Path], model: Path, threads: int) -> Iterator[s
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
     words = ["--model", model, "--logits_all", "true", "--n_ctx", 2048, "--n_threads", threads]
+    words += ["--n_threads_batch", threads]
     command = [*start, *words, "--host", "127.0.0.1", "--port", port]
     with tempfile.TemporaryFile("w+") as log:
         process = subprocess.Popen(

@@ -14,9 +14,9 @@ from llama_cpp import Llama
 def main() -> None:
     """Answer what standard input asks."""
     asked = json.load(sys.stdin)
-    model = Llama(
-        asked["model"], n_ctx=2048, n_threads=asked["threads"], logits_all=True, verbose=False
-    )
+    # By default a text is read by as many threads as there are processors, which wait busily.
+    threads = {"n_threads": asked["threads"], "n_threads_batch": asked["threads"]}
+    model = Llama(asked["model"], n_ctx=2048, **threads, logits_all=True, verbose=False)
     n_front = len(model.tokenize(asked["prefix"].encode(), add_bos=False, special=True))
     found = []
     for text in asked["texts"]:
