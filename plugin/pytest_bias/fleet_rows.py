@@ -280,7 +280,8 @@ def _unfinished(report: Report) -> str | None:
     if report.run.get("interrupted"):
         return "the run was interrupted; the same command goes on with it"
     if part := (report.run.get("shard") or {}).get("part"):
-        return f"only shard {part[0]} of {part[1]} is here; pytest-bias merge joins the shards"
+        shard = " of ".join(str(part).split("/"))
+        return f"only shard {shard} is here; pytest-bias merge joins the shards"
     return None
 
 

@@ -165,6 +165,24 @@ def test_change_against_the_base_model(bias: Command, tmp_path: Path) -> None:
     assert float(row["change_low"]) <= float(row["change"]) <= float(row["change_high"])
 
 
+def test_a_base_model_that_is_gone_is_a_row(bias: Command, tmp_path: Path) -> None:
+    tuned = build("gpt2", tmp_path / "tuned")
+    (tuned / "README.md").write_text("---\nbase_model: org/gone\n---\n", encoding="utf-8")
+    words = ("--models", listed(tmp_path, tuned), "--suite", "seat[en]", "--baseline", "base")
+    ran = bias("run", *words, "--out", "all").done(3)
+    assert "1 of 2 models measured" in ran.out
+    rows = {row["asked"]: row for row in table(tmp_path / "all")}
+    assert rows["org/gone"]["model_status"] == "failed"
+    assert "org/gone is not in the cache" in rows["org/gone"]["model_reason"]
+    assert rows["…/tuned"]["model_status"] == "measured"
+
+
+def test_a_folder_with_the_name_of_a_suite(bias: Command, tmp_path: Path) -> None:
+    (tmp_path / "seat").mkdir()
+    words = ("--models", listed(tmp_path, "demo"), "--suite", "seat[en]", "--suite", "seat")
+    bias("run", *words, "--out", "all").done()
+
+
 @pytest.fixture
 def address() -> Iterator[str]:
     """Return an address that is no folder."""

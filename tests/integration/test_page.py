@@ -13,21 +13,11 @@ import pytest
 from commands import finish, start
 from PIL import Image
 
+from devtools import HEADLESS
 from pytest_bias.emit.page import PAGE_LIMIT
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
-FLAGS = (
-    "--headless",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--hide-scrollbars",
-    "--enable-logging=stderr",
-)
+FLAGS = (*HEADLESS, "--hide-scrollbars", "--enable-logging=stderr")
 DARK = "--blink-settings=preferredColorScheme=0"
 PHONE, DESK = 360, 1280
 LIMITS = """limits:

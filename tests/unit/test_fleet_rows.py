@@ -167,7 +167,7 @@ def test_a_hidden_suite_is_as_the_report_has_it():
 
 @pytest.mark.parametrize(
     ("run", "words"),
-    [({"interrupted": True}, "interrupted"), ({"shard": {"part": [1, 2]}}, "shard 1 of 2")],
+    [({"interrupted": True}, "interrupted"), ({"shard": {"part": "1/2"}}, "shard 1 of 2")],
 )
 def test_an_unfinished_run_is_no_measured_model(run, words):
     row = row_of(report(result(scores=[score()]), run=run), asked="x", folder=None)

@@ -2,10 +2,8 @@
 
 import time
 from collections import Counter
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
-from types import TracebackType
-from typing import Any, Final
+from typing import Final
 
 from rich.console import Console
 from rich.progress import (
@@ -18,6 +16,7 @@ from rich.progress import (
 )
 from rich.text import Text
 
+from pytest_bias.emit.progress import LivePrinter
 from pytest_bias.emit.wording import about_time, clean
 from pytest_bias.fleet_events import Began, Ended, EntryDone, FleetEvent, Looked
 from pytest_bias.fleet_rows import Row
@@ -43,13 +42,11 @@ class _Model:
     bar: TaskID | None = None
 
 
-class FleetPrinter:
-    """Listens to a fleet and prints it; a context manager around the run."""
+class FleetPrinter(LivePrinter):
+    """Listens to a fleet and prints it."""
 
     def __init__(self, console: Console) -> None:
-        self.console = console
-        self.live = console.is_terminal and not console.is_dumb_terminal
-        self.bar = Progress(
+        bar = Progress(
             TextColumn("{task.description}"),
             BarColumn(bar_width=20),
             MofNCompleteColumn(),
@@ -58,28 +55,11 @@ class FleetPrinter:
             console=console,
             transient=True,
         )
+        super().__init__(console, bar)
         self.total: TaskID | None = None
         self.models: dict[str, _Model] = {}
         self.n_models = self.n_looked = self.n_ended = 0
         self.last = time.perf_counter()
-
-    def status(self, text: str) -> AbstractContextManager[Any]:
-        """Show a text while something goes on that tells nothing."""
-        return self.console.status(text) if self.live else nullcontext()
-
-    def __enter__(self) -> "FleetPrinter":
-        if self.live:
-            self.bar.start()
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        if self.live:
-            self.bar.stop()
 
     def line(self, text: str) -> None:
         """Print a line."""

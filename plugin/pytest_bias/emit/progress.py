@@ -3,7 +3,7 @@
 import time
 from contextlib import AbstractContextManager, nullcontext
 from types import TracebackType
-from typing import Any, Final
+from typing import Any, Final, Self
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
@@ -42,7 +42,33 @@ WORTH_TELLING_BYTES: Final = 1_000_000
 """Without a terminal, a smaller download is not told."""
 
 
-class ProgressPrinter:
+class LivePrinter:
+    """Prints on a console, with bars where that is a terminal; a context manager around a run."""
+
+    def __init__(self, console: Console, bar: Progress) -> None:
+        self.console, self.bar = console, bar
+        self.live = console.is_terminal and not console.is_dumb_terminal
+
+    def status(self, text: str) -> AbstractContextManager[Any]:
+        """Show a text while something without events goes on."""
+        return self.console.status(text) if self.live else nullcontext()
+
+    def __enter__(self) -> Self:
+        if self.live:
+            self.bar.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self.live:
+            self.bar.stop()
+
+
+class ProgressPrinter(LivePrinter):
     """Listens to a run and prints it.
 
     Used as a context manager around the run, and called with every event. One that `withholds`
@@ -57,40 +83,24 @@ class ProgressPrinter:
         *,
         withholds: bool = False,
     ) -> None:
-        self.console = console
+        super().__init__(
+            console,
+            bar
+            or Progress(
+                TextColumn("{task.description}"),
+                BarColumn(bar_width=30),
+                MofNCompleteColumn(),
+                TimeRemainingColumn(),
+                console=console,
+                transient=True,
+            ),
+        )
         self.withholds = withholds
         self.prefix = prefix
         self.devices: dict[str, ProgressPrinter] = {}
-        self.live = console.is_terminal and not console.is_dumb_terminal
         self.started = time.perf_counter()
         self.began = self.last = self.started
-        self.bar = bar or Progress(
-            TextColumn("{task.description}"),
-            BarColumn(bar_width=30),
-            MofNCompleteColumn(),
-            TimeRemainingColumn(),
-            console=console,
-            transient=True,
-        )
         self.task: Any = None
-
-    def status(self, text: str) -> AbstractContextManager[Any]:
-        """Show a text while something without events goes on."""
-        return self.console.status(text) if self.live else nullcontext()
-
-    def __enter__(self) -> "ProgressPrinter":
-        if self.live:
-            self.bar.start()
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        if self.live:
-            self.bar.stop()
 
     def __call__(self, event: Event) -> None:
         """Print one event."""

@@ -85,8 +85,6 @@ class Done:
 
     entry: str
     status: str
-    seconds: float
-    forwards: int
     kept: bool
 
 

@@ -24,7 +24,10 @@ from pytest_bias.fleet.listing import listed
 from pytest_bias.fleet.store import Store
 from pytest_bias.fleet_rows import Row, failed
 from pytest_bias.folder import DEFAULT_PARENT
-from pytest_bias.limits import EXIT_EXCEEDED, EXIT_OK, read_limits
+from pytest_bias.limits import EXIT_EXCEEDED, EXIT_NOT_MEASURED, EXIT_OK, read_limits
+from pytest_bias.models import ModelRef
+from pytest_bias.options import SUITE_FILE
+from pytest_bias.run import EXIT_INTERRUPTED
 from pytest_bias.suite_files import with_files
 from pytest_bias.suites import select
 
@@ -32,13 +35,8 @@ if TYPE_CHECKING:
     from pytest_bias.fleet.asks import Ask, Result
     from pytest_bias.fleet.course import Course, Engine
 
-EXIT_INTERRUPTED: Final = 130
-
 DEVICES: Final = ("auto", "cpu")
 """What a cluster may be told: which GPU is its own choice."""
-
-GRAVEST: Final = (EXIT_EXCEEDED, 3, 2)
-"""Exit codes of models, the gravest first."""
 
 
 def fleet_command(settings: Settings, console: Console) -> int:
@@ -93,8 +91,8 @@ def _checked(settings: Settings) -> Settings:
     return replace(
         settings,
         data_dir=settings.data_dir and settings.data_dir.resolve(),
-        suites=tuple(map(_whole, settings.suites)),
-        scorers={role: _whole(model) for role, model in settings.scorers.items()},
+        suites=tuple(_whole(w) if w.endswith(SUITE_FILE) else w for w in settings.suites),
+        scorers={r: ModelRef.parse(model).argument for r, model in settings.scorers.items()},
         texts=_with_whole_paths(settings.texts),
     )
 
@@ -106,13 +104,9 @@ def _of_one(settings: Settings) -> Settings:
     return replace(settings, **{name: getattr(plain, name) for name in of_list})
 
 
-def _whole(word: str) -> str:
-    """Return the whole path of what is one."""
-    path = Path(word).expanduser()
-    try:
-        return str(path.resolve()) if path.exists() else word
-    except (OSError, ValueError):
-        return word
+def _whole(path: str) -> str:
+    """Return a path as every machine reads it."""
+    return str(Path(path).expanduser().resolve())
 
 
 def _with_whole_paths(texts: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> dict[str, Any]:
@@ -194,18 +188,16 @@ def _interruptible(engine: str) -> Iterator[None]:
 
 def _code(results: Sequence["Result"]) -> int:
     codes = {r.exit_code for r in results}
+    if EXIT_EXCEEDED in codes:
+        return EXIT_EXCEEDED
     # A model that is written wrongly could not be measured, and the command is right.
-    return next((3 if c == 2 else c for c in GRAVEST if c in codes), EXIT_OK)
+    return EXIT_NOT_MEASURED if any(codes) else EXIT_OK
 
 
 def _rows(course: "Course", asks: Sequence["Ask"]) -> list[Row]:
     """Return a row a model, in the order of the list; base models that were added come last."""
-    names = [
-        *(a.asked for a in asks),
-        *(n for n in course.seen if n not in {a.asked for a in asks}),
-    ]
     rows = []
-    for name in names:
+    for name in dict.fromkeys([*(a.asked for a in asks), *course.seen, *course.results]):
         if name in course.results:
             rows.append(course.results[name].row)
         else:

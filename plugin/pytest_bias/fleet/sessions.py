@@ -44,9 +44,9 @@ def session_of(ask: Ask, device_map: str | None = None) -> Session:
     return session
 
 
-def key_of(session: Session, expected: str | None = None) -> str:
+def key_of(session: Session) -> str:
     """Return the run key; the items that it needs stay with this process."""
-    key = expected or run_key(session.depends_on())
+    key = run_key(session.depends_on())
     kept = _KEPT.setdefault(_items_key(session.settings), {})
     kept |= {n: d for n, d in session.prepared.items() if isinstance(d, LoadedData)}
     return key

@@ -66,7 +66,6 @@ class Bench:
         self.ask, self.seen = ask, seen
         self.place = Parts(checked_store(ask), seen.key)
         self.session = session_of(ask, device_map)
-        key_of(self.session, seen.key)
         if self.place.store.local:
             self.session.unfinished = self.place.store.local / self.place.root / "answers"
 
@@ -103,21 +102,15 @@ class Bench:
         session, number = self.session, part if part[1] > 1 else None
         for planned in session.plan.entries:
             entry = planned.entry.id
-            kept = self.place.read(part, entry)
-            result = kept.report.suites[0] if kept else None
-            if kept and result and result.status not in AGAIN:
-                cost = kept.report.run["cost"]
-                yield Done(entry, result.status, cost["wall_s"], cost["forwards"], True)
-                continue
-            if isinstance(session.prepare(planned), LoadedData):
-                # One that cannot be loaded is no result of a suite.
-                _ = session.model
-            found = self._measured(planned, number)
-            self.place.write(part, entry, found)
-            cost = found.report.run["cost"]
-            yield Done(
-                entry, found.report.suites[0].status, cost["wall_s"], cost["forwards"], False
-            )
+            found = self.place.read(part, entry)
+            is_kept = found is not None and found.report.suites[0].status not in AGAIN
+            if found is None or not is_kept:
+                if isinstance(session.prepare(planned), LoadedData):
+                    # One that cannot be loaded is no result of a suite.
+                    _ = session.model
+                found = self._measured(planned, number)
+                self.place.write(part, entry, found)
+            yield Done(entry, found.report.suites[0].status, is_kept)
 
     def finish(self, parts: int) -> Result:
         """Put all parts together, with nothing to compare with."""
@@ -126,25 +119,15 @@ class Bench:
     def _measured(self, planned: Planned, part: Part | None) -> Measured:
         """Measure one entry, and return it as if nothing else had been."""
         session, entry = self.session, planned.entry.id
-        n_notices = len(session.notices)
         result = session.measure(planned, part)
         (of,) = [p for p, s in session.measured() if s is result]
         whole = session.report(only_measured=True)
         spent = session.costs.get(entry, {})
         nothing = dict.fromkeys(("wall_s", "model_s", "tokens", "forwards"), 0)
-        notices = [*session.plan.notices, *session.notices[n_notices:]]
-        cost = {**nothing, **spent, "energy_kwh": None, "co2e_g": None}
-        report = to_leave(
-            replace(
-                whole,
-                suites=tuple(s for s in whole.suites if s.entry == entry)[-1:],
-                run={
-                    **whole.run,
-                    "cost": {**cost, "suites": {entry: spent} if spent else {}},
-                    "notices": [n for n in whole.run["notices"] if n in notices] or notices,
-                },
-            )
-        )
+        suites_cost = {entry: spent} if spent else {}
+        cost = {**nothing, **spent, "energy_kwh": None, "co2e_g": None, "suites": suites_cost}
+        suites = tuple(s for s in whole.suites if s.entry == entry)[-1:]
+        report = to_leave(replace(whole, suites=suites, run={**whole.run, "cost": cost}))
         return Measured(report, (of,), {entry: session.schedule.sampled.get(entry)})
 
 

@@ -1,5 +1,6 @@
 """Where a fleet keeps what it measures: a folder, or an address that fsspec can write to."""
 
+import uuid
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
@@ -73,7 +74,7 @@ class Store:
                 return
             target = Path(path)
             target.parent.mkdir(parents=True, exist_ok=True)
-            partial = target.with_name(f".{target.name}.{_own_number()}.partial")
+            partial = target.with_name(f".{target.name}.{uuid.uuid4().hex}.partial")
             partial.write_bytes(content)
             partial.replace(target)
         except Exception as error:
@@ -105,10 +106,3 @@ class Store:
     def _failed(self, name: str, what: str, error: Exception) -> OutputError:
         first: Any = (str(error) or type(error).__name__).splitlines()[0]
         return OutputError(f"{self.path(name)} cannot be {what}: {first:.300}")
-
-
-def _own_number() -> str:
-    import os
-    import uuid
-
-    return f"{os.getpid()}-{uuid.uuid4().hex[:8]}"

@@ -9,10 +9,10 @@ to be killed at.
 import os
 import time
 import zipfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, BinaryIO, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +24,25 @@ SECONDS: Final = 2.0
 """How much work is lost at most."""
 
 Kept = tuple[NDArray[np.int64], NDArray[Any]]
+
+
+def add_file(folder: Path, ending: str, write: Callable[[BinaryIO], object]) -> None:
+    """Put a file into a folder that several processes share, whole or not at all.
+
+    Raises
+    ------
+    OutputError
+        If it cannot be written.
+    """
+    name = f"{time.time_ns()}-{os.getpid()}"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        partial = folder / f"{name}.partial"
+        with partial.open("wb") as file:
+            write(file)
+        partial.replace(folder / f"{name}{ending}")
+    except OSError as error:
+        raise OutputError(f"{folder} cannot be written: {error.strerror or error}") from None
 
 
 @dataclass
@@ -63,15 +82,7 @@ class Page:
             return
         which, answers = (np.concatenate(part) for part in zip(*self._waiting, strict=True))
         self._waiting.clear()
-        name = f"{time.time_ns()}-{os.getpid()}"
-        try:
-            self.path.mkdir(parents=True, exist_ok=True)
-            partial = self.path / f"{name}.partial"
-            with partial.open("wb") as file:
-                np.savez(file, which=which, answers=answers)
-            partial.replace(self.path / f"{name}.npz")
-        except OSError as error:
-            raise OutputError(f"{self.path} cannot be written: {error.strerror or error}") from None
+        add_file(self.path, ".npz", lambda file: np.savez(file, which=which, answers=answers))
 
 
 @dataclass(frozen=True)

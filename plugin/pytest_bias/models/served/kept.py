@@ -5,7 +5,6 @@ written whole or not at all, and never again, so that several processes share a 
 """
 
 import json
-import os
 import time
 from collections.abc import Mapping
 from contextlib import suppress
@@ -13,8 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from pytest_bias.errors import OutputError
-from pytest_bias.models.journal import SECONDS
+from pytest_bias.models.journal import SECONDS, add_file
 from pytest_bias.models.served.questions import Answer
 from pytest_bias.records import canonical_json, sha256
 
@@ -62,11 +60,4 @@ class Kept:
             return
         lines = [canonical_json({"question": q, "answer": a}) + "\n" for q, a in self._waiting]
         self._waiting.clear()
-        name = f"{time.time_ns()}-{os.getpid()}"
-        try:
-            self.path.mkdir(parents=True, exist_ok=True)
-            partial = self.path / f"{name}.partial"
-            partial.write_text("".join(lines), encoding="utf-8")
-            partial.replace(self.path / f"{name}{ENDING}")
-        except OSError as error:
-            raise OutputError(f"{self.path} cannot be written: {error.strerror or error}") from None
+        add_file(self.path, ENDING, lambda file: file.write("".join(lines).encode()))
