@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from test_page import installed
 
-from devtools import Page, tab
+from devtools import PAINTED, Page, tab
 from pytest_bias.config import Settings
 from pytest_bias.emit import fleet_tables
 from pytest_bias.emit.fleet_page import About
@@ -93,6 +93,13 @@ def write(rows: Sequence[Row], folder: Path) -> Path:
     return folder / fleet_tables.PAGE
 
 
+def said(page: Page, selector: str) -> str:
+    """Return the text of a part that is in sight: rows elsewhere have none until they are drawn."""
+    part = f"document.querySelector('{selector}')"
+    see = f"{part}.scrollIntoView(); await {PAINTED}; await {PAINTED}"
+    return page.js(f"(async () => {{ {see}; return {part}.innerText; }})()")
+
+
 def column(page: Page, title: str) -> int:
     """Return the number of a column by what its button says."""
     titles = page.js(f"[...{BUTTONS}].map((b) => b.textContent)")
@@ -128,7 +135,7 @@ def test_the_page_says_what_the_reports_say(
         moved = page.js(f"({MOVES})({at})")
         assert moved[0][1] == pytest.approx(demo - neutral)
         assert [v for _, v in moved[1:]] == [None] * 4
-    text = page.js("document.querySelector('main').innerText")
+    text = said(page, ".fleet")
     assert "Failed: org/gone is not on the Hub" in text
     assert "interrupted: the run was interrupted" in text
     assert "not published" in text
@@ -140,16 +147,15 @@ def test_the_page_says_what_the_reports_say(
 
 
 def test_the_switch_shows_changes_with_or_without_a_script(page: Page, real: Path) -> None:
-    seen = "document.querySelector('.fleet').innerText"
     page.open(real)
-    before = page.js(seen)
+    before = said(page, ".fleet")
     assert "against demo-neutral" not in before
     page.click("#show-changes")
-    after = page.js(seen)
+    after = said(page, ".fleet")
     assert "against demo-neutral" in after
     assert " to +" in after
     page.click("#show-values")
-    assert page.js(seen) == before
+    assert said(page, ".fleet") == before
     # The switch is the style sheet's.
     page.without_scripts()
     page.open(real)
