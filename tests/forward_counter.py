@@ -46,6 +46,11 @@ def forwards(environment: Mapping[str, str]) -> int:
     return sum(int(line) for file in files for line in file.read_text("utf-8").split())
 
 
+def processes(environment: Mapping[str, str]) -> int:
+    """Return how many processes have made forwards so far."""
+    return len(list(Path(environment["COUNT_FORWARDS"]).iterdir()))
+
+
 def count() -> None:
     """Write down every batch of this process from now on."""
     from pytest_bias.models.forwards import Forwards

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from pytest_bias.errors import ModelError
 from pytest_bias.fleet.asks import Ask, Done, Result, Seen
@@ -19,11 +19,10 @@ def ask(name: str) -> Ask:
 
 
 def seen(name: str, base: str | None = None, **more: object) -> Seen:
-    known = {"key": f"key of {name}", "finished": False, **more}
+    known = {"key": f"key of {name}", "finished": False, "parameters": 1, **more}
     return Seen(
         folder=f"folder of {name}",
         reference=name,
-        parameters=1,
         width=4,
         entries=ENTRIES,
         base=ask(base) if base else None,
@@ -166,6 +165,21 @@ def test_a_base_of_the_list_comes_first() -> None:
     run(engine, "tuned", "base")
     finished = [what for what in engine.asked if what[0] == "finish"]
     assert finished == [("finish", "base", 1, None), ("finish", "tuned", 1, "folder of base")]
+
+
+def test_of_several_at_a_time_the_largest_come_first() -> None:
+    sizes = {"small": 10, "large": 1000, "unknown": None, "middle": 100, "base": 1}
+    models: dict[str, Seen | ModelError] = {
+        n: replace(seen(n, base="base" if n == "large" else None), parameters=size)
+        for n, size in sizes.items()
+    }
+    for waiting, order in (
+        (100, ["base", "large", "middle", "small", "unknown"]),
+        (1, ["base", "small", "large", "unknown", "middle"]),
+    ):
+        run(engine := Engine(models, waiting=waiting), *sizes)
+        begun = [what[1] for what in engine.asked if what[0] == "measure"]
+        assert list(dict.fromkeys(begun)) == order
 
 
 def test_bases_that_are_not_in_the_list() -> None:

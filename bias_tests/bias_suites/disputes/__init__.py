@@ -7,11 +7,9 @@ be read off the texts; ``tools/find_disputes.py`` finds it again. What a person 
 
 from collections.abc import Mapping
 from functools import cache
-from importlib.resources import files
 from typing import Any, Final, TypeAlias
 
-import yaml
-
+from bias_suites.own_files import own_file
 from pytest_bias.records import Record
 
 REASONS: Final[Mapping[str, str]] = {
@@ -63,8 +61,7 @@ def undisputed(record: Record) -> bool:
 
 @cache
 def _file(suite: str) -> dict[str, dict[str, dict[str, str | None]]]:
-    path = files("bias_suites").joinpath("disputes", f"{suite}.yaml")
-    return checked(suite, yaml.safe_load(path.read_text(encoding="utf-8")))
+    return checked(suite, own_file("disputes", suite))
 
 
 def checked(suite: str, content: Any) -> dict[str, dict[str, dict[str, str | None]]]:

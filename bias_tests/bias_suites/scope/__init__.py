@@ -1,11 +1,9 @@
 """Scope cards of the built-in suites: one YAML file a suite."""
 
 from functools import cache
-from importlib.resources import files
 from typing import Any
 
-import yaml
-
+from bias_suites.own_files import own_file
 from pytest_bias.scope_cards import check_card
 
 
@@ -18,7 +16,6 @@ def scope_card(name: str) -> dict[str, Any]:
     ValueError
         If a field is missing, unknown or empty, or what stands beside every score is too long.
     """
-    text = files("bias_suites").joinpath("scope", f"{name}.yaml").read_text(encoding="utf-8")
-    card: dict[str, Any] = yaml.safe_load(text)
+    card: dict[str, Any] = own_file("scope", name)
     check_card(card, name)
     return card

@@ -68,7 +68,7 @@ class FleetPrinter(LivePrinter):
     def expect(self, n_models: int) -> None:
         """Say how many models there are."""
         self.n_models = n_models
-        self.line(f"{n_models} models")
+        self.line("1 model" if n_models == 1 else f"{n_models} models")
         self.total = self.bar.add_task("Looking at models", total=n_models, at="")
 
     def __call__(self, event: FleetEvent) -> None:

@@ -159,7 +159,10 @@ def _engine(settings: Settings, stack: ExitStack, printer: FleetPrinter) -> "Eng
     from pytest_bias.fleet.on_ray import RayEngine
 
     engine = RayEngine(
-        settings.ray_address, settings.fleet.get("cpus"), uses_gpus=settings.device != "cpu"
+        settings.ray_address,
+        settings.fleet.get("cpus"),
+        uses_gpus=settings.device != "cpu",
+        apart=settings.trust_remote_code,
     )
     stack.callback(engine.close)
     printer.line(engine.about)

@@ -88,8 +88,7 @@ class Course:
                 first.setdefault(self.seen[name].key, name)
         asked = [by_name[name] for name in first.values()]
         ends: dict[str, asyncio.Task[Result]] = {}
-        # Those that others wait for come first, so that nobody waits for who has not begun.
-        for ask in sorted(asked, key=lambda a: a.asked not in of.values()):
+        for ask in sorted(asked, key=lambda a: self._turn(a.asked, of)):
             ends[ask.asked] = asyncio.create_task(self._whole(ask, of.get(ask.asked), ends))
         await asyncio.gather(*ends.values())
         for name in by_name:
@@ -97,6 +96,15 @@ class Course:
                 same = self.results[first[self.seen[name].key]]
                 self._end(replace(same, row=replace(same.row, asked=name)), kept=True)
         return [self.results[name] for name in by_name]
+
+    def _turn(self, name: str, bases: Mapping[str, str]) -> tuple[bool, int]:
+        """Return by what models are sorted before they are measured.
+
+        Those that others wait for come first, so that nobody waits for who has not begun; then, of
+        several at a time, the largest, so that at the end nobody waits for one that began last.
+        """
+        size = self.seen[name].parameters or 0
+        return name not in bases.values(), -size if self.engine.waiting > 1 else 0
 
     async def _look(self, ask: Ask) -> None:
         try:

@@ -23,6 +23,12 @@ GPU_ROOM: Final = 12 * GIB
 
 SPARE: Final = 1.2
 
+SMALLEST: Final = GIB // 4
+"""What is asked at least for a model itself."""
+
+SHARES: Final = 10_000
+"""Into how many shares Ray divides a GPU."""
+
 PART_S: Final = 600.0
 """Seconds of a part: what is lost at most with a machine, where answers are not kept."""
 
@@ -94,17 +100,23 @@ def needs(parameters: int | None, width: int, hosts: Hosts, cpus: int | None = N
     cores = max(1, min(cpus or 1 + n // PER_CPU, hosts.cpus))
     if not hosts.gpus:
         copies = 2 if n < PACKED_BELOW else 1
-        wanted = int(SPARE * copies * 4 * n) + AROUND
+        wanted = AROUND + _size(SPARE * copies * 4 * n)
         return Needs(cores, 0, min(wanted, hosts.memory))
-    memory = min(AROUND + width * n, hosts.memory)
+    memory = min(AROUND + _size(width * n), hosts.memory)
     if not hosts.gpu_memory:
         return Needs(1, 1, memory)
     share = (SPARE * width * n + GPU_ROOM) / hosts.gpu_memory
     if share <= 1:
-        # Rounded up, so that as many processes fit as their shares say.
-        return Needs(1, math.ceil(share * 100) / 100, memory)
+        # What as many of its size would leave is divided among them.
+        return Needs(1, math.floor(1 / int(1 / share) * SHARES) / SHARES, memory)
     gpus = min(math.ceil(share), hosts.gpus)
     return Needs(min(gpus, hosts.cpus), gpus, memory, spread=gpus > 1)
+
+
+def _size(wanted: float) -> int:
+    """Round bytes up, by a fifth at most, so that models of about a size can have one process."""
+    steps = math.ceil(4 * math.log2(max(SMALLEST, wanted)))
+    return math.ceil(math.exp2(steps / 4))
 
 
 def n_parts(seconds: float, n_clusters: int, part_s: float = PART_S) -> int:

@@ -1,28 +1,16 @@
-"""The engine of a cluster: every step is a task or an actor of Ray, which finds the room for it.
-
-A model is an actor: a process that loads it once and measures its parts. Ray starts it again, on
-another machine if need be, when the process or its machine is gone, and calls again what was under
-way; what the store has by then is not measured again.
-"""
+"""The engine of a cluster: every step is a task or an actor of Ray, which finds the room for it."""
 
 import os
-from collections.abc import AsyncIterator, Callable, Iterator
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import ray
-from ray.exceptions import GetTimeoutError, RayActorError, RayError, RayTaskError
+from ray.exceptions import GetTimeoutError, RayError
 
-from pytest_bias.errors import BiasError, MeasurementError, UsageError
-from pytest_bias.fleet.asks import Ask, Done, Result, Seen
+from pytest_bias.errors import MeasurementError, UsageError
+from pytest_bias.fleet.actors import Actors, RayBench, answer, caught
+from pytest_bias.fleet.asks import Ask, Result, Seen
 from pytest_bias.fleet.needs import SERVED, Hosts, Needs, needs
 from pytest_bias.identity import tool_version
-from pytest_bias.records import Part
-
-if TYPE_CHECKING:
-    from pytest_bias.fleet.steps import Bench
-
-RESTARTS: Final = 5
-"""How often a process that ended, or whose machine did, is started again."""
 
 RETRIES: Final = 3
 WAITING: Final = 512
@@ -31,104 +19,22 @@ WAITING: Final = 512
 GPU_WAIT_S: Final = 60.0
 
 
-class _Model:
-    """What runs in an actor."""
-
-    def __init__(self, ask: Ask, seen: Seen, share: float, spread: bool) -> None:
-        if 0 < share < 1:
-            from pytest_bias.models.memory import have_share
-
-            have_share(share)
-        # Where a step is done, and not where it is asked for: the command needs no torch.
-        from pytest_bias.fleet.steps import Bench
-
-        self._bench: Bench | BiasError
-        try:
-            self._bench = Bench(ask, seen, "auto" if spread else None)
-        except BiasError as error:
-            self._bench = error
-
-    @property
-    def bench(self) -> "Bench":
-        if isinstance(self._bench, BiasError):
-            raise self._bench
-        return self._bench
-
-    def parts(self) -> int | BiasError:
-        found: int | BiasError = _caught(lambda: self.bench.parts())
-        return found
-
-    def finish(self, parts: int) -> Any:
-        return _caught(lambda: self.bench.finish(parts))
-
-    def measure(self, part: Part) -> Iterator[Done | BiasError]:
-        try:
-            yield from self.bench.measure(part)
-        except BiasError as error:
-            yield error
-
-
-def _caught(do: Callable[[], Any]) -> Any:
-    """Return what a step returns, or the error that it raises: nothing that Ray has to repeat."""
-    try:
-        return do()
-    except BiasError as error:
-        return error
-
-
 def _look(ask: Ask) -> Any:
     from pytest_bias.fleet.steps import look
 
-    return _caught(lambda: look(ask))
+    return caught(lambda: look(ask))
 
 
 def _finished(ask: Ask, seen: Seen, parts: int, base: str | None) -> Any:
     from pytest_bias.fleet.finishing import finished
 
-    return _caught(lambda: finished(ask, seen, parts, base))
+    return caught(lambda: finished(ask, seen, parts, base))
 
 
 def _gpu_memory() -> int:
     import torch
 
     return int(torch.cuda.get_device_properties(0).total_memory)
-
-
-class RayBench:
-    """A model in a process of the cluster."""
-
-    def __init__(self, kind: Any, ask: Ask, seen: Seen, wants: Needs) -> None:
-        self.name = ask.asked
-        actor = kind.options(
-            num_cpus=wants.cpus,
-            num_gpus=wants.gpus,
-            memory=wants.memory,
-            max_restarts=RESTARTS,
-            max_task_retries=-1,
-        )
-        self.actor = actor.remote(ask, seen, wants.gpus, wants.spread)
-
-    async def parts(self) -> int:
-        """Settle in how many parts the model is measured."""
-        return int(await _answer(self.name, self.actor.parts.remote()))
-
-    async def measure(self, part: Part) -> AsyncIterator[Done]:
-        """Measure a part of every entry."""
-        told = self.actor.measure.options(num_returns="streaming").remote(part)
-        try:
-            async for found in told:
-                yield await _answer(self.name, found)
-        except RayError as error:
-            raise _lost(self.name, error) from None
-
-    async def finish(self, parts: int) -> Result:
-        """Put the model's parts together."""
-        done: Result = await _answer(self.name, self.actor.finish.remote(parts))
-        return done
-
-    def close(self) -> None:
-        """End the process."""
-        ray.kill(self.actor)
 
 
 class RayEngine:
@@ -143,16 +49,23 @@ class RayEngine:
         Cores of a process, where the user says how many.
     uses_gpus : bool
         Whether models are put on GPUs, where there are some.
+    apart : bool
+        Whether no process is given a second model, as where models bring code along.
     """
 
     waiting = WAITING
 
     def __init__(
-        self, address: str | None = None, cpus: int | None = None, *, uses_gpus: bool = True
+        self,
+        address: str | None = None,
+        cpus: int | None = None,
+        *,
+        uses_gpus: bool = True,
+        apart: bool = False,
     ) -> None:
         # What a cluster of our own would send to its makers, unless it was asked for.
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
-        self.cpus = cpus
+        self.cpus, self.apart = cpus, apart
         # Without an address Ray would take any cluster that somebody has on this machine.
         address = address or os.environ.get("RAY_ADDRESS") or "local"
         try:
@@ -164,7 +77,7 @@ class RayEngine:
                 "`ray start --head` starts one; without --ray-address it is this machine alone.",
             ) from None
         self.hosts = _hosts(uses_gpus=uses_gpus)
-        self._model = ray.remote(_Model)
+        self._actors: dict[Needs, Actors] = {}
         step = {"num_cpus": 1, "max_retries": RETRIES}
         self._look = ray.remote(_look).options(**step)
         self._finished = ray.remote(_finished).options(**step)
@@ -182,7 +95,7 @@ class RayEngine:
 
     async def look(self, ask: Ask) -> Seen:
         """Look at a model."""
-        seen: Seen = await _answer(ask.asked, self._look.remote(ask))
+        seen: Seen = await answer(self._look.remote(ask))
         if seen.version != tool_version():
             raise MeasurementError(
                 f"a machine of the cluster has pytest-bias {seen.version}, this one "
@@ -196,41 +109,18 @@ class RayEngine:
         wants = needs(seen.parameters, seen.width, self.hosts, self.cpus)
         if seen.served:
             wants = SERVED
-        return RayBench(self._model, ask, seen, wants)
+        if wants not in self._actors:
+            self._actors[wants] = Actors(wants, apart=self.apart)
+        return RayBench(ask, seen, self._actors[wants])
 
     async def finish(self, ask: Ask, seen: Seen, parts: int, base: str | None) -> Result:
         """Put a model's parts together."""
-        done: Result = await _answer(ask.asked, self._finished.remote(ask, seen, parts, base))
+        done: Result = await answer(self._finished.remote(ask, seen, parts, base))
         return done
 
     def close(self) -> None:
         """Let go of the cluster; one of our own ends."""
         ray.shutdown()
-
-
-async def _answer(name: str, ref: Any) -> Any:
-    """Wait for a step; raise what it says of the model, in words."""
-    try:
-        found = await ref
-    except RayError as error:
-        raise _lost(name, error) from None
-    if isinstance(found, BiasError):
-        raise found
-    return found
-
-
-def _lost(name: str, error: RayError) -> BiasError:
-    """Say what is known of a process that did not answer."""
-    if isinstance(error, RayTaskError):
-        cause = error.cause if error.cause else error
-        first = (str(cause).strip().splitlines() or [""])[-1]
-        return MeasurementError(f"unexpected {type(cause).__name__}: {first:.300}")
-    first = " ".join(str(error).split())
-    again = f", {RESTARTS + 1} times" if isinstance(error, RayActorError) else ""
-    return MeasurementError(
-        f"its process ended before it was measured{again}: {first:.300}",
-        "The same command goes on with it.",
-    )
 
 
 def _hosts(*, uses_gpus: bool) -> Hosts:
