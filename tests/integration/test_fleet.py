@@ -3,6 +3,7 @@
 import csv
 import json
 import signal
+import socket
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -260,6 +261,19 @@ def test_what_is_wrong_is_said_first(
 ) -> None:
     (tmp_path / "m.txt").write_text("demo\n")
     bias("run", *words).refused(2, *said)
+    assert not (tmp_path / "bias-report").exists()
+
+
+def test_a_cluster_that_is_not_there(bias: Command, tmp_path: Path) -> None:
+    pytest.importorskip("ray")
+    with socket.socket() as nobody:
+        nobody.bind(("127.0.0.1", 0))
+        address = f"127.0.0.1:{nobody.getsockname()[1]}"
+    words = ("--models", listed(tmp_path, "demo"), "--engine", "ray", "--ray-address", address)
+    # Ray itself tries for minutes.
+    begun = time.monotonic()
+    bias("run", *words).refused(2, f"--ray-address {address}", "refused", "ray start --head")
+    assert time.monotonic() - begun < 60
     assert not (tmp_path / "bias-report").exists()
 
 

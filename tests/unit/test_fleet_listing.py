@@ -44,3 +44,9 @@ def test_wrong_files(text: str, words: str, tmp_path: Path) -> None:
 def test_no_file(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"No such file.*\n.*one model a line"):
         listed(tmp_path / "models.txt")
+
+
+def test_no_text(tmp_path: Path) -> None:
+    (tmp_path / "model.bin").write_bytes(b"\x90\x00\xff")
+    with pytest.raises(UsageError, match=r"Not a text file in UTF-8.*\n.*one model a line"):
+        listed(tmp_path / "model.bin")

@@ -49,13 +49,13 @@ def fleet_command(settings: Settings, console: Console) -> int:
     settings = _checked(settings)
     url = settings.store or str((settings.out or default).resolve())
     store = Store(url)
-    mark = _marked(store)
     printer = FleetPrinter(console)
     with ExitStack() as stack:
         with printer.status("Looking for machines …"):
             engine = _engine(settings, stack, printer)
             from pytest_bias.fleet.asks import Ask
             from pytest_bias.fleet.course import Course
+        mark = _marked(store)
         asks = [Ask.of(name, _of_one(settings), url, mark) for name in names]
         course = Course(engine, printer, bases=settings.baseline == "base")
         stack.enter_context(printer)

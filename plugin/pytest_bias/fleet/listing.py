@@ -22,8 +22,9 @@ def listed(path: Path) -> tuple[str, ...]:
     try:
         text = path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
+        why = error.strerror if isinstance(error, OSError) else "Not a text file in UTF-8"
         raise UsageError(
-            f"--models {path}: {getattr(error, 'strerror', None) or error}.",
+            f"--models {path}: {why}.",
             "It is a file with one model a line: org/name, org/name@revision, a folder, demo.",
         ) from None
     found: dict[str, int] = {}

@@ -1,6 +1,7 @@
 """The engine of a cluster: every step is a task or an actor of Ray, which finds the room for it."""
 
 import os
+import socket
 from typing import Any, Final
 
 import ray
@@ -17,6 +18,7 @@ WAITING: Final = 512
 """Models that wait for room at a time: Ray keeps an account of each."""
 
 GPU_WAIT_S: Final = 60.0
+KNOCK_S: Final = 10.0
 
 
 def _look(ask: Ask) -> Any:
@@ -69,8 +71,9 @@ class RayEngine:
         # Without an address Ray would take any cluster that somebody has on this machine.
         address = address or os.environ.get("RAY_ADDRESS") or "local"
         try:
+            _knock(address)
             self.context = ray.init(address, log_to_driver=False, logging_level="ERROR")
-        except (ConnectionError, RuntimeError, ValueError) as error:
+        except (OSError, RuntimeError, ValueError) as error:
             first = (str(error).strip().splitlines() or [""])[0]
             raise UsageError(
                 f"--ray-address {address}: no cluster of Ray can be reached: {first:.300}",
@@ -87,7 +90,8 @@ class RayEngine:
         """The cluster in words."""
         nodes = [n for n in ray.nodes() if n["Alive"]]
         there = ray.cluster_resources()
-        gpus = f", {there['GPU']:g} GPUs" if there.get("GPU") else ""
+        n = there.get("GPU", 0)
+        gpus = f", {n:g} GPU{'s' * (n != 1)}" if n else ""
         machines = "1 machine" if len(nodes) == 1 else f"{len(nodes)} machines"
         dashboard = self.context.dashboard_url
         where = f"; dashboard http://{dashboard}" if dashboard else ""
@@ -121,6 +125,13 @@ class RayEngine:
     def close(self) -> None:
         """Let go of the cluster; one of our own ends."""
         ray.shutdown()
+
+
+def _knock(address: str) -> None:
+    """Find out in seconds whether anybody listens; Ray itself tries for minutes."""
+    host, _, port = address.removeprefix("ray://").rpartition(":")
+    if port.isdigit():
+        socket.create_connection((host.strip("[]"), int(port)), timeout=KNOCK_S).close()
 
 
 def _hosts(*, uses_gpus: bool) -> Hosts:
