@@ -1,5 +1,6 @@
 """Many models on a cluster; whole commands, and whatever can be lost."""
 
+import os
 import signal
 import time
 from collections.abc import Callable, Iterator
@@ -124,6 +125,24 @@ def test_what_is_lost_is_measured_once(
     # What was under way is done again: up to two seconds of each process, and the structure.
     more = counted(tmp_path) - forwards
     assert 0 <= more <= 2 * structures(tmp_path) + forwards // 4, more
+
+
+@pytest.mark.slow
+def test_a_process_that_is_killed(
+    cluster: Callable[[int], Any], tiny: Callable[[str], Path], tmp_path: Path
+) -> None:
+    models = ["demo", tiny("gpt2"), tiny("bert")]
+    expected, _ = plain(tmp_path, models)
+    listed(tmp_path, models)
+    process = run(cluster(1), tmp_path)
+    counts = tmp_path / "count" / "counts"
+    wait_until(lambda: any(counts.iterdir()), process)
+    (first,) = counts.iterdir()
+    os.kill(int(first.name), signal.SIGKILL)
+    finish(process, tmp_path).done()
+    assert digests(tmp_path) == expected
+    # It is started again, and goes; both that are left have one process.
+    assert forward_counter.processes(forward_counter.environment(tmp_path / "count")) == 3
 
 
 @pytest.mark.slow

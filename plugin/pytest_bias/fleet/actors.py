@@ -146,11 +146,10 @@ class Actors:
         task.add_done_callback(self._leaving.discard)
 
     async def _leave(self, actor: Any) -> None:
-        try:
-            # The next model is to be started again as often as the first.
+        is_first = False
+        with suppress(RayError):
             is_first = await actor.leave.remote()
-        except RayError:
-            return
+        # The next model is to be started again as often as the first.
         if is_first and self._take_back():
             self._free.put_nowait(actor)
         else:
