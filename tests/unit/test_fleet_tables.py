@@ -181,11 +181,12 @@ def test_columns_go_by_kind_and_one_scale_has_one_column():
     rows = [row_of(r, asked="x", folder=None) for r in (masked, classifier)]
     found = [(c.entry, c.key[1], c.empty) for c in columns_of(rows)]
     assert found == [
-        ("crows_pairs[en]", None, True),
         ("bbq[en]", "bias", False),
         ("perturbation[en]", "log_likelihood_change", False),
         ("perturbation[en]", "flip_rate", False),
         ("structure[en]", "checks_passed", False),
+        # What no model has a value for stands last.
+        ("crows_pairs[en]", None, True),
     ]
     assert "see log likelihood change" in page(rows).text
 
@@ -307,7 +308,7 @@ def test_the_page_may_do_nothing_but_its_own_script_and_style():
 def test_the_page_has_a_largest_size_whatever_reports_say():
     huge: Report = endless(300)
     rows = [row_of(huge, asked="&" * 10_000, folder="&" * 2_000)] * 20
-    others = [result(f"other{i % 9}", status="error", reason=f"{i}{'&' * 500}") for i in range(9)]
+    others = [result(f"suite{i}", "en", status="error", reason=f"{i}{'&' * 500}") for i in range(9)]
     for i in range(60):
         suites = (replace(s, reason=f"{i} {s.reason}") for s in others)
         rows.append(row_of(report(*suites), asked=f"{i}", folder=None))

@@ -69,7 +69,7 @@ class Column:
 def columns_of(rows: Iterable[Row]) -> list[Column]:
     """Return the columns of a table: by kind, and within it as the rows name them first.
 
-    A metric that depends on the kind of model has a column for each; a cell without a score makes
+    Those without any value stand behind all others. A metric that depends on the kind of model has a column for each; a cell without a score makes
     one only where no model has any.
     """
     found: dict[Key, list[Cell]] = {}
@@ -91,7 +91,7 @@ def columns_of(rows: Iterable[Row]) -> list[Column]:
         for key in keys.get(entry, [(entry, None, None, None)])
     ]
     order = list(KINDS)
-    return sorted(columns, key=lambda c: order.index(c.kind))
+    return sorted(columns, key=lambda c: (c.empty, order.index(c.kind)))
 
 
 def key_of(cell: Cell) -> Key:

@@ -143,8 +143,8 @@ def _about(
     rows: Sequence[Row], columns: Sequence[Column], about: About
 ) -> Iterator[tuple[str, str]]:
     counted = Counter(row.status for row in rows)
-    told = ", ".join(f"{counted[s]} {s}" for s in ("measured", "failed", "interrupted"))
-    yield "Models", f"{len(rows)}: {told}"
+    told = [f"{counted[s]} {s}" for s in ("measured", "failed", "interrupted") if counted[s]]
+    yield "Models", f"{len(rows)}: {', '.join(told)}"
     yield "Suite entries", str(len({c.entry for c in columns}))
     yield "Measured", clean(about.created, 40)[:10] or "no date"
     yield "pytest-bias", clean(about.version, 40)
