@@ -69,8 +69,8 @@ class Column:
 def columns_of(rows: Iterable[Row]) -> list[Column]:
     """Return the columns of a table: by kind, and within it as the rows name them first.
 
-    Those without any value stand behind all others. A metric that depends on the kind of model has a column for each; a cell without a score makes
-    one only where no model has any.
+    Those without any value stand behind all others. A metric that depends on the kind of model has
+    a column for each; a cell without a score makes one only where no model has any.
     """
     found: dict[Key, list[Cell]] = {}
     bare: dict[str, list[Cell]] = {}

@@ -83,7 +83,7 @@ class FleetPrinter(LivePrinter):
                 self._done(event)
             case Ended(row, kept):
                 self._ended(row, kept)
-        self._now_and_then()
+        self.now_and_then()
 
     def _looked(self) -> None:
         self.n_looked += 1
@@ -137,7 +137,7 @@ class FleetPrinter(LivePrinter):
         shared = f" in {model.n_parts} parts" if model.n_parts > 1 else ""
         return f"{words} in {took}{shared}{again}"
 
-    def _now_and_then(self) -> None:
+    def now_and_then(self) -> None:
         """Without a terminal, say from time to time where everybody is."""
         now = time.perf_counter()
         if self.live or now - self.last < LINE_EVERY_S:
@@ -148,4 +148,4 @@ class FleetPrinter(LivePrinter):
             if model.bar is not None:
                 of = model.n_entries * model.n_parts
                 at = f", last {model.at}" if model.at else ""
-                self.line(f"  {clean(asked)}: {model.done} of {of}{at}")
+                self.line(f"{clean(asked)}: {model.done} of {of} measured{at}")

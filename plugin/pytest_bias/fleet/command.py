@@ -5,7 +5,7 @@ import datetime
 import importlib.util
 import signal
 import uuid
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -38,6 +38,8 @@ if TYPE_CHECKING:
 DEVICES: Final = ("auto", "cpu")
 """What a cluster may be told: which GPU is its own choice."""
 
+FOLLOW_S: Final = 1.0
+
 
 def fleet_command(settings: Settings, console: Console) -> int:
     """Measure every model of a list; writes reports, a page and tables, and returns the exit code.
@@ -62,7 +64,7 @@ def fleet_command(settings: Settings, console: Console) -> int:
         printer.expect(len(asks))
         try:
             with _interruptible(settings.engine):
-                asyncio.run(course.run(asks))
+                asyncio.run(_followed(course.run(asks), printer))
             code = _code(list(course.results.values()))
         except KeyboardInterrupt:
             code = EXIT_INTERRUPTED
@@ -70,6 +72,21 @@ def fleet_command(settings: Settings, console: Console) -> int:
     _write(rows, settings, store)
     _tell(rows, store, console, interrupted=code == EXIT_INTERRUPTED)
     return code
+
+
+async def _followed(running: Awaitable[object], printer: FleetPrinter) -> None:
+    """Wait, and say from time to time where everybody is, also while nothing ends."""
+
+    async def follow() -> None:
+        while True:
+            await asyncio.sleep(FOLLOW_S)
+            printer.now_and_then()
+
+    following = asyncio.create_task(follow())
+    try:
+        await running
+    finally:
+        following.cancel()
 
 
 def _checked(settings: Settings) -> Settings:
