@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from pytest_bias.config import Settings, from_json
-from pytest_bias.errors import OutputError
+from pytest_bias.errors import OutputError, ReportError
 from pytest_bias.fleet.asks import AGAIN, Ask, Result, Seen
 from pytest_bias.fleet.parts import Parts
 from pytest_bias.fleet.sessions import checked_store, key_of, session_of
@@ -37,7 +37,9 @@ def finished(ask: Ask, seen: Seen, parts: int, base: str | None) -> Result:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         before = _fetched(store, base, folder / "base") if base else None
-        there = _fetched(store, seen.folder, folder / "there") if seen.finished else None
+        # Asked again, for what it answered was lost with its machine, it finds what it has written.
+        is_there = seen.finished or is_finished(store, seen.folder, seen.key)
+        there = _fetched(store, seen.folder, folder / "there") if is_there else None
         # Limits are no part of the key: they are held against the scores anew.
         if there and not (settings.limits or settings.baseline):
             report, (status, code) = there, _decided(store, seen.folder)
@@ -51,6 +53,19 @@ def finished(ask: Ask, seen: Seen, parts: int, base: str | None) -> Result:
             Parts(store, seen.key).remove()
         row = row_of(report, asked=ask.asked, folder=seen.folder, decision=status, base=before)
         return Result(row, code)
+
+
+def is_finished(store: Store, folder: str, key: str) -> bool:
+    """Whether the whole report of a run with this key is there."""
+    content = store.read(f"{folder}/{REPORT}")
+    if content is None:
+        return False
+    try:
+        report = Report.from_json(content.decode())
+    except (ReportError, UnicodeDecodeError):
+        return False
+    mine = report.run.get("key") == key and not report.run.get("interrupted")
+    return mine and not any(s.status in AGAIN for s in report.suites)
 
 
 def _joined(store: Store, seen: Seen, parts: int) -> Report:

@@ -10,18 +10,17 @@ from dataclasses import replace
 
 from pytest_bias.baselines import base_of, settings_for
 from pytest_bias.engine import Session
-from pytest_bias.errors import BiasError, ReportError
+from pytest_bias.errors import BiasError
 from pytest_bias.fleet.asks import AGAIN, Ask, Done, Result, Seen
-from pytest_bias.fleet.finishing import finished
+from pytest_bias.fleet.finishing import finished, is_finished
 from pytest_bias.fleet.needs import PART_S, n_parts
 from pytest_bias.fleet.parts import Parts
 from pytest_bias.fleet.sessions import checked_store, key_of, session_of
-from pytest_bias.fleet.store import Store
-from pytest_bias.folder import REPORT, default_folder
+from pytest_bias.folder import default_folder
 from pytest_bias.hidden_results import to_leave
 from pytest_bias.merging import Measured
 from pytest_bias.planning import Planned
-from pytest_bias.records import Part, Report
+from pytest_bias.records import Part
 from pytest_bias.suites import LoadedData
 
 
@@ -44,7 +43,7 @@ def look(ask: Ask) -> Seen:
         width=_width(session),
         served=about.identity.served is not None,
         entries=tuple(p.entry.id for p in session.plan.entries),
-        finished=_is_finished(store, folder, key),
+        finished=is_finished(store, folder, key),
         base=_base(session, ask),
     )
 
@@ -147,15 +146,3 @@ def _width(session: Session) -> int:
     widths = {"float32": 4, "tf32": 4, "bfloat16": 2, "float16": 2}
     asked = session.settings.dtype
     return widths.get(session.plan.model.own_dtype if asked == "auto" else asked, 4)
-
-
-def _is_finished(store: Store, folder: str, key: str) -> bool:
-    content = store.read(f"{folder}/{REPORT}")
-    if content is None:
-        return False
-    try:
-        report = Report.from_json(content.decode())
-    except (ReportError, UnicodeDecodeError):
-        return False
-    mine = report.run.get("key") == key and not report.run.get("interrupted")
-    return mine and not any(s.status in AGAIN for s in report.suites)
