@@ -4,15 +4,16 @@
 
 Steps: ``plain`` (a process a model), ``one`` (a cluster of one core), ``two`` (two nodes of one
 core each), ``node`` (one of two nodes is killed in the middle) and ``driver`` (the command is
-killed, and started again). Every step but the first says how long it took beside ``plain``, how
-many reports
-have the digest of the plain run, and how many forwards were made beside those of the plain runs:
-they are counted in every process, killed ones too. All processes have one thread.
+killed, and started again). Every step but the first says how long it took beside ``plain``, what
+the command says of the models, how many reports have the digest of the plain run, and how many
+forwards were made beside those of the plain runs: they are counted in every process, killed ones
+too. All processes have one thread.
 """
 
 import argparse
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -93,8 +94,11 @@ def cluster(nodes: int, env: dict[str, str]) -> Iterator[Any]:
 
 def fleet(
     folder: Path, step: str, listed: Path, suites: list[str], nodes: int
-) -> tuple[float, float, int]:
-    """Run the list on a cluster; returns seconds, those before something was killed, forwards."""
+) -> tuple[float, float, int, str]:
+    """Run the list on a cluster.
+
+    Returns seconds, those before something was killed, forwards and what the command says last.
+    """
     env = surroundings(folder, step)
     words = [COMMAND, "run", "--models", str(listed), "--engine", "ray", "--out", f"out-{step}"]
     killed = 0.0
@@ -113,7 +117,9 @@ def fleet(
                     process.wait()
                     process = subprocess.Popen(words, cwd=folder, env=env, stdout=log, stderr=log)
             process.wait()
-        return time.perf_counter() - start, killed, forwards(env)
+        seconds = time.perf_counter() - start
+    said = re.findall(r"\d+ of \d+ models measured", (folder / f"{step}.log").read_text())
+    return seconds, killed, forwards(env), said[-1] if said else "not ended"
 
 
 def _wait_for(out: Path, process: "subprocess.Popen[bytes]", reports: float) -> None:
@@ -146,13 +152,13 @@ def main() -> None:
         f"{len(names)} models, {len(expected)} reports, plain runs: {before:.0f} s, {rows} forwards"
     )
     for step in (s for s in steps if s != "plain"):
-        seconds, killed, made = fleet(folder, step, listed, suites, 1 if step == "one" else 2)
+        seconds, killed, made, said = fleet(folder, step, listed, suites, 1 if step == "one" else 2)
         found = digests(folder / f"out-{step}")
         same = sum(expected[name] == digest for name, digest in found.items())
         more = made - rows
         when = f", killed after {killed:.0f} s" if killed else ""
         print(
-            f"{step:<7} {seconds:6.0f} s ({seconds / before:.2f} of plain{when}); "
+            f"{step:<7} {seconds:6.0f} s ({seconds / before:.2f} of plain{when}); {said}, "
             f"{same} of {len(expected)} digests equal; {more:+d} forwards"
         )
 
