@@ -1,5 +1,6 @@
 """The engine of a cluster: every step is a task or an actor of Ray, which finds the room for it."""
 
+import asyncio
 import os
 import socket
 from typing import Any, Final
@@ -81,9 +82,11 @@ class RayEngine:
             ) from None
         self.hosts = _hosts(uses_gpus=uses_gpus)
         self._actors: dict[Needs, Actors] = {}
-        step = {"num_cpus": 1, "max_retries": RETRIES}
-        self._look = ray.remote(_look).options(**step)
-        self._finished = ray.remote(_finished).options(**step)
+        self._look = ray.remote(_look).options(num_cpus=1, max_retries=RETRIES)
+        # Models hold the cores until the last one; a report that is short work is not to wait.
+        self._finished = ray.remote(_finished).options(num_cpus=0, max_retries=RETRIES)
+        cores = int(ray.cluster_resources().get("CPU", 0))
+        self._finishing = asyncio.Semaphore(max(len(ray.nodes()), cores // 2))
 
     @property
     def about(self) -> str:
@@ -119,7 +122,8 @@ class RayEngine:
 
     async def finish(self, ask: Ask, seen: Seen, parts: int, base: str | None) -> Result:
         """Put a model's parts together."""
-        done: Result = await answer(self._finished.remote(ask, seen, parts, base))
+        async with self._finishing:
+            done: Result = await answer(self._finished.remote(ask, seen, parts, base))
         return done
 
     def close(self) -> None:
