@@ -319,7 +319,7 @@ def test_a_scope_card_that_leaves_something_out_is_refused(tmp_path, monkeypatch
     (tmp_path / "scope").mkdir()
     path = tmp_path / "scope" / f"bad-{lacking}.yaml"
     path.write_text(yaml.safe_dump(card), encoding="utf-8")
-    monkeypatch.setattr("bias_suites.scope.files", lambda package: tmp_path)
+    monkeypatch.setattr("bias_suites.own_files.files", lambda package: tmp_path)
     with pytest.raises(ValueError, match=f"missing, unknown, or says nothing: {lacking}"):
         scope_card(f"bad-{lacking}")
     path.write_text(yaml.safe_dump({**scope_card("seat"), "validity": "proven"}), encoding="utf-8")
