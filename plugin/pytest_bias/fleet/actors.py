@@ -7,7 +7,7 @@ done with a model goes on with another of its size: to start one can take as lon
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, Final
 
 import ray
@@ -88,34 +88,29 @@ class Actors:
 
     def __init__(self, wants: Needs, *, apart: bool = False) -> None:
         self._apart = apart
-        self._new: Callable[[], Any] = lambda: (
-            ray.remote(_Process)
-            .options(
-                num_cpus=wants.cpus,
-                num_gpus=wants.gpus,
-                memory=wants.memory,
-                max_restarts=RESTARTS,
-                max_task_retries=-1,
-            )
-            .remote(wants.gpus, wants.spread)
+        self._wants = wants
+        self._kind = ray.remote(_Process).options(
+            num_cpus=wants.cpus,
+            num_gpus=wants.gpus,
+            memory=wants.memory,
+            max_restarts=RESTARTS,
+            max_task_retries=-1,
         )
-        self._waiting: dict[asyncio.Task[None], Any] = {}
+        self._waiting: dict[Any, asyncio.Task[None]] = {}
         """Those without room, and what waits for it."""
         self._free: asyncio.Queue[Any] = asyncio.Queue()
         self._leaving: set[asyncio.Task[None]] = set()
 
     def want(self) -> None:
         """Ask for one more."""
-        actor = self._new()
-        self._waiting[asyncio.create_task(self._begin(actor))] = actor
+        actor = self._kind.remote(self._wants.gpus, self._wants.spread)
+        self._waiting[actor] = asyncio.create_task(self._begin(actor))
 
     async def _begin(self, actor: Any) -> None:
         # If it could not begin, whoever is given it finds out why.
         with suppress(RayError):
             await actor.begun.remote()
-        me = asyncio.current_task()
-        assert me is not None, "this runs as a task"
-        del self._waiting[me]
+        del self._waiting[actor]
         self._free.put_nowait(actor)
 
     async def take(self) -> Any:
@@ -130,7 +125,7 @@ class Actors:
     def _take_back(self) -> bool:
         """Take back the last that was asked for and has no room yet; whether there was one."""
         if self._waiting:
-            task, actor = self._waiting.popitem()
+            actor, task = self._waiting.popitem()
             task.cancel()
             ray.kill(actor)
             return True
@@ -177,28 +172,31 @@ class RayBench:
         """Settle in how many parts the model is measured."""
         if self._actor is None:
             self._actor = await self._actors.take()
-        self._busy = True
-        found = int(await answer(self._actor.parts.remote(self._ask, self._seen)))
-        self._busy = False
-        return found
+        with self._calling():
+            return int(await answer(self._actor.parts.remote(self._ask, self._seen)))
 
     async def measure(self, part: Part) -> AsyncIterator[Done]:
         """Measure a part of every entry."""
-        self._busy = True
         called = self._actor.measure.options(num_returns="streaming")
-        try:
-            async for found in called.remote(self._ask, self._seen, part):
-                yield await answer(found)
-        except RayError as error:
-            raise lost(error) from None
-        self._busy = False
+        with self._calling():
+            try:
+                async for found in called.remote(self._ask, self._seen, part):
+                    yield await answer(found)
+            except RayError as error:
+                raise lost(error) from None
 
     async def finish(self, parts: int) -> Result:
         """Put the model's parts together."""
-        self._busy = True
-        done: Result = await answer(self._actor.finish.remote(self._ask, self._seen, parts))
-        self._busy = False
+        with self._calling():
+            done: Result = await answer(self._actor.finish.remote(self._ask, self._seen, parts))
         return done
+
+    @contextmanager
+    def _calling(self) -> Iterator[None]:
+        """Note that a call is under way; one that fails, or is not waited for, stays so."""
+        self._busy = True
+        yield
+        self._busy = False
 
     def close(self) -> None:
         """Let the process go; one in which something went wrong, or is under way, ends."""
