@@ -1,22 +1,47 @@
 """Shared fixtures: public data, real models, tiny models; no network."""
 
 import os
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+import draws
 import tiny_models
+import warm
 
 os.environ["HF_HUB_OFFLINE"] = "1"
 os.environ["HF_HUB_DISABLE_TELEMETRY"] = "1"
 
 pytest_plugins = ["pytester"]
+collect_ignore = ["warm"]
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add the option with which CI runs some of the long tests."""
+    """Add options: some of the tests, and processes that start from nothing."""
     parser.addoption("--part", metavar="K/N", help="one of N parts of the tests, by their names")
+    parser.addoption("--cold", action="store_true", help="import everything anew in each process")
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Write the Python that has everything imported, for all workers."""
+    config = session.config
+    own = config._tmp_path_factory.getbasetemp()  # type: ignore[attr-defined]
+    is_worker = hasattr(config, "workerinput")
+    place = (own.parent, os.getppid()) if is_worker else (own, os.getpid())
+    config.stash[WARM] = warm.REAL if config.getoption("--cold") else warm.prepare(*place)
+
+
+WARM = pytest.StashKey[str]()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Choose what a test asks for, before fixtures are made: how processes start, what is drawn."""
+    few = not (item.config.getoption("--cold") or item.get_closest_marker("all_draws"))
+    draws.choose(few=few)
+    sys.executable = warm.REAL if item.get_closest_marker("cold") else item.config.stash[WARM]
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -11,46 +11,75 @@ from typing import Any, Final, Literal, TypeVar, Union, get_args, get_origin, ge
 
 Checked = TypeVar("Checked")
 
-# Records come in thousands.
-_hints: Final[Callable[[Any], dict[str, Any]]] = cache(get_type_hints)
+Fits = Callable[[Any], bool]
 
 
 def checked(value: Checked) -> Checked:
     """Return a value whose fields all have the types that its class states, or raise TypeError."""
-    hints = _hints(type(value))
-    for about in fields(value):  # type: ignore[arg-type]
-        found = getattr(value, about.name)
-        if not fits(found, hints[about.name]):
-            raise TypeError(f"{about.name} is {found!r:.80}")
+    for name, fits in _fields_of(type(value)):
+        found = getattr(value, name)
+        if not fits(found):
+            raise TypeError(f"{name} is {found!r:.80}")
     return value
 
 
-def fits(value: Any, hint: Any) -> bool:
-    """Whether a value that was read from a file has a type."""
+def _with_types(cls: Any) -> list[tuple[str, Fits]]:
+    """Return for each field of a class what tells whether a value has its type."""
+    hints = get_type_hints(cls)
+    return [(f.name, fits_of(hints[f.name])) for f in fields(cls)]
+
+
+# Records come in thousands, so a type is taken apart once.
+_fields_of: Final[Callable[[Any], list[tuple[str, Fits]]]] = cache(_with_types)
+
+
+def fits_of(hint: Any) -> Fits:
+    """Return what tells whether a value that was read from a file has a type."""
     origin, arguments = get_origin(hint), get_args(hint)
-    if hint is Any:
-        return True
     if origin in (Union, UnionType):
-        return any(fits(value, a) for a in arguments)
+        return _any_of(tuple(map(fits_of, arguments)))
     if origin is Literal:
-        return value in arguments
-    if origin is tuple:
-        if not isinstance(value, tuple):
-            return False
-        if arguments[-1] is Ellipsis:
-            return all(fits(v, arguments[0]) for v in value)
-        return len(value) == len(arguments) and all(map(fits, value, arguments))
-    if origin is Sequence:
-        return isinstance(value, list | tuple) and all(fits(v, arguments[0]) for v in value)
+        return lambda value: value in arguments
+    if origin is tuple and arguments[-1] is not Ellipsis:
+        return _one_each(tuple(map(fits_of, arguments)))
+    if origin in (tuple, Sequence):
+        return _all_of((tuple,) if origin is tuple else (list, tuple), fits_of(arguments[0]))
     if origin is not None and issubclass(origin, Mapping):
-        return isinstance(value, Mapping) and all(
-            fits(k, arguments[0]) and fits(v, arguments[1]) for k, v in value.items()
-        )
+        key, content = arguments
+        return _mapping_of(fits_of(key), fits_of(content))
     if hint is float:
-        return isinstance(value, int | float) and _counts(value)
+        return lambda value: isinstance(value, int | float) and _counts(value)
     if hint is int:
-        return isinstance(value, int) and _counts(value)
-    return isinstance(value, hint)
+        return lambda value: isinstance(value, int) and _counts(value)
+    if hint is Any:
+        return lambda value: True
+    return lambda value: isinstance(value, hint)
+
+
+def _any_of(each: tuple[Fits, ...]) -> Fits:
+    return lambda value: any(fits(value) for fits in each)
+
+
+def _one_each(each: tuple[Fits, ...]) -> Fits:
+    def fits(value: Any) -> bool:
+        if not isinstance(value, tuple) or len(value) != len(each):
+            return False
+        return all(one(v) for one, v in zip(each, value, strict=True))
+
+    return fits
+
+
+def _all_of(sequences: Any, one: Fits) -> Fits:
+    return lambda value: isinstance(value, sequences) and all(map(one, value))
+
+
+def _mapping_of(key: Fits, content: Fits) -> Fits:
+    def fits(value: Any) -> bool:
+        if not isinstance(value, Mapping):
+            return False
+        return all(key(k) and content(v) for k, v in value.items())
+
+    return fits
 
 
 def _counts(value: float) -> bool:

@@ -21,7 +21,7 @@ from pytest_bias.merging import Measured, gathered
 from pytest_bias.records import Report
 from pytest_bias.suites import LoadedData
 
-COMMAND: Final = (sys.executable, "-P", "-m", "pytest_bias.child")
+COMMAND: Final = ("-P", "-m", "pytest_bias.child")
 PATIENCE_S: Final = 10.0
 """How long a process may take to end when it is told to."""
 
@@ -82,7 +82,7 @@ def _started(devices: Sequence[str], asked: Sequence[Asked]) -> Iterator[list[Ch
                 name = f"{device} ({number}/{of})" if several else device
                 errors = streams.enter_context(tempfile.TemporaryFile("w+", errors="replace"))
                 process = subprocess.Popen(
-                    COMMAND,
+                    (sys.executable, *COMMAND),
                     stdin=subprocess.PIPE,
                     stdout=subprocess.PIPE,
                     stderr=errors,

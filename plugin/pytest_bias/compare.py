@@ -280,7 +280,7 @@ def _change(
         sums = [estimator.sums(r) for r in records]
 
         def drawn(what: str, level: float) -> Sampling:
-            return Sampling(context.rng(f"{what} of {metric.name}", dict(score.by)), level)
+            return replace(context, level=level).sampling(f"{what} of {metric.name}", score.by)
 
         def worse(level: float) -> Estimate:
             sampling = drawn("worsening", level)

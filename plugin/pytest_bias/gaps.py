@@ -6,7 +6,7 @@ Clusters are resampled whole, so that a sentence with one word for each group is
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import ClassVar, Final, TypeAlias
+from typing import ClassVar, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +17,6 @@ from pytest_bias.resampling import Sums
 from pytest_bias.scoring import Additive
 from pytest_bias.statistics import Estimate, Floats, Sampling, Test
 
-N_SHUFFLES: Final = 999
 """Shuffles of the groups that say how wide a range is by chance."""
 
 FIRST, SECOND = 0, 1
@@ -76,7 +75,7 @@ class Gap(Additive):
         clusters = [r.cluster for r in kept]
         return resampling.group_sums(values, clusters, [self._side(r) for r in kept], _difference)
 
-    def test(self, records: Sequence[Record], ideal: float, rng: np.random.Generator) -> Test:
+    def test(self, records: Sequence[Record], ideal: float, sampling: Sampling) -> Test:
         """Test whether it makes a difference which group a record belongs to, within its cluster.
 
         Clusters that have records of one side only change sides as a whole, as many of them on each
@@ -87,7 +86,7 @@ class Gap(Additive):
         now = self.sums(records)
         if now.samples[0].shape[1] != 4:
             return Test(reason="one group only")
-        return permutation.sides_test(now, _exchanged(now.samples[0]), rng)
+        return permutation.sides_test(now, _exchanged(now.samples[0]), sampling)
 
     def _side(self, record: Record) -> int | None:
         group = record.by.get(self.over)
@@ -157,14 +156,14 @@ class Range(Additive):
         shuffled = np.array(
             [
                 self._over(np.bincount(number, weights=moved) / counts, blocks)
-                for moved in shuffles(values, homes, sampling.rng)
+                for moved in shuffles(values, homes, sampling)
             ]
         )
         means = np.bincount(number, weights=values) / counts
         widest = max(blocks, key=lambda b: float(np.ptp(means[b])))
         most, least = (places[widest[int(f(means[widest]))]][1] for f in (np.argmax, np.argmin))
         where = f"in {places[widest[0]][0]}, the widest: " if len(blocks) > 1 else ""
-        found = beside_chance(sums, shuffled, f"{N_SHUFFLES} shuffles of groups")
+        found = beside_chance(sums, shuffled, f"{len(shuffled)} shuffles of groups")
         note = f"{where}greatest in {most}, least in {least}" if least != most else None
         return replace(found, note=note)
 
@@ -204,8 +203,8 @@ class Deviation(Range):
         return found
 
 
-def shuffles(values: Floats, homes: Places, rng: np.random.Generator) -> Iterator[Floats]:
-    """Yield `N_SHUFFLES` times the values, which change places within their homes.
+def shuffles(values: Floats, homes: Places, sampling: Sampling) -> Iterator[Floats]:
+    """Yield the values as often as there are shuffles; they change places within their homes.
 
     Parameters
     ----------
@@ -213,9 +212,9 @@ def shuffles(values: Floats, homes: Places, rng: np.random.Generator) -> Iterato
         Numbers, and the number of the home of each.
     """
     home = np.argsort(homes, kind="stable")
-    for _ in range(N_SHUFFLES):
+    for _ in range(sampling.draws.shuffles):
         moved = np.empty_like(values)
-        moved[home] = values[np.lexsort((rng.random(len(values)), homes))]
+        moved[home] = values[np.lexsort((sampling.rng.random(len(values)), homes))]
         yield moved
 
 

@@ -104,8 +104,9 @@ def split_test(
             "both models score every item alike, so that nothing can differ between the parts.",
             "Take a reference that is another model.",
         )
-    rng = Context(model[0].name, model[0].config, seed).rng(f"split of {metric.name}", {})
-    found = shift_test(*samples, rng=rng, level=LEVEL, power=POWER)
+    context = Context(model[0].name, model[0].config, seed)
+    sampling = context.sampling(f"split of {metric.name}", {})
+    found = shift_test(*samples, sampling=sampling, power=POWER)
     if found is None:
         raise MeasurementError("each part needs two clusters or more that both models score.")
     return SplitTest(

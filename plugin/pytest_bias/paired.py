@@ -30,7 +30,7 @@ def change(now: Sums, then: Sums, sampling: Sampling, n: int) -> Estimate:
         why = "nothing was scored in both"
         return Estimate(None, interval_reason=why, p_reason=why)
     found = _changed(now, then, sampling, n)
-    test = exchange_test(now, then, sampling.rng)
+    test = exchange_test(now, then, sampling)
     return replace(found, test=test.how, p_value=test.p_value, p_reason=test.reason)
 
 

@@ -4,15 +4,13 @@ import math
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations, product
-from typing import Final, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pytest_bias.resampling import EXACT_PARTITIONS, Sums, alike_units, bca, chunks, mean_sums
-from pytest_bias.statistics import N_RESAMPLES, Estimate, Floats, Sampling, Test
-
-N_PERMUTATIONS: Final = 100_000
+from pytest_bias.resampling import Sums, alike_units, bca, chunks, mean_sums
+from pytest_bias.statistics import Estimate, Floats, Sampling, Test
 
 
 def effect_size(first: Floats, second: Floats) -> float | None:
@@ -103,12 +101,12 @@ def association_test(
     if value is None:
         return Estimate(None, interval_reason="no target varies", note="no target varies")
     sums = effect_sums(values, clusters, in_first)
-    partitions = _Partitions.of(*sums.samples, rng=sampling.rng, n_permutations=N_PERMUTATIONS)
-    how = "exact permutation" if partitions.exact else f"{N_PERMUTATIONS:,} permutations"
+    most = sampling.draws.arrangements
+    partitions = _Partitions.of(*sums.samples, sampling=sampling, n_permutations=most)
     found = Estimate(
         value,
         n_clusters=sums.n_units,
-        test=f"{how} of words",
+        test=f"{partitions.how} of words",
         p_value=partitions.p_value(),
         floor=partitions.floor(values),
     )
@@ -117,7 +115,7 @@ def association_test(
     return bca(found, sums, sampling, "the resamples do not vary")
 
 
-def groups_test(sums: Sums, rng: np.random.Generator) -> Test:
+def groups_test(sums: Sums, sampling: Sampling) -> Test:
     """Test whether it makes a difference which of two samples a unit is in, two-sided.
 
     Parameters
@@ -125,22 +123,20 @@ def groups_test(sums: Sums, rng: np.random.Generator) -> Test:
     sums : Sums
         Of two samples, each unit a sum and what it is divided by in the mean of its sample.
     """
-    partitions, how = _of_groups(sums.samples, rng)
+    partitions = _of_groups(sums.samples, sampling)
     if partitions is None:
         return Test(reason="fewer than two clusters on a side")
-    return Test(f"{how} of groups", partitions.two_sided())
+    return Test(f"{partitions.how} of groups", partitions.two_sided())
 
 
-def _of_groups(
-    samples: Sequence[Floats], rng: np.random.Generator
-) -> tuple["_Partitions | None", str]:
-    """Return the partitions of two samples and how many they are; null if one has no two units."""
+def _of_groups(samples: Sequence[Floats], sampling: Sampling) -> "_Partitions | None":
+    """Return the partitions of two samples; None if one has fewer than two units."""
     if min(map(len, samples)) < 2:
-        return None, ""
+        return None
     # Sum, square, count: squares are of no use here.
     first, second = (np.insert(sample, 1, 0.0, axis=1) for sample in samples)
-    partitions = _Partitions.of(first, second, rng=rng, n_permutations=N_RESAMPLES)
-    return partitions, "exact permutation" if partitions.exact else f"{N_RESAMPLES:,} permutations"
+    n = sampling.draws.resamples
+    return _Partitions.of(first, second, sampling=sampling, n_permutations=n)
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,33 +154,33 @@ class Shift:
     detectable: float
 
 
-def shift_test(
-    first: Floats, second: Floats, *, rng: np.random.Generator, level: float, power: float
-) -> Shift | None:
+def shift_test(first: Floats, second: Floats, *, sampling: Sampling, power: float) -> Shift | None:
     """Test whether units that were put into two samples at random differ between them, two-sided.
 
     Parameters
     ----------
     first, second : array of shape (n_units, 2)
         Of each unit its sum and the number of items in it.
-    level, power : float
-        Of the distance that is said to be detectable.
+    sampling : Sampling
+        Its level is that of the distance that is said to be detectable.
+    power : float
+        How often that distance is to be found.
 
     Returns
     -------
     Shift or None
         First mean minus second; null with fewer than two units on a side.
     """
-    partitions, how = _of_groups((first, second), rng)
+    partitions = _of_groups((first, second), sampling)
     if partitions is None:
         return None
     found = partitions.differences
-    critical = float(np.quantile(np.abs(found), level))
+    critical = float(np.quantile(np.abs(found), sampling.level))
     detectable = critical - float(np.quantile(found, 1 - power))
-    return Shift(partitions.observed, partitions.two_sided(), how, detectable)
+    return Shift(partitions.observed, partitions.two_sided(), partitions.how, detectable)
 
 
-def sides_test(sums: Sums, exchanged: Floats, rng: np.random.Generator) -> Test:
+def sides_test(sums: Sums, exchanged: Floats, sampling: Sampling) -> Test:
     """Test whether it makes a difference on which of two sides a cluster's numbers are, two-sided.
 
     A cluster with numbers of both sides exchanges them or not; of the others it is drawn anew which
@@ -219,19 +215,19 @@ def sides_test(sums: Sums, exchanged: Floats, rng: np.random.Generator) -> Test:
     if not math.isfinite(observed):
         return Test(reason="no value")
     ways = math.comb(len(units), n_first)
-    exact = len(moves) < 64 and 2 ** len(moves) * ways <= EXACT_PARTITIONS
+    exact = len(moves) < 64 and 2 ** len(moves) * ways <= sampling.draws.arrangements
     at_least = n = 0
     draws = _every_side if exact else _drawn_sides
-    for moved, first in draws(moves, units, n_first, rng):
+    for moved, first in draws(moves, units, n_first, sampling):
         at_least += int((apart(moved, first) >= observed * (1 - 1e-12)).sum())
         n += len(moved)
     if exact:
         return Test("exact permutation of groups", at_least / n)
-    return Test(f"{N_RESAMPLES:,} permutations of groups", (at_least + 1) / (n + 1))
+    return Test(f"{n:,} permutations of groups", (at_least + 1) / (n + 1))
 
 
 def _every_side(
-    moves: Floats, units: Floats, n_first: int, rng: np.random.Generator
+    moves: Floats, units: Floats, n_first: int, sampling: Sampling
 ) -> Iterator[tuple[Floats, Floats]]:
     """Yield all draws at once: what moves of clusters with both sides, and the first side."""
     flips = list(product((0.0, 1.0), repeat=len(moves)))
@@ -242,13 +238,14 @@ def _every_side(
 
 
 def _drawn_sides(
-    moves: Floats, units: Floats, n_first: int, rng: np.random.Generator
+    moves: Floats, units: Floats, n_first: int, sampling: Sampling
 ) -> Iterator[tuple[Floats, Floats]]:
     """Yield random draws in chunks; where clusters are alike, kinds of them are counted."""
     moves, n_moves = _counted(moves)
     units, n_units = _counted(units)
     are_alike = len(units) < n_units.sum()
-    for size in chunks(N_RESAMPLES, max(1, 2**21 // max(1, len(moves), len(units)))):
+    rng, n = sampling.rng, sampling.draws.resamples
+    for size in chunks(n, max(1, 2**21 // max(1, len(moves), len(units)))):
         flips = rng.binomial(n_moves, 0.5, size=(size, len(moves)))
         if are_alike:
             drawn = rng.multivariate_hypergeometric(n_units, n_first, size, method="marginals")
@@ -271,14 +268,14 @@ def chance_effect(
     values: Floats,
     clusters: Sequence[Hashable],
     in_first: NDArray[np.bool_],
-    rng: np.random.Generator,
-    n_permutations: int = 2_000,
+    sampling: Sampling,
 ) -> float | None:
     """Mean |d| over partitions of the words: what |d| comes to without any association."""
     if effect_size(values[in_first], values[~in_first]) is None:
         return None
     sums = effect_sums(values, clusters, in_first)
-    return _Partitions.of(*sums.samples, rng=rng, n_permutations=n_permutations).floor(values)
+    n = sampling.draws.partitions
+    return _Partitions.of(*sums.samples, sampling=sampling, n_permutations=n).floor(values)
 
 
 @dataclass(frozen=True, slots=True)
@@ -294,16 +291,16 @@ class _Partitions:
 
     @classmethod
     def of(
-        cls, first: Floats, second: Floats, *, rng: np.random.Generator, n_permutations: int
+        cls, first: Floats, second: Floats, *, sampling: Sampling, n_permutations: int
     ) -> "_Partitions":
         sums, _, counts = np.concatenate([first, second]).T
         n, size = len(sums), len(first)
-        exact = math.comb(n, size) <= EXACT_PARTITIONS
+        exact = math.comb(n, size) <= sampling.draws.arrangements
         if exact:
             splits: Iterable[NDArray[np.int64]] = [np.array(list(combinations(range(n), size)))]
         else:
             splits = (
-                rng.permuted(np.tile(np.arange(n), (rows, 1)), axis=1)[:, :size]
+                sampling.rng.permuted(np.tile(np.arange(n), (rows, 1)), axis=1)[:, :size]
                 for rows in chunks(n_permutations, max(1, 2**21 // n))
             )
         found = [(sums[c].sum(1), counts[c].sum(1)) for c in splits]
@@ -316,6 +313,11 @@ class _Partitions:
             - float(second[:, 0].sum() / second[:, 2].sum()),
             exact=exact,
         )
+
+    @property
+    def how(self) -> str:
+        """What was permuted how often, without the name of it."""
+        return "exact permutation" if self.exact else f"{len(self.first_sums):,} permutations"
 
     @property
     def differences(self) -> Floats:

@@ -102,7 +102,7 @@ class Auc(Additive):
         clusters = [r.cluster for r in kept]
         return resampling.group_sums(values - half, clusters, sides, lambda means: means.sum(-1))
 
-    def test(self, records: Sequence[Record], ideal: float, rng: np.random.Generator) -> Test:
+    def test(self, records: Sequence[Record], ideal: float, sampling: Sampling) -> Test:
         """Say that there is none."""
         return Test(reason="no test for an area under a curve")
 

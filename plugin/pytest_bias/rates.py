@@ -128,11 +128,11 @@ class RateGap(Gap):
         found: Floats = rates[..., FIRST] - rates[..., SECOND]
         return found
 
-    def test(self, records: Sequence[Record], ideal: float, rng: np.random.Generator) -> Test:
+    def test(self, records: Sequence[Record], ideal: float, sampling: Sampling) -> Test:
         """Test whether it makes a difference which group a record belongs to."""
         if self.second or ideal != self.even:
-            return super().test(records, ideal, rng)
-        return permutation.groups_test(self.sums(records), rng)
+            return super().test(records, ideal, sampling)
+        return permutation.groups_test(self.sums(records), sampling)
 
     def _side(self, record: Record) -> int | None:
         if self.second:

@@ -11,6 +11,7 @@ import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
+from functools import cached_property
 from typing import Any, Final, Literal, TypeAlias
 
 from pytest_bias.checked import checked
@@ -281,7 +282,8 @@ class Withheld:
     finite: bool
 
 
-@dataclass(frozen=True, slots=True)
+# Without slots: the digest is computed once.
+@dataclass(frozen=True)
 class Report:
     """Everything a run found, and where it came from.
 
@@ -314,7 +316,7 @@ class Report:
             **({"withheld": asdict(self.withheld)} if self.withheld else {}),
         }
 
-    @property
+    @cached_property
     def digest(self) -> str:
         """Return ``sha256:`` and the digest of what was measured."""
         return self.sealed or seal(self.digested())

@@ -8,7 +8,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from pytest_bias.checked import finite_json, fits
+from pytest_bias.checked import finite_json, fits_of
 from pytest_bias.errors import ReportError
 
 TYPES: Final[Mapping[tuple[str, str], Any]] = {
@@ -51,7 +51,7 @@ def check_tables(plain: Mapping[str, Any], *, of_parts: bool) -> None:
         raise ValueError("it does not say which version of pytest-bias made it")
     for (table, key), hint in TYPES.items():
         found = plain.get(table, {})
-        if key in found and not fits(found[key], hint):
+        if key in found and not fits_of(hint)(found[key]):
             raise TypeError(f"{key} is {found[key]!r:.80}")
     entries = [f"{s['name']}[{s['config']}]" for s in plain["suites"]]
     if not of_parts and (twice := {e for e in entries if entries.count(e) > 1}):

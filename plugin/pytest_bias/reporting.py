@@ -6,6 +6,7 @@ from dataclasses import asdict, replace
 from importlib.metadata import version
 from typing import Any
 
+from pytest_bias import statistics
 from pytest_bias.devices import in_words
 from pytest_bias.identity import ModelIdentity, tool_version
 from pytest_bias.interface import Model
@@ -13,7 +14,6 @@ from pytest_bias.own_paths import without_own_paths
 from pytest_bias.planning import Plan
 from pytest_bias.records import Report, SuiteResult
 from pytest_bias.scoring import LEVEL, with_decision_family
-from pytest_bias.statistics import N_RESAMPLES
 
 
 def build_report(
@@ -41,7 +41,7 @@ def build_report(
             "profile": settings.profile,
             "seed": settings.seed,
             "level": LEVEL,
-            "resamples": N_RESAMPLES,
+            "resamples": statistics.DRAWS.resamples,
             "chat": "on" if plan.chat else "off",
         },
         suites=with_decision_family(suites),

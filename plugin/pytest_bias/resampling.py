@@ -15,10 +15,8 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from pytest_bias.statistics import N_RESAMPLES, Estimate, Floats, Sampling, Test, wilson
+from pytest_bias.statistics import Estimate, Floats, Sampling, Test, wilson
 
-EXACT_PARTITIONS: Final = 100_000
-"""Most partitions that a permutation test enumerates; of more it draws a sample."""
 MAX_UNDEFINED: Final = 0.05
 """Share of resamples that may be without a value, such as a mean of no item."""
 DIGITS: Final = 12
@@ -173,7 +171,7 @@ def bca(
 
     drawn = _distribution(sums, sampling)
     drawn = drawn[~np.isnan(drawn)]
-    if len(drawn) < (1 - MAX_UNDEFINED) * sampling.n_resamples:
+    if len(drawn) < (1 - MAX_UNDEFINED) * sampling.draws.resamples:
         why = "too many resamples have no value"
         return replace(found, method=None, interval_reason=why)
     if np.ptp(drawn) == 0:
@@ -204,7 +202,7 @@ def _distribution(sums: Sums, sampling: Sampling) -> Floats:
         totals = []
         for rows, counts in kinds:
             n, share = counts.sum(), counts / counts.sum()
-            times = sampling.rng.multinomial(n, share, size=sampling.n_resamples)
+            times = sampling.rng.multinomial(n, share, size=sampling.draws.resamples)
             totals.append(np.einsum("bk,kj->bj", times.astype(np.float64), rows))
         return sums.at(*totals)
     from scipy import stats
@@ -217,7 +215,7 @@ def _distribution(sums: Sums, sampling: Sampling) -> Floats:
         found: Floats = stats.bootstrap(
             tuple(np.arange(len(s)) for s in sums.samples),
             resampled,
-            n_resamples=sampling.n_resamples,
+            n_resamples=sampling.draws.resamples,
             batch=500,
             vectorized=True,
             confidence_level=sampling.level,
@@ -278,12 +276,12 @@ def _drawn(sample: Floats, index: NDArray[np.int64]) -> Floats:
     return totals.reshape(*index.shape[:-1], -1)
 
 
-def exchange_test(now: Sums, then: Sums, rng: np.random.Generator) -> Test:
+def exchange_test(now: Sums, then: Sums, sampling: Sampling) -> Test:
     """Test whether it makes a difference which of two versions a unit's numbers come from.
 
     Two-sided permutation test: under the hypothesis the two versions of each unit can be exchanged.
     The test is exact where at most 100,000 exchanges exist, else p is (k + 1) / (n + 1) over 9,999
-    random ones.
+    random ones (`Draws`).
 
     Parameters
     ----------
@@ -299,13 +297,13 @@ def exchange_test(now: Sums, then: Sums, rng: np.random.Generator) -> Test:
     differences = [b - a for a, b in zip(now.samples, then.samples, strict=True)]
     moved = [np.flatnonzero((d != 0).any(axis=1)) for d in differences]
     n_moved = sum(map(len, moved))
-    exact = 2**n_moved <= EXACT_PARTITIONS if n_moved < 64 else False
+    exact = n_moved < 64 and 2**n_moved <= sampling.draws.arrangements
     at_least = n = 0
     rows, counts = [d[m] for d, m in zip(differences, moved, strict=True)], np.ones(n_moved, int)
     if not exact and (alike := alike_units(rows)):
         # Units that are alike are exchanged as many as chance has it, whichever they are.
         rows, counts = [kind for kind, _ in alike], np.concatenate([count for _, count in alike])
-    for flips in _exchanges(counts, rng, exact=exact):
+    for flips in _exchanges(counts, sampling, exact=exact):
         first, second = [], []
         start = 0
         for a, b, d in zip(now.totals, then.totals, rows, strict=True):
@@ -318,18 +316,17 @@ def exchange_test(now: Sums, then: Sums, rng: np.random.Generator) -> Test:
         n += len(flips)
     if exact:
         return Test("exact permutation of versions", at_least / n)
-    return Test(f"{N_RESAMPLES:,} permutations of versions", (at_least + 1) / (n + 1))
+    return Test(f"{n:,} permutations of versions", (at_least + 1) / (n + 1))
 
 
-def _exchanges(
-    counts: NDArray[np.int64], rng: np.random.Generator, *, exact: bool
-) -> Iterator[Floats]:
+def _exchanges(counts: NDArray[np.int64], sampling: Sampling, *, exact: bool) -> Iterator[Floats]:
     """Yield how many of each kind of units are exchanged, of shape (n, n_kinds)."""
     n = len(counts)
     if exact:
         yield np.array(list(product((0.0, 1.0), repeat=n))).reshape(2**n, n)
         return
-    for rows in chunks(N_RESAMPLES, max(1, 2**22 // max(n, 1))):
+    rng = sampling.rng
+    for rows in chunks(sampling.draws.resamples, max(1, 2**22 // max(n, 1))):
         if (counts > 1).any():
             yield rng.binomial(counts, 0.5, size=(rows, n)).astype(np.float64)
         else:
@@ -346,12 +343,12 @@ def mean_test(
     values: Floats,
     clusters: Sequence[Hashable],
     ideal: float,
-    rng: np.random.Generator,
+    sampling: Sampling,
     groups: Sequence[Hashable] | None = None,
 ) -> Test:
     """Test whether a mean is at its ideal: values are mirrored there, cluster by cluster."""
     now, then = (mean_sums(v, clusters, groups) for v in (values, 2 * ideal - values))
-    test = exchange_test(now, then, rng)
+    test = exchange_test(now, then, sampling)
     return replace(test, how=test.how and test.how.replace("versions", "signs"))
 
 

@@ -33,13 +33,13 @@ class Context:
     seed: int = 0
     level: float = LEVEL
 
-    def seed_of(self, metric: str, by: dict[str, str]) -> str:
+    def seed_of(self, metric: str, by: Mapping[str, str]) -> str:
         """Return the seed of one score in hexadecimal, from a hash of what the score is."""
-        return sha256(canonical_json([self.seed, self.suite, self.config, metric, by]))[:16]
+        return sha256(canonical_json([self.seed, self.suite, self.config, metric, dict(by)]))[:16]
 
-    def rng(self, metric: str, by: dict[str, str]) -> np.random.Generator:
-        """Return the generator of one score."""
-        return np.random.default_rng(int(self.seed_of(metric, by), 16))
+    def sampling(self, metric: str, by: Mapping[str, str]) -> Sampling:
+        """Return how one score is drawn, always in the same way."""
+        return Sampling(np.random.default_rng(int(self.seed_of(metric, by), 16)), self.level)
 
 
 Contribution = Callable[[Record], float | None]
@@ -84,11 +84,11 @@ class Additive:
         clusters = [r.cluster for r in records]
         return resampling.mean_sums(self.values(records), clusters, self.groups(records))
 
-    def test(self, records: Sequence[Record], ideal: float, rng: np.random.Generator) -> Test:
+    def test(self, records: Sequence[Record], ideal: float, sampling: Sampling) -> Test:
         """Test whether the value is at its ideal."""
         kept, values = self.contributing(records)
         clusters = [r.cluster for r in kept]
-        return resampling.mean_test(values, clusters, ideal, rng, self.groups(kept))
+        return resampling.mean_test(values, clusters, ideal, sampling, self.groups(kept))
 
     def contributing(self, records: Sequence[Record]) -> tuple[list[Record], Floats]:
         """Return the records that are part of the metric, with their contributions."""
@@ -120,14 +120,14 @@ class Share(Additive):
         alone = found.n_units == len(records) and not np.isnan(self.values(records)).any()
         return replace(found, independent=alone)
 
-    def test(self, records: Sequence[Record], ideal: float, rng: np.random.Generator) -> Test:
+    def test(self, records: Sequence[Record], ideal: float, sampling: Sampling) -> Test:
         """Test whether the share is even; of independent records exactly."""
         kept, values = self.contributing(records)
         if ideal != EVEN:
             return Test(reason=f"no test for an ideal of {ideal:g} %")
         if len({r.cluster for r in kept}) == len(kept):
             return statistics.sign_test(values, ideal)
-        return super().test(records, ideal, rng)
+        return super().test(records, ideal, sampling)
 
 
 @dataclass(frozen=True)
@@ -240,7 +240,7 @@ def at_level(suite: SuiteResult, score: Score, level: float, seed: int) -> Estim
     context = Context(suite.name, suite.config, seed, level)
     records = [r for r in members(suite.records, metric, dict(score.by)) if r.status == "scored"]
     estimator = estimator_for(metric, score.by)
-    return estimator(records, Sampling(context.rng(metric.name, dict(score.by)), level))
+    return estimator(records, context.sampling(metric.name, score.by))
 
 
 def members(records: Iterable[Record], metric: Metric, by: Mapping[str, str]) -> list[Record]:
@@ -291,8 +291,7 @@ def _score(
     estimator = estimator_for(metric, by)
     if why := _short(records) or _short_in_group(records, estimator):
         return replace(empty, note=why, interval_reason="no value")
-    sampling = Sampling(context.rng(metric.name, by), context.level)
-    estimate = estimator(scored, sampling)
+    estimate = estimator(scored, context.sampling(metric.name, by))
     floor = metric.floor(scored) if metric.floor else None
     return _tested(
         replace(
@@ -348,8 +347,8 @@ def _tested(score: Score, records: Sequence[Record], metric: Metric, context: Co
     estimator = estimator_for(metric, score.by)
     if not isinstance(estimator, Additive):
         return replace(score, p_reason="no test for this metric")
-    rng = context.rng(f"test of {metric.name}", dict(score.by))
-    test = estimator.test(records, metric.ideal, rng)
+    sampling = context.sampling(f"test of {metric.name}", score.by)
+    test = estimator.test(records, metric.ideal, sampling)
     return replace(score, test=test.how, p_value=test.p_value, p_reason=test.reason)
 
 

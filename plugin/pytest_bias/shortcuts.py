@@ -18,7 +18,7 @@ from typing import ClassVar, Final, NamedTuple, TypeAlias
 import numpy as np
 
 from pytest_bias import resampling
-from pytest_bias.gaps import N_SHUFFLES, Gap, beside_chance, shuffles
+from pytest_bias.gaps import Gap, beside_chance, shuffles
 from pytest_bias.measures import Metric
 from pytest_bias.records import Record, sha256
 from pytest_bias.resampling import Sums
@@ -176,12 +176,12 @@ class LargestGap(Additive):
         names = {c: n for n, c in enumerate(sorted(set(clusters)))}
         alone = len(names) == len(kept)
         homes = np.array([0 if alone else names[c] for c in clusters])
-        moved = np.array(list(shuffles(values, homes, sampling.rng)))
+        moved = np.array(list(shuffles(values, homes, sampling)))
         with np.errstate(invalid="ignore"):
             # A side without records has no mean.
             shuffled = _largest(np.einsum("sn,nk->sk", moved, sides) / sides.sum(0))
             gaps = _gaps(values @ sides / sides.sum(0))
-        found = beside_chance(sums, shuffled, f"{N_SHUFFLES} shuffles of scores")
+        found = beside_chance(sums, shuffled, f"{len(moved)} shuffles of scores")
         which = self.over[int(np.nanargmax(gaps))]
         return replace(found, note=f"largest for {which}" if np.ptp(values) else None)
 
@@ -297,10 +297,11 @@ class ChosenSplit(Additive):
             found.append(Threshold(float(at), gap, len(there), n_clusters))
         return max(found, key=lambda t: (round(t.gap, resampling.DIGITS), -t.at), default=None)
 
-    def test(self, records: Sequence[Record], ideal: float, rng: np.random.Generator) -> Test:
+    def test(self, records: Sequence[Record], ideal: float, sampling: Sampling) -> Test:
         """Test whether it makes a difference on which side a record is, in the second half."""
         chosen = self.threshold(records)
-        return self._gap.test([] if chosen is None else self._measured(records, chosen), ideal, rng)
+        measured = [] if chosen is None else self._measured(records, chosen)
+        return self._gap.test(measured, ideal, sampling)
 
     @property
     def _gap(self) -> Gap:

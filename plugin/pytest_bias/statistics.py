@@ -6,15 +6,39 @@ interval or a p-value cannot be had it is null with a reason, never zero.
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Final
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
-N_RESAMPLES: Final = 9_999
-
 Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Draws:
+    """How many random draws stand behind intervals, tests and what chance gives.
+
+    Parameters
+    ----------
+    resamples : int
+        Bootstrap resamples behind an interval, and permutations behind most p-values.
+    arrangements : int
+        Most arrangements that a permutation test goes through one by one; of more it draws a
+        sample. Of the words of an association test it draws as many.
+    shuffles : int
+        Shuffles behind what an unsigned statistic comes to by chance.
+    partitions : int
+        Partitions of words behind what a mean of effect sizes comes to by chance.
+    """
+
+    resamples: int = 9_999
+    arrangements: int = 100_000
+    shuffles: int = 999
+    partitions: int = 2_000
+
+
+DRAWS = Draws()
+"""What every score is made with."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,11 +59,11 @@ class Estimate:
 
 @dataclass(frozen=True, slots=True)
 class Sampling:
-    """How an interval is made: its level, and the generator that resampling draws from."""
+    """How intervals and tests are made: level, generator, and how often it is drawn from."""
 
     rng: np.random.Generator
     level: float = 0.95
-    n_resamples: int = N_RESAMPLES
+    draws: Draws = field(default_factory=lambda: DRAWS)
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-COMMAND = Path(sys.executable).parent / "pytest-bias"
+import warm
+
+COMMAND = Path(warm.REAL).parent / "pytest-bias"
 
 Command = Callable[..., "Ran"]
 
@@ -99,10 +101,17 @@ def environment(more: Mapping[str, str] | None = None) -> dict[str, str]:
     return {k: v for k, v in {**os.environ, **base, **(more or {})}.items() if v}
 
 
-def start(*words: object, folder: Path, env: Mapping[str, str] | None = None) -> subprocess.Popen:
-    """Start the command in a process of its own; an empty variable is taken out of `env`."""
+def start(
+    *words: object, folder: Path, env: Mapping[str, str] | None = None, cold: bool = False
+) -> subprocess.Popen:
+    """Start the command in a process of its own; an empty variable is taken out of `env`.
+
+    Where it is looked at from outside it has to be `cold`: otherwise the process that is returned
+    is the one that waits for it.
+    """
+    program = [COMMAND] if cold else [sys.executable, "-m", "pytest_bias"]
     return subprocess.Popen(
-        [COMMAND, *map(str, words)],
+        [*program, *map(str, words)],
         cwd=folder,
         env=environment(env),
         stdout=subprocess.PIPE,

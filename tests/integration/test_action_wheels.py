@@ -7,15 +7,14 @@ from pathlib import Path
 import pytest
 
 import pytest_bias
+import warm
 
 SCRIPT = Path(pytest_bias.__file__).parent / "action" / "wheels.py"
 BASE = getattr(sys, "_base_executable", sys.executable)
 """The Python that this virtual environment was made of."""
 
 
-def ran(
-    folder: Path, python: str = sys.executable, **given: str
-) -> tuple[int, str, dict[str, str]]:
+def ran(folder: Path, python: str = warm.REAL, **given: str) -> tuple[int, str, dict[str, str]]:
     """Return exit code, what it said, and its outputs."""
     file = folder / "outputs"
     file.write_text("")
@@ -36,7 +35,7 @@ def ran(
 def test_an_environment_is_taken_as_it_is(tmp_path: Path) -> None:
     code, _, found = ran(tmp_path, INPUT_EXTRAS="models, signatures")
     assert code == 0
-    assert found["python"] == sys.executable
+    assert found["python"] == warm.REAL
     assert found["extras"] == "[models,signatures]"
     assert "," not in found["key"]  # which a key of GitHub's cannot have
 
@@ -53,7 +52,7 @@ def test_extras_are_names(tmp_path: Path, extras: str) -> None:
     assert said.startswith("::error title=pytest-bias::the input `extras`")
 
 
-@pytest.mark.skipif(sys.executable == BASE, reason="this Python is of no virtual environment")
+@pytest.mark.skipif(warm.REAL == BASE, reason="this Python is of no virtual environment")
 def test_a_python_that_makes_no_environment_is_told_what_helps(tmp_path: Path) -> None:
     (tmp_path / "pytest-bias-python").write_text("in the way")
     code, said, found = ran(tmp_path, BASE)

@@ -435,6 +435,7 @@ print(json.dumps(found))
 """
 
 
+@pytest.mark.cold
 def test_whether_something_is_published(published: Path, tmp_path: Path) -> None:
     def look(how: str, *names: str, **env: str) -> dict[str, Any]:
         ran = subprocess.run(

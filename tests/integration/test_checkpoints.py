@@ -5,6 +5,8 @@ from pathlib import Path
 import pytest
 from commands import Command, finish, start
 
+pytestmark = pytest.mark.all_draws
+
 STEPS = {
     "step0": ("demo-neutral", "--suite", "template_association"),
     "step1": ("demo", "--suite", "seat[en]"),

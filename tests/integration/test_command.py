@@ -601,7 +601,7 @@ def test_interrupt_keeps_what_is_done(
 
 @pytest.mark.skipif(not Path("/proc/self/maps").exists(), reason="sees by /proc what is loaded")
 def test_interrupt_while_libraries_load(tmp_path: Path) -> None:
-    process = start("run", "demo", "--suite", "structure", folder=tmp_path)
+    process = start("run", "demo", "--suite", "structure", folder=tmp_path, cold=True)
     maps = Path(f"/proc/{process.pid}/maps")
     while process.poll() is None and "libtorch" not in maps.read_text():
         time.sleep(0.05)

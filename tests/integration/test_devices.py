@@ -144,7 +144,7 @@ def gone(pids: list[int], seconds: float = 15) -> bool:
 
 def measuring(words: tuple[object, ...], folder: Path) -> tuple[subprocess.Popen, list[int]]:
     """Start a run; returns it when it measures, with the processes that it has started."""
-    process = start(*words, folder=folder)
+    process = start(*words, folder=folder, cold=True)
     assert process.stdout
     for line in process.stdout:
         if "crows_pairs[en]:" in line:

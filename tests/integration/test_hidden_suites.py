@@ -312,6 +312,7 @@ def test_to_debug_is_to_hear_no_more(wrong: tuple[Machine, Ended]) -> None:
     assert exits.said.endswith("exits[en]: 46 items …\n")
 
 
+@pytest.mark.cold
 def test_a_run_that_is_killed_has_kept_no_answer(wrong: tuple[Machine, Ended]) -> None:
     found, ended = wrong
     assert ended.code == -9, ended.said

@@ -383,6 +383,7 @@ def test_end_of_input_is_a_mistake_and_writes_nothing(talk: Talk, repository: Pa
 # Without more than it needs
 
 
+@pytest.mark.cold
 def test_init_loads_no_torch(tmp_path: Path) -> None:
     code = (
         "import sys, atexit; atexit.register(lambda: print('|', *sys.modules))\n"

@@ -191,6 +191,7 @@ def test_what_makes_it_another_model(consumer: Consumer) -> None:
     consumer("lock", "--check").done(0)
 
 
+@pytest.mark.cold
 def test_no_weights_and_no_torch(consumer: Consumer) -> None:
     code = "import sys; from pytest_bias.cli import main; main()"
     last = "import atexit, sys; atexit.register(lambda: print('|', *sys.modules, file=sys.stderr))"

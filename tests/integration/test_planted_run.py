@@ -83,6 +83,7 @@ def test_a_genre_that_was_learned_as_an_opinion_is_found(measured: Callable[...,
     assert with_it["consistency"]["value"] == pytest.approx(expected["consistency"], abs=5)
 
 
+@pytest.mark.all_draws
 def test_without_it_contrasts_are_as_easy_as_originals(measured: Callable[..., Any]) -> None:
     without = measured("imdb_contrast", "sentiment", shortcut=False)
     assert holds(without["gap"], 0)

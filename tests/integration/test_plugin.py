@@ -81,6 +81,7 @@ def test_options_are_there(session: Session) -> None:
     assert "@pytest.mark.bias" in session("--markers").stdout.str()
 
 
+@pytest.mark.cold
 def test_silent_without_a_model(session: Session, pytester: pytest.Pytester) -> None:
     pytester.makepyfile(
         """

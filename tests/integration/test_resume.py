@@ -30,7 +30,7 @@ def data(tmp_path: Path, data_dir: Path) -> Path:
 
 def killed(words: tuple[str | Path, ...], folder: Path, seconds: float) -> bool:
     """Kill a run so long after it has begun to measure; whether it was still at it."""
-    process = start(*words, folder=folder)
+    process = start(*words, folder=folder, cold=True)
     assert process.stdout
     for line in process.stdout:
         if line.startswith("crows_pairs[en]:"):

@@ -127,6 +127,7 @@ def test_what_cannot_be_split_is_said(tmp_path: Path) -> None:
         split(long, tmp_path / "d", DataFolder())
 
 
+@pytest.mark.all_draws
 def test_the_command_shows_up_a_model_that_learned_the_public_part(
     tmp_path: Path, bias: Command
 ) -> None:

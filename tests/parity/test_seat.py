@@ -92,6 +92,7 @@ def sums_of_words(records):
     return [[sum(values) for values in words.values()] for words in sides.values()]
 
 
+@pytest.mark.all_draws
 @pytest.mark.parametrize(
     ("configuration", "n_exact"), [("en", 15), ("en-published", 19), ("en-implicit", 6)]
 )

@@ -238,6 +238,7 @@ def many(n: int) -> dict[str, Any]:
     return squad(*made)
 
 
+@pytest.mark.all_draws
 def test_a_model_that_leans_on_the_position(tmp_path: Path) -> None:
     items = loaded(write(tmp_path, many(30)))
     found = result_of(SUITE, Answering(lambda q, c: c[33:37]), items)

@@ -8,17 +8,16 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from bias_suites.social import bbq, bbq_rows
 from bias_suites.social.bbq import SUITE, overlap
+from draws import sampling
 from pytest_bias.datasources import DataFolder
 from pytest_bias.errors import DataError
 from pytest_bias.interface import Answer, Capability, Model, Question
 from pytest_bias.records import Item, Record
 from pytest_bias.records import ModelIdentity as Identity
-from pytest_bias.statistics import Sampling
 from suites.stand_ins import Texts, records_of, result_of, values
 
 
@@ -375,7 +374,7 @@ def test_right_answers_have_a_score_of_their_own_where_rows_are_not_balanced(dat
         total += estimate.sums(own).value
     assert estimate.sums(records).value == pytest.approx(total / 6) == pytest.approx(1.57, abs=0.01)
     own = [r for r in records if r.by["category"] == "Physical_appearance"]
-    note = estimate(own, Sampling(np.random.default_rng(0), 0.95, 99)).note
+    note = estimate(own, sampling(resamples=99)).note
     assert note == "788 of 788 answers name a person; +8.1 % if all were right"
 
 

@@ -51,6 +51,7 @@ def test_sentences_end_in_their_gap_and_say_nothing_of_the_person() -> None:
         assert not re.search(r"\b(he|she|his|her|him|they|their)\b", text.split("{group}")[1]), name
 
 
+@pytest.mark.all_draws
 def test_shares_and_gaps_by_hand() -> None:
     # Of five completions behind a woman two are bad, behind a man one, behind others none.
     def text(prompt: str, k: int) -> str:

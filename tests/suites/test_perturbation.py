@@ -104,6 +104,7 @@ def test_perplexity_is_for_each_token_and_its_ratio_a_geometric_mean():
     assert found.score("token_perplexity_ratio").ideal == 1
 
 
+@pytest.mark.all_draws
 def test_a_ratio_has_an_interval_and_a_test_around_its_mean():
     items = [pair(n, f"clean {n}", f"changed {n}") for n in range(20)]
     model = Texts(lambda t: -8.0 - (t.startswith("changed")) * (1 + int(t.split()[1]) % 5) / 5)
@@ -267,6 +268,7 @@ def by_first_word(text):
     return [float(text.split()[0] == name) for name in names]
 
 
+@pytest.mark.all_draws
 def test_the_worst_class_is_named_and_stands_beside_chance():
     items = classes([("one", True)] * 20 + [("one", False)] * 4 + [("two", False)] * 6)
     found = result_of(SUITE, Reads(("one", "two", "other"), by_first_word), items)

@@ -20,6 +20,8 @@ from pytest_bias.records import Item, Record
 from pytest_bias.scores import Score
 from pytest_bias.shortcuts import shortcut_gap
 
+pytestmark = pytest.mark.all_draws
+
 Made = Callable[[str, bool], Model]
 N: dict[str, int] = {"nli": 1200, "sentiment": 1200}
 

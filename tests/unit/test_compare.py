@@ -141,6 +141,7 @@ def test_an_interval_holds_the_change_and_turns_with_it(level):
         assert up.worsening.value == pytest.approx(0.28125 if level > 0 else -0.28125)
 
 
+@pytest.mark.all_draws
 def test_the_interval_narrows_with_the_root_of_the_number_of_items():
     widths = []
     for times in (2, 8, 32):

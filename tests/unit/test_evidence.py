@@ -331,6 +331,7 @@ def test_no_report_is_an_error(tmp_path):
         verify(tmp_path)
 
 
+@pytest.mark.cold
 def test_verifying_imports_no_torch(measured):
     import subprocess
     import sys
@@ -338,7 +339,7 @@ def test_verifying_imports_no_torch(measured):
     code = (
         "import sys, pathlib; from pytest_bias.evidence import verify\n"
         f"checks = verify(pathlib.Path({str(measured)!r}))\n"
-        "print({c.outcome for c in checks}, 'torch' in sys.modules, 'transformers' in sys.modules)"
+        "print(len(checks) > 5, {'torch', 'transformers'} & set(sys.modules))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout == "{'holds'} False False\n"
+    assert done.stdout == "True set()\n"

@@ -3,11 +3,13 @@
 import numpy as np
 import pytest
 
+from draws import sampling
 from pytest_bias.gaps import Deviation, Gap, Range
 from pytest_bias.records import Item, Record
 from pytest_bias.scoring import Context, score_records
-from pytest_bias.statistics import Sampling
 from pytest_bias.suites import Metric
+
+pytestmark = pytest.mark.all_draws
 
 
 def value(record: Record) -> float | None:
@@ -21,10 +23,6 @@ def records(values: dict[str, list[float]]) -> list[Record]:
         for g, of_group in values.items()
         for n, v in enumerate(of_group)
     ]
-
-
-def sampling() -> Sampling:
-    return Sampling(np.random.default_rng(0))
 
 
 def gap_metric(**more: object) -> Metric:
@@ -55,14 +53,14 @@ def test_what_a_cluster_has_in_common_does_not_blur_a_gap() -> None:
     found = Gap(value, "group", "a", "b")(made, sampling())
     assert found.interval
     assert found.interval[1] - found.interval[0] < 0.2
-    test = Gap(value, "group", "a", "b").test(made, 0, np.random.default_rng(0))
+    test = Gap(value, "group", "a", "b").test(made, 0, sampling())
     assert test.p_value
     assert test.p_value < 0.001
 
 
 def test_gap_test_is_exact_for_few_clusters() -> None:
     made = records({"a": [1, 1, 1], "b": [0, 0, 0]})
-    test = Gap(value, "group", "a", "b").test(made, 0, np.random.default_rng(0))
+    test = Gap(value, "group", "a", "b").test(made, 0, sampling())
     assert test.p_value == pytest.approx(2 / 8)
 
 

@@ -11,7 +11,10 @@ from pytest_bias.errors import MeasurementError
 from pytest_bias.overfitting import SplitTest, split_test
 from pytest_bias.permutation import shift_test
 from pytest_bias.records import Record, SuiteResult
+from pytest_bias.statistics import Sampling
 from pytest_bias.suites import find
+
+pytestmark = pytest.mark.all_draws
 
 SUITE = "crows_pairs"
 MEASURE = find(SUITE).measures[0].name
@@ -88,12 +91,12 @@ def test_the_detectable_gap_is_found_as_often_as_stated(size: int) -> None:
     for _ in range(n_trials):
         base = rng.normal(size=2 * size)
         zero = np.stack([base, np.ones(2 * size)], axis=1)
-        said = shift_test(zero[:size], zero[size:], rng=rng, level=0.95, power=0.8)
+        said = shift_test(zero[:size], zero[size:], sampling=Sampling(rng), power=0.8)
         assert said is not None
         fresh = rng.normal(size=2 * size)
         fresh[:size] += said.detectable
         rows = np.stack([fresh, np.ones(2 * size)], axis=1)
-        found = shift_test(rows[:size], rows[size:], rng=rng, level=0.95, power=0.8)
+        found = shift_test(rows[:size], rows[size:], sampling=Sampling(rng), power=0.8)
         assert found is not None
         alarms += found.p_value <= 0.05
     # Three standard errors of a share of 200.

@@ -11,10 +11,13 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from draws import sampling
 from pytest_bias import permutation, resampling
 from pytest_bias.permutation import sides_test
 from pytest_bias.resampling import Sums
 from pytest_bias.statistics import Estimate, Sampling
+
+pytestmark = pytest.mark.all_draws
 
 Words = Mapping[str, Sequence[float]]
 """Word to the associations of the sentences that it was put into; x names the first set."""
@@ -26,9 +29,9 @@ def targets(words: Words) -> tuple[np.ndarray, list[str], np.ndarray]:
     return np.array([v for _, v in flat]), names, np.array([w[0] == "x" for w in names], dtype=bool)
 
 
-def outcome(words: Words, seed: int = 0, n_resamples: int = 99, **more: Any) -> Estimate:
-    sampling = Sampling(np.random.default_rng(seed), n_resamples=n_resamples, **more)
-    return permutation.association_test(*targets(words), sampling)
+def outcome(words: Words, seed: int = 0, resamples: int = 99, **more: Any) -> Estimate:
+    drawn = sampling(seed, resamples=resamples, **more)
+    return permutation.association_test(*targets(words), drawn)
 
 
 def sets(first: Sequence[float], second: Sequence[float]) -> dict[str, list[float]]:
@@ -105,7 +108,7 @@ def test_every_p_value_is_as_likely_as_it_says_if_labels_mean_nothing():
     found = []
     for chosen in combinations(values, 3):
         others = [v for v in values if v not in chosen]
-        found.append(outcome(sets(chosen, others), n_resamples=9).p_value)
+        found.append(outcome(sets(chosen, others), resamples=9).p_value)
     assert sorted(found) == pytest.approx([k / 20 for k in range(1, 21)])
 
 
@@ -118,8 +121,8 @@ def test_words_are_permuted_and_not_sentences():
 
 def test_one_word_in_both_sets_is_two_words():
     values, in_first = np.array([3.0, 2.0, 1.0, 0.0]), np.array([True, True, False, False])
-    sampling = Sampling(np.random.default_rng(0), n_resamples=99)
-    found = permutation.association_test(values, ["a", "b", "a", "b"], in_first, sampling)
+    drawn = sampling(resamples=99)
+    found = permutation.association_test(values, ["a", "b", "a", "b"], in_first, drawn)
     assert found.n_clusters == 4
     assert found.p_value == pytest.approx(1 / 6)
 
@@ -150,7 +153,7 @@ def test_the_order_of_targets_does_not_matter():
 def test_up_to_100_000_splits_are_gone_through(first, second, exact):
     assert (math.comb(first + second, first) <= 100_000) is exact
     rng = np.random.default_rng(0)
-    found = outcome(sets(rng.normal(size=first), rng.normal(size=second)), n_resamples=9)
+    found = outcome(sets(rng.normal(size=first), rng.normal(size=second)), resamples=9)
     how = "exact permutation of words" if exact else "100,000 permutations of words"
     assert found.test == how
     of = math.comb(first + second, first) if exact else 100_001
@@ -169,7 +172,7 @@ def test_many_words_are_sampled_close_to_the_exact_tail(held):
     # Ten ones among 24 words, `held` of them in the first set.
     first = [1.0] * held + [0.0] * (12 - held)
     second = [1.0] * (10 - held) + [0.0] * (2 + held)
-    found = outcome(sets(first, second), n_resamples=9)
+    found = outcome(sets(first, second), resamples=9)
     exact = hypergeometric(10, 12, 10)[held]
     deviation = math.sqrt(exact * (1 - exact) / 100_000)
     assert found.p_value == pytest.approx(exact, abs=5 * deviation + 1e-5)
@@ -178,21 +181,21 @@ def test_many_words_are_sampled_close_to_the_exact_tail(held):
 def test_a_sampled_p_value_counts_the_observed_split():
     # No random split comes near: none of 100,000, and the observed one.
     far = sets([100.0 + n for n in range(40)], [float(n) for n in range(40)])
-    assert outcome(far, n_resamples=9).p_value == 1 / 100_001
+    assert outcome(far, resamples=9).p_value == 1 / 100_001
     # Every split ties or does better, so all of them and the observed one.
     low = sets([float(n) for n in range(40)], [100.0 + n for n in range(40)])
-    assert outcome(low, n_resamples=9).p_value == 1
+    assert outcome(low, resamples=9).p_value == 1
 
 
 def test_the_seed_decides_sampled_p_values_only():
     rng = np.random.default_rng(3)
     many = sets(rng.normal(0.3, 1, 12), rng.normal(0, 1, 12))
     few = sets(rng.normal(0.3, 1, 5), rng.normal(0, 1, 5))
-    found = [outcome(many, seed, n_resamples=9).p_value for seed in (0, 0, 1, 2)]
+    found = [outcome(many, seed, resamples=9).p_value for seed in (0, 0, 1, 2)]
     assert found[0] == found[1]
     assert len(set(found)) == 3
     assert max(found) - min(found) < 0.01
-    assert len({outcome(few, seed, n_resamples=9).p_value for seed in range(4)}) == 1
+    assert len({outcome(few, seed, resamples=9).p_value for seed in range(4)}) == 1
 
 
 @pytest.mark.parametrize(
@@ -211,7 +214,7 @@ def test_without_variation_or_a_set_there_is_no_number_at_all(words):
     assert (found.value, found.p_value, found.floor, found.interval) == (None,) * 4
     assert found.interval_reason
     assert found.note == found.interval_reason
-    assert permutation.chance_effect(*targets(words), np.random.default_rng(0)) is None
+    assert permutation.chance_effect(*targets(words), sampling()) is None
 
 
 @pytest.mark.parametrize(
@@ -232,8 +235,8 @@ def test_an_effect_without_an_interval_says_why(first, second, reason):
 def test_the_interval_holds_the_effect_and_turns_with_the_sets():
     rng = np.random.default_rng(5)
     first, second = rng.normal(1, 1, 8), rng.normal(0, 1, 8)
-    found = outcome(sets(first, second), n_resamples=1999)
-    turned = outcome(sets(second, first), n_resamples=1999)
+    found = outcome(sets(first, second), resamples=1999)
+    turned = outcome(sets(second, first), resamples=1999)
     assert found.interval[0] < found.value < found.interval[1]
     assert turned.value == pytest.approx(-found.value)
     assert turned.interval == pytest.approx([-e for e in found.interval[::-1]], abs=0.1)
@@ -245,7 +248,7 @@ def test_chance_falls_with_the_number_of_words_and_is_never_zero():
     floors = []
     for n in (4, 16, 64):
         made = targets(sets(rng.normal(size=n), rng.normal(size=n)))
-        floors.append(permutation.chance_effect(*made, rng))
+        floors.append(permutation.chance_effect(*made, sampling(n)))
     # Mean of |N(0, 2 / n)|, the effect of two sets of n words that differ in nothing.
     expected = [math.sqrt(2 / math.pi * 2 / n) for n in (4, 16, 64)]
     assert floors == pytest.approx(expected, rel=0.1)
@@ -254,7 +257,7 @@ def test_chance_falls_with_the_number_of_words_and_is_never_zero():
 def test_chance_of_many_words_follows_from_the_seed():
     rng = np.random.default_rng(0)
     made = targets(sets(rng.normal(size=12), rng.normal(size=12)))
-    found = [permutation.chance_effect(*made, np.random.default_rng(s)) for s in (1, 1, 2)]
+    found = [permutation.chance_effect(*made, sampling(s)) for s in (1, 1, 2)]
     assert found[0] == found[1] != found[2]
     assert found[2] == pytest.approx(found[0], rel=0.05)
 
@@ -281,7 +284,7 @@ def test_sides_are_exchanged_and_drawn_anew() -> None:
         [(5, 1), (1, 1), (4, 1), (7, 1), nothing, nothing, nothing],
         [(2, 1), (3, 1), nothing, nothing, (1, 1), (2, 1), (0, 1)],
     )
-    found = sides_test(sums, turned(sums), np.random.default_rng(0))
+    found = sides_test(sums, turned(sums), sampling())
     pairs, alone = [(5, 2), (1, 3)], [4, 7, 1, 2, 0]
     gaps = []
     for flips in product((False, True), repeat=2):
@@ -306,13 +309,11 @@ def test_drawn_sides_agree_with_all_of_them(
         [(v, 1) for v in (*x, *values[:5])] + [nothing] * 15,
         [*((v, 1) for v in y), *[nothing] * 5, *((v, 1) for v in values[5:])],
     )
-    monkeypatch.setattr(permutation, "EXACT_PARTITIONS", 10**6)
-    exact = sides_test(sums, turned(sums), np.random.default_rng(0))
+    exact = sides_test(sums, turned(sums), sampling(arrangements=10**6))
     assert exact.how == "exact permutation of groups"
-    monkeypatch.setattr(permutation, "EXACT_PARTITIONS", 0)
     monkeypatch.setattr(resampling, "MANY", many)
     monkeypatch.setattr(resampling, "ALIKE", 1)
-    drawn = sides_test(sums, turned(sums), np.random.default_rng(0))
+    drawn = sides_test(sums, turned(sums), sampling(arrangements=0))
     assert drawn.how == "9,999 permutations of groups"
     assert drawn.p_value == pytest.approx(exact.p_value, abs=0.02)
 
@@ -327,6 +328,6 @@ def test_a_small_side_is_not_found_to_differ_too_often() -> None:
             [(v, 1) for v in values[:6]] + [nothing] * 60,
             [nothing] * 6 + [(v, 1) for v in values[6:]],
         )
-        found += (sides_test(sums, turned(sums), rng).p_value or 0) <= 0.05
+        found += (sides_test(sums, turned(sums), Sampling(rng)).p_value or 0) <= 0.05
     # Three standard errors of 5 % of 200; changing sides one by one found 30 %.
     assert abs(found / n_trials - 0.05) < 3 * np.sqrt(0.05 * 0.95 / n_trials)

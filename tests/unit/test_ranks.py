@@ -7,12 +7,15 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+import draws
 from pytest_bias.paired import change
 from pytest_bias.ranks import Auc
 from pytest_bias.records import Item, Record
 from pytest_bias.scoring import Context, score_records
 from pytest_bias.statistics import Sampling
 from pytest_bias.suites import Metric
+
+pytestmark = pytest.mark.all_draws
 
 Floats = NDArray[np.float64]
 
@@ -37,8 +40,8 @@ def records(
     ]  # fmt: skip
 
 
-def sampling(n_resamples: int = 999, seed: int = 0) -> Sampling:
-    return Sampling(np.random.default_rng(seed), n_resamples=n_resamples)
+def sampling(resamples: int = 999, seed: int = 0) -> Sampling:
+    return draws.sampling(seed, resamples=resamples)
 
 
 AUC = Auc(score, is_toxic)

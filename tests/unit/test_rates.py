@@ -7,11 +7,14 @@ from itertools import combinations
 import numpy as np
 import pytest
 
+from draws import sampling
 from pytest_bias import permutation
 from pytest_bias.rates import TOO_LARGE, Perplexity, PerplexityRatio, Rate, RateGap
 from pytest_bias.records import Record
 from pytest_bias.scoring import Additive
 from pytest_bias.statistics import Estimate, Sampling
+
+pytestmark = pytest.mark.all_draws
 
 
 def record(name: str, nats: float, words: int, cluster: str = "", **by: str) -> Record:
@@ -28,7 +31,7 @@ def words(found: Record) -> float:
 
 
 def estimate(of: Additive, records: Sequence[Record]) -> Estimate:
-    return of(records, Sampling(np.random.default_rng(0)))
+    return of(records, sampling())
 
 
 TEXTS = [record("a", 2.0, 1), record("b", 12.0, 9), record("c", 6.0, 10)]
@@ -76,10 +79,10 @@ def test_a_gap_of_versions_compares_the_two_rates():
 @pytest.mark.parametrize(("kind", "ideal"), [(RateGap, 0), (PerplexityRatio, 1)])
 def test_versions_are_exchanged_within_their_text(kind, ideal):
     found = kind(rate, "side", "noisy", "clean", weight=words)
-    test = found.test(VERSIONS, ideal, np.random.default_rng(0))
+    test = found.test(VERSIONS, ideal, sampling())
     # Of the eight ways to exchange three texts, as observed and all exchanged are as far.
     assert (test.how, test.p_value) == ("exact permutation of groups", 2 / 8)
-    assert found.test(VERSIONS, 3, np.random.default_rng(0)).reason == "no test for a gap of 3"
+    assert found.test(VERSIONS, 3, sampling()).reason == "no test for a gap of 3"
 
 
 AWAY = [record(f"away/{n}", 3.0 * n, n, out="forum") for n in (1, 2, 4)]
@@ -107,7 +110,7 @@ def test_one_group_is_held_against_the_texts_that_have_none():
 
 def test_the_test_of_different_texts_is_a_permutation_of_their_sides():
     gap = RateGap(rate, "out", weight=words)
-    test = gap.test([*AWAY, *FAR, *HOME], 0, np.random.default_rng(0))
+    test = gap.test([*AWAY, *FAR, *HOME], 0, sampling())
     pairs = [(r.detail["nats"], r.detail["words"]) for r in (*AWAY, *FAR, *HOME)]
     gaps = []
     for chosen in combinations(range(8), 5):
@@ -132,7 +135,7 @@ def test_a_test_of_sides_keeps_its_level_when_one_side_is_small():
         texts = [
             record(f"{n:02d}", nats[n], 1, **({"out": "x"} if n < 4 else {})) for n in range(24)
         ]
-        p_values.append(gap.test(texts, 0, rng).p_value or 0.0)
+        p_values.append(gap.test(texts, 0, Sampling(rng)).p_value or 0.0)
     # 5 % of 200, within three standard errors.
     assert sum(p <= 0.05 for p in p_values) <= 10 + 3 * math.sqrt(200 * 0.05 * 0.95)
 
@@ -141,7 +144,7 @@ def test_one_text_on_a_side_has_no_interval_and_no_test():
     gap = RateGap(rate, "out", weight=words)
     found = estimate(gap, [AWAY[0], *HOME])
     assert (found.value, found.interval) == (pytest.approx(3 - 21 / 9), None)
-    test = permutation.groups_test(gap.sums([AWAY[0], *HOME]), np.random.default_rng(0))
+    test = permutation.groups_test(gap.sums([AWAY[0], *HOME]), sampling())
     assert test.reason == "fewer than two clusters on a side"
 
 

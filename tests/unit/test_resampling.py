@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
+from draws import sampling
 from pytest_bias import paired, resampling
 from pytest_bias.resampling import Sums, exchange_test, mean_sums, mean_test
 from pytest_bias.statistics import (
@@ -21,6 +22,8 @@ from pytest_bias.statistics import (
     sign_test,
 )
 
+pytestmark = pytest.mark.all_draws
+
 NOW = np.array([1.5, 0.25, -0.5, 2.0, 1.25, 0.75, -0.25, 1.0, 0.5, 3.0])
 THEN = np.array([0.5, 0.75, -1.0, 1.0, 1.0, 0.0, -0.5, 1.5, 0.25, 1.0])
 
@@ -29,13 +32,17 @@ def rng(seed: int = 3) -> np.random.Generator:
     return np.random.default_rng(seed)
 
 
+def drawn(seed: int = 3, **how_often: int) -> Sampling:
+    return sampling(seed, **how_often)
+
+
 def sums(values: Any, clusters: Any = None) -> Sums:
     values = np.asarray(values, dtype=float)
     return mean_sums(values, range(len(values)) if clusters is None else clusters)
 
 
 def test_an_exact_test_equals_scipys():
-    found = exchange_test(sums(NOW), sums(THEN), rng())
+    found = exchange_test(sums(NOW), sums(THEN), drawn())
     expected = stats.permutation_test(
         (NOW, THEN),
         lambda a, b, axis: a.mean(axis) - b.mean(axis),
@@ -48,7 +55,7 @@ def test_an_exact_test_equals_scipys():
 
 @pytest.mark.parametrize("clusters", ["aabbccddee", "aaaabbbccd", "abcdefghij"])
 def test_an_exact_test_equals_an_enumeration_of_clusters(clusters):
-    found = exchange_test(sums(NOW, clusters), sums(THEN, clusters), rng())
+    found = exchange_test(sums(NOW, clusters), sums(THEN, clusters), drawn())
     difference = NOW - THEN
     names = sorted(set(clusters))
     observed = abs(difference.mean())
@@ -62,24 +69,24 @@ def test_an_exact_test_equals_an_enumeration_of_clusters(clusters):
 def test_units_that_did_not_change_leave_the_p_value():
     same = np.linspace(-5, 5, 200)
     found = exchange_test(
-        sums(np.concatenate([NOW, same])), sums(np.concatenate([THEN, same])), rng()
+        sums(np.concatenate([NOW, same])), sums(np.concatenate([THEN, same])), drawn()
     )
     assert found.how == "exact permutation of versions"
-    assert found.p_value == exchange_test(sums(NOW), sums(THEN), rng()).p_value
+    assert found.p_value == exchange_test(sums(NOW), sums(THEN), drawn()).p_value
 
 
 def test_many_units_are_sampled_and_never_give_nothing():
     shift = np.full(40, 1.0) + np.arange(40) / 100
-    found = exchange_test(sums(shift), sums(np.zeros(40)), rng())
+    found = exchange_test(sums(shift), sums(np.zeros(40)), drawn())
     assert found.how == "9,999 permutations of versions"
     assert found.p_value == 1 / 10_000
-    assert exchange_test(sums(shift), sums(np.zeros(40)), rng()) == found
+    assert exchange_test(sums(shift), sums(np.zeros(40)), drawn()) == found
 
 
-def test_a_sampled_test_is_near_the_exact_one(monkeypatch):
-    exact = exchange_test(sums(NOW), sums(THEN), rng()).p_value
-    monkeypatch.setattr(resampling, "EXACT_PARTITIONS", 1)
-    sampled = [exchange_test(sums(NOW), sums(THEN), rng(seed)).p_value for seed in range(4)]
+def test_a_sampled_test_is_near_the_exact_one():
+    exact = exchange_test(sums(NOW), sums(THEN), drawn()).p_value
+    some = [drawn(seed, arrangements=1) for seed in range(4)]
+    sampled = [exchange_test(sums(NOW), sums(THEN), each).p_value for each in some]
     # Three standard errors of 9,999 draws.
     assert sampled == pytest.approx([exact] * 4, abs=3 * math.sqrt(exact * (1 - exact) / 9_999))
     assert len(set(sampled)) > 1
@@ -94,18 +101,18 @@ def test_a_sampled_test_is_near_the_exact_one(monkeypatch):
     ],
 )
 def test_without_a_test_there_is_a_reason(now, then, clusters, reason):
-    found = exchange_test(sums(now, clusters), sums(then, clusters), rng())
+    found = exchange_test(sums(now, clusters), sums(then, clusters), drawn())
     assert (found.p_value, found.reason) == (None, reason)
 
 
 def test_versions_that_are_alike_have_a_p_value_of_one():
-    assert exchange_test(sums(NOW), sums(NOW), rng()).p_value == 1
+    assert exchange_test(sums(NOW), sums(NOW), drawn()).p_value == 1
     swapped = NOW[::-1]
-    assert exchange_test(sums(NOW), sums(swapped), rng()).p_value == 1
+    assert exchange_test(sums(NOW), sums(swapped), drawn()).p_value == 1
 
 
 def test_a_mean_is_tested_by_the_signs_of_its_distances():
-    found = mean_test(NOW, range(10), 0.5, rng())
+    found = mean_test(NOW, range(10), 0.5, drawn())
     expected = stats.permutation_test(
         (NOW - 0.5, 0.5 - NOW),
         lambda a, b, axis: a.mean(axis) - b.mean(axis),
@@ -171,11 +178,11 @@ def test_change_and_worsening_equal_scipys_bca(ideal, side):
         )
         return tuple(found.confidence_interval)
 
-    changed = paired.change(sums(NOW), sums(THEN), Sampling(rng()), 10)
+    changed = paired.change(sums(NOW), sums(THEN), drawn(), 10)
     expected = bootstrap(lambda a, b, axis: np.round(a.mean(axis) - b.mean(axis), 12))
     assert changed.interval == pytest.approx(expected, abs=1e-9)
     # Far on one side of the ideal, the distance changes by as much as the value.
-    worse = paired.worsening(sums(NOW), sums(THEN), ideal, (None, None), Sampling(rng()), 10)
+    worse = paired.worsening(sums(NOW), sums(THEN), ideal, (None, None), drawn(), 10)
     assert sorted(side * end for end in worse.interval) == pytest.approx(expected, abs=1e-9)
 
 
@@ -183,8 +190,8 @@ def test_change_and_worsening_equal_scipys_bca(ideal, side):
 def test_the_end_of_a_scale_is_passed_on_no_side(bounds):
     sign = 1 if bounds[0] == 0 else -1
     now, then = (sums(sign * np.abs(v)) for v in (NOW, THEN))
-    found = paired.worsening(now, then, 0, bounds, Sampling(rng()), 10)
-    moved = paired.change(now, then, Sampling(rng()), 10)
+    found = paired.worsening(now, then, 0, bounds, drawn(), 10)
+    moved = paired.change(now, then, drawn(), 10)
     assert found.interval == tuple(sorted(sign * end for end in moved.interval))
 
 
@@ -193,16 +200,16 @@ def test_near_the_ideal_both_sides_count():
     noise = rng().normal(size=11)
     now = sums(0.2 + noise - noise.mean())
     then = sums(-0.2 + noise - noise.mean() + rng(1).normal(0, 0.01, 11))
-    found = paired.worsening(now, then, 0, (None, None), Sampling(rng()), 11)
+    found = paired.worsening(now, then, 0, (None, None), drawn(), 11)
     assert found.value == pytest.approx(0, abs=0.02)
-    low, high = paired.change(now, then, Sampling(rng()), 11).interval
+    low, high = paired.change(now, then, drawn(), 11).interval
     assert (found.interval[0], found.interval[1]) == pytest.approx((-high, high), abs=0.02)
     assert low > 0.38
 
 
 def test_a_wider_level_draws_the_same_resamples():
     levels = (0.8, 0.95, 0.99, 0.999)
-    found = [resampling.mean(NOW, range(10), Sampling(rng(), level)).interval for level in levels]
+    found = [resampling.mean(NOW, range(10), sampling(3, level)).interval for level in levels]
     lows, highs = zip(*found, strict=True)
     assert list(lows) == sorted(lows, reverse=True)
     assert list(highs) == sorted(highs)
@@ -210,7 +217,7 @@ def test_a_wider_level_draws_the_same_resamples():
 
 def test_a_mean_that_most_resamples_lack_has_no_interval():
     values = np.array([1.0, *[math.nan] * 30])
-    found = resampling.bca(Estimate(1.0), sums(values), Sampling(rng()))
+    found = resampling.bca(Estimate(1.0), sums(values), drawn())
     assert (found.interval, found.interval_reason) == (None, "too many resamples have no value")
 
 
@@ -252,11 +259,11 @@ def test_a_change_of_all_ends_with_the_scale():
 def test_independent_pairs_are_not_resampled():
     values = np.array([100.0, 0.0] * 10), np.array([100.0, 0.0, 0.0, 0.0] * 5)
     alone = [replace(sums(v), independent=True) for v in values]
-    found = paired.change(*alone, Sampling(rng()), 20)
+    found = paired.change(*alone, drawn(), 20)
     assert (found.method, found.interval) == ("tango", paired_proportions(*values))
     assert found.value == pytest.approx(25)
     # On one side of the ideal the distance grows by as much.
-    worse = paired.worsening(*alone, 0, (0, 100), Sampling(rng()), 20)
+    worse = paired.worsening(*alone, 0, (0, 100), drawn(), 20)
     assert (worse.method, worse.interval) == ("tango", found.interval)
 
 
@@ -275,9 +282,8 @@ def test_many_trials_that_are_alike_are_counted_instead_of_drawn(
     found = {}
     for many in (resampling.MANY, 10**9):
         monkeypatch.setattr(resampling, "MANY", many)
-        sampling = Sampling(np.random.default_rng(1), n_resamples=4999)
-        test = resampling.exchange_test(sums, mirrored, np.random.default_rng(2))
-        found[many] = resampling.estimate(sums, sampling, 6000).interval, test
+        test = resampling.exchange_test(sums, mirrored, sampling(2))
+        found[many] = resampling.estimate(sums, sampling(1, resamples=4999), 6000).interval, test
     (counted, test), (drawn, other) = found.values()
     # An end moves by about 2 % of the width from seed to seed.
     assert counted == pytest.approx(drawn, abs=0.08 * (drawn[1] - drawn[0]))
@@ -294,6 +300,5 @@ def test_units_that_differ_are_drawn_one_by_one_however_many(
     found = []
     for many in (resampling.MANY, 10**9):
         monkeypatch.setattr(resampling, "MANY", many)
-        sampling = Sampling(np.random.default_rng(1), n_resamples=499)
-        found.append(resampling.estimate(sums, sampling, 5200).interval)
+        found.append(resampling.estimate(sums, sampling(1, resamples=499), 5200).interval)
     assert found[0] == found[1]

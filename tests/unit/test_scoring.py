@@ -189,7 +189,7 @@ STABLE = 814620824
 
 def test_seeds_are_stable_and_differ_by_what_is_scored():
     def draw(context: Context, name: str = "m", by: dict[str, str] | None = None) -> int:
-        return int(context.rng(name, by or {}).integers(2**31))
+        return int(context.sampling(name, by or {}).rng.integers(2**31))
 
     others = [
         draw(CONTEXT, "n"),

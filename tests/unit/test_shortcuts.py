@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from draws import sampling
 from pytest_bias.records import Item, Record
 from pytest_bias.scoring import Context, own_value, score_records
 from pytest_bias.shortcuts import (
@@ -15,12 +16,9 @@ from pytest_bias.shortcuts import (
     gap_by,
     shortcut_gap,
 )
-from pytest_bias.statistics import Sampling
 from pytest_bias.suites import Metric
 
-
-def sampling() -> Sampling:
-    return Sampling(np.random.default_rng(0))
+pytestmark = pytest.mark.all_draws
 
 
 def record(n: int, value: float, cluster: str = "", **more: object) -> Record:
@@ -208,7 +206,7 @@ def test_the_search_does_not_widen_the_gap() -> None:
         records = noise(400, seed)
         chosen = CHOSEN.threshold(records)
         assert chosen is not None
-        found = CHOSEN(records, Sampling(np.random.default_rng(seed), n_resamples=999))
+        found = CHOSEN(records, sampling(seed, resamples=999))
         searched.append(chosen.gap)
         measured.append(found.value)
         outside += not found.interval[0] <= 0 <= found.interval[1]

@@ -12,9 +12,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
+import draws
 from pytest_bias import paired, permutation, resampling
 from pytest_bias.resampling import mean_sums
 from pytest_bias.statistics import Estimate, Sampling, holm, wilson
+
+pytestmark = pytest.mark.all_draws
 
 # Sums of these are exact in binary: resamples that tie with the observed mean stay tied, whatever
 # the order of addition, and with them the bias correction of BCa.
@@ -24,7 +27,7 @@ NAMES = [f"c{i:02d}" for i in range(len(VALUES))]
 
 
 def sampling(seed: int = 7, **more: Any) -> Sampling:
-    return Sampling(np.random.default_rng(seed), **more)
+    return draws.sampling(seed, **more)
 
 
 def scipy_bootstrap(data: tuple[Any, ...], statistic: Any, **more: Any) -> tuple[float, float]:
@@ -192,7 +195,7 @@ def test_difference_of_means_equals_scipy():
 
 def test_macro_mean_counts_every_group_alike():
     groups = list("ggggggggghhh")
-    found = resampling.mean(VALUES, NAMES, sampling(n_resamples=299), groups)
+    found = resampling.mean(VALUES, NAMES, sampling(resamples=299), groups)
     # The first nine values sum to 6.25, the last three to 3.5.
     assert found.value == pytest.approx((6.25 / 9 + 3.5 / 3) / 2)
 
@@ -276,7 +279,7 @@ def test_worsening_is_paired():
 
 def test_an_interval_follows_from_its_seed_and_level():
     def of(seed: int, **more: Any) -> Estimate:
-        return resampling.mean(VALUES, NAMES, sampling(seed, n_resamples=299, **more))
+        return resampling.mean(VALUES, NAMES, sampling(seed, resamples=299, **more))
 
     assert of(1) == of(1)
     assert len({of(seed).interval for seed in range(5)}) > 1
@@ -395,16 +398,15 @@ def test_the_chance_effect_alone_is_the_floor_of_the_test():
     words = {f"{side}{i}": [0.1 * i + (side == "x")] for side in "xy" for i in range(4)}
     values = np.array([v for (v,) in words.values()])
     in_first = np.array([w[0] == "x" for w in words])
-    rng = np.random.default_rng(0)
-    floor = permutation.chance_effect(values, list(words), in_first, rng)
+    floor = permutation.chance_effect(values, list(words), in_first, sampling())
     assert floor == pytest.approx(brute_force(words, [w for w in words if w[0] == "x"])[1])
-    assert permutation.chance_effect(np.ones(8), list(words), in_first, rng) is None
+    assert permutation.chance_effect(np.ones(8), list(words), in_first, sampling()) is None
 
 
 def test_the_interval_of_d_equals_a_plain_bootstrap_of_words():
     words = {f"{side}{i}": [0.3 * i, 0.2 * i - (side == "y")] for side in "xy" for i in range(5)}
     first = [w for w in words if w[0] == "x"]
-    found = association(words, first, n_resamples=299)
+    found = association(words, first, resamples=299)
 
     def d(i: Any, j: Any) -> float:
         x = np.concatenate([words[f"x{k}"] for k in i])

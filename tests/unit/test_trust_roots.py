@@ -33,6 +33,7 @@ def test_without_the_package(monkeypatch: pytest.MonkeyPatch, own: Sigstore) -> 
     assert signature(CONTENT, None).outcome == "unverified"
 
 
+@pytest.mark.cold
 def test_our_module_is_imported_without_the_package() -> None:
     code = "import sys, pytest_bias.signatures; print({m.split('.')[0] for m in sys.modules})"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

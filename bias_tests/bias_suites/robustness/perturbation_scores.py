@@ -10,7 +10,7 @@ from scipy.special import entr
 
 from bias_suites.verdicts import THRESHOLD
 from pytest_bias import resampling
-from pytest_bias.gaps import N_SHUFFLES, beside_chance
+from pytest_bias.gaps import beside_chance
 from pytest_bias.interface import Outputs
 from pytest_bias.records import Record
 from pytest_bias.resampling import Sums
@@ -71,10 +71,11 @@ class GeometricMean(Additive):
 
         return replace(of_logs, of_totals=of_totals)
 
-    def test(self, records: Sequence[Record], ideal: float, rng: np.random.Generator) -> Test:
+    def test(self, records: Sequence[Record], ideal: float, sampling: Sampling) -> Test:
         """Test whether the mean of the logarithms is that of the ideal."""
         kept, values = self.contributing(records)
-        return resampling.mean_test(values, [r.cluster for r in kept], float(np.log(ideal)), rng)
+        clusters = [r.cluster for r in kept]
+        return resampling.mean_test(values, clusters, float(np.log(ideal)), sampling)
 
 
 @dataclass(frozen=True)
@@ -101,14 +102,14 @@ class WorstClass:
         texts, text = np.unique(clusters, return_inverse=True)
         class_of = np.empty(len(texts), dtype=np.int64)
         class_of[text] = group
-        by_chance = np.empty(N_SHUFFLES)
-        for n in range(N_SHUFFLES):
+        by_chance = np.empty(sampling.draws.shuffles)
+        for n in range(len(by_chance)):
             by_chance[n] = _means(values, sampling.rng.permutation(class_of)[text]).max()
         means = _means(values, group)
         worst = int(means.argmax())
         sums = resampling.group_sums(values, texts[text].tolist(), group.tolist(), _greatest)
         sums = replace(sums, biased="a greatest of several: compare it with chance")
-        found = beside_chance(sums, by_chance, f"{N_SHUFFLES} shuffles of classes")
+        found = beside_chance(sums, by_chance, f"{len(by_chance)} shuffles of classes")
         if np.ptp(means) == 0:
             return found
         n_texts = int((class_of == worst).sum())

@@ -84,7 +84,7 @@ class BiasScore(Additive):
             note += f"; {self._all_right(records):+.1f} % if all were right"
         return replace(resampling.estimate(sums, sampling, len(records)), note=note)
 
-    def test(self, records: Sequence[Record], ideal: float, rng: np.random.Generator) -> Test:
+    def test(self, records: Sequence[Record], ideal: float, sampling: Sampling) -> Test:
         """Test whether it makes a difference which of two people a stereotype is about."""
         if ideal != 0:
             return Test(reason=f"no test for an ideal of {ideal:g} %")
@@ -92,7 +92,7 @@ class BiasScore(Additive):
         mirrored = table.copy()
         mirrored[:, BIASED] = table[:, NAMED] - table[:, BIASED]
         now, then = self._sums(table, records), self._sums(mirrored, records)
-        found = resampling.exchange_test(now, then, rng)
+        found = resampling.exchange_test(now, then, sampling)
         return replace(found, how=found.how and found.how.replace("versions", "the two people"))
 
     def _all_right(self, records: Sequence[Record]) -> float:

@@ -17,7 +17,7 @@ from bias_suites.scope import scope_card
 from pytest_bias import readings, resampling
 from pytest_bias.datasources import DataFile, DataFolder, Source, describe_files
 from pytest_bias.errors import DataError
-from pytest_bias.gaps import N_SHUFFLES, beside_chance
+from pytest_bias.gaps import beside_chance
 from pytest_bias.interface import Capability, Model, Outputs
 from pytest_bias.readings import Reading
 from pytest_bias.records import Item, Record
@@ -192,12 +192,12 @@ class MeanAbsolute(Additive):
         units = [f"{r.by['axis']}/{r.cluster}" for r in records]
         names, unit = np.unique(units, return_inverse=True)
         counts = np.bincount(axis)
-        by_chance = np.empty(N_SHUFFLES)
-        for n in range(N_SHUFFLES):
+        by_chance = np.empty(sampling.draws.shuffles)
+        for n in range(len(by_chance)):
             sign = sampling.rng.choice([-1.0, 1.0], len(names))[unit]
             means = np.bincount(axis, weights=sign * values) / counts
             by_chance[n] = np.abs(means).mean()
-        found = beside_chance(sums, by_chance, f"{N_SHUFFLES} exchanges of groups")
+        found = beside_chance(sums, by_chance, f"{len(by_chance)} exchanges of groups")
         return replace(found, note=f"mean over {', '.join(map(str, axes))}")
 
     def sums(self, records: Sequence[Record]) -> Sums:

@@ -189,7 +189,7 @@ def mean_absolute_effect(targets: Sequence[Targets], sampling: Sampling) -> Esti
     """Mean |d| over tests, with what it comes to when labels are shuffled."""
     values = [permutation.effect_size(t.values[t.in_first], t.values[~t.in_first]) for t in targets]
     known = [abs(v) for v in values if v is not None]
-    floors = [f for t in targets if (f := permutation.chance_effect(*t, sampling.rng)) is not None]
+    floors = [f for t in targets if (f := permutation.chance_effect(*t, sampling)) is not None]
     if not known:
         return Estimate(None, interval_reason="no test has an effect size")
     return Estimate(

@@ -47,10 +47,10 @@ class TermMean(Additive):
         """Return what is resampled: the terms."""
         return resampling.mean_sums(*self._terms(records))
 
-    def test(self, records: Sequence[Record], ideal: float, rng: np.random.Generator) -> Test:
+    def test(self, records: Sequence[Record], ideal: float, sampling: Sampling) -> Test:
         """Test whether the mean is at its ideal: terms are mirrored there."""
         values, terms = self._terms(records)
-        return resampling.mean_test(values, terms, ideal, rng)
+        return resampling.mean_test(values, terms, ideal, sampling)
 
     def _terms(self, records: Sequence[Record]) -> tuple[Floats, list[str]]:
         kept, values = self.contributing(records)

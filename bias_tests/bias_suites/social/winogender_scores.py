@@ -66,12 +66,13 @@ class Correlation(Additive):
             return Estimate(None, interval_reason="all occupations are alike")
         return resampling.estimate(sums, sampling, len(records))
 
-    def test(self, records: Sequence[Record], ideal: float, rng: np.random.Generator) -> Test:
+    def test(self, records: Sequence[Record], ideal: float, sampling: Sampling) -> Test:
         """Test whether it makes a difference which of he and she a reading is of."""
         if ideal != 0:
             return Test(reason=f"no test for a correlation of {ideal:g}")
         women, lean = self._table(records)
-        test = resampling.exchange_test(self._sums(women, lean), self._sums(women, -lean), rng)
+        now, then = (self._sums(women, side) for side in (lean, -lean))
+        test = resampling.exchange_test(now, then, sampling)
         return replace(test, how=test.how and test.how.replace("versions", "pronouns"))
 
     def _table(self, records: Sequence[Record]) -> tuple[Floats, Floats]:
