@@ -282,7 +282,6 @@ class Withheld:
     finite: bool
 
 
-# Without slots: the digest is computed once.
 @dataclass(frozen=True)
 class Report:
     """Everything a run found, and where it came from.
@@ -316,7 +315,7 @@ class Report:
             **({"withheld": asdict(self.withheld)} if self.withheld else {}),
         }
 
-    @cached_property
+    @cached_property  # so the class has no slots
     def digest(self) -> str:
         """Return ``sha256:`` and the digest of what was measured."""
         return self.sealed or seal(self.digested())
@@ -336,12 +335,8 @@ class Report:
 
     def to_json(self) -> str:
         """Return report.json."""
-        return json.dumps(
-            {**self.digested(), "digest": self.digest, "run": dict(self.run)},
-            indent=1,
-            allow_nan=False,
-            ensure_ascii=False,
-        )
+        plain = {**self.digested(), "digest": self.digest, "run": dict(self.run)}
+        return json.dumps(plain, indent=1, allow_nan=False, ensure_ascii=False)
 
     @classmethod
     def from_json(cls, text: str, *, check: bool = True, of_parts: bool = False) -> "Report":
