@@ -152,6 +152,8 @@ class OpenAIServer(ThreadingHTTPServer):
 class _Handler(BaseHTTPRequestHandler):
     server: OpenAIServer
     protocol_version = "HTTP/1.1"
+    # Head and body go out apart, and the client need not confirm the one before the other.
+    disable_nagle_algorithm = True
 
     def log_message(self, format: str, *args: object) -> None:
         """Keep quiet."""
