@@ -1,6 +1,8 @@
 # make demo    measure the embedded model, from nothing to badges
-# make test    install, fetch the real models, run the tests
-# make test-slow   the long ones: more of the data against the plain loop, real models; PART=1/3 for a third
+# make test    install, fetch the real models, run the tests that every change runs
+# make test-doors   an installed wheel, and Ray
+# make test-rest   all that make test leaves out; PART=1/10 for a tenth
+# make test-all   every test, each process from nothing, as a push to main does; PART=1/10
 # make check   formatting, lint, types, workflow files
 # make bench   speed against the plain loop, start-up, growth, every precision where there is a GPU
 # make bench-others   speed against minicons and lm-evaluation-harness, in venvs of their own
@@ -11,7 +13,7 @@ PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
 
-.PHONY: demo models test test-slow check bench bench-others llama wheel clean
+.PHONY: demo models test test-doors test-rest test-all check bench bench-others llama wheel clean
 
 $(VENV)/.runtime: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -30,12 +32,24 @@ demo: $(VENV)/.runtime
 models: $(VENV)/.runtime
 	$(BIN)/python tools/fetch_models.py models
 
+# Rewriting the assertions of 200 files takes ten seconds: they are kept, whatever the shell says.
+PYTEST := OMP_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n 2 --dist worksteal
+
 test: $(VENV)/.dev
 	-$(BIN)/python tools/fetch_models.py models
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
+	$(PYTEST)
 
-test-slow: $(VENV)/.dev models
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal -m slow $(if $(PART),--part $(PART))
+# What make test leaves out, or a part of it: PART=1/10.
+REST := (slow or nightly or door or browser or workflow or cluster) and not gpu and not hub
+
+test-doors: $(VENV)/.dev
+	$(PYTEST) -m door
+
+test-rest: $(VENV)/.dev models
+	$(PYTEST) --hypothesis-profile=night -m '$(REST)' $(if $(PART),--part $(PART))
+
+test-all: $(VENV)/.dev models
+	$(PYTEST) --cold --hypothesis-profile=night -m 'not gpu and not hub' $(if $(PART),--part $(PART))
 
 check: $(VENV)/.dev
 	$(BIN)/ruff format --check .

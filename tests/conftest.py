@@ -1,15 +1,27 @@
 """Shared fixtures: public data, real models, tiny models; no network."""
 
+import itertools
 import os
+import shutil
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import hypothesis
 import pytest
+from filelock import FileLock
 
 import draws
+import selection
 import tiny_models
 import warm
+
+# The same examples in every run, and no clock.
+for profile, most in (("day", 25), ("night", 400)):
+    hypothesis.settings.register_profile(
+        profile, deadline=None, derandomize=True, max_examples=most
+    )
+hypothesis.settings.load_profile("day")
 
 os.environ["HF_HUB_OFFLINE"] = "1"
 os.environ["HF_HUB_DISABLE_TELEMETRY"] = "1"
@@ -44,8 +56,14 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
     sys.executable = warm.REAL if item.get_closest_marker("cold") else item.config.stash[WARM]
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Keep the part that was asked for: it does not change when other tests come or go."""
+    """Choose what runs by day, and keep the part that was asked for.
+
+    A part does not change when other tests come or go.
+    """
+    selection.by_day(items)
+    selection.once_each(i for i in items if PARITY in i.path.parents)
     if part := config.getoption("--part"):
         number, of = map(int, part.split("/"))
         mine = [sum(item.nodeid.encode()) % of == number - 1 for item in items]
@@ -54,6 +72,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 ROOT = Path(__file__).parent.parent
+PARITY = Path(__file__).parent / "parity"
 DATA = ROOT.parent / "shared" / "data"
 MODELS = ROOT / "models"
 
@@ -91,24 +110,45 @@ def minilm() -> Path:
     return _real("all-MiniLM-L6-v2")
 
 
+Shared = Callable[[str, Callable[[Path], object]], Path]
+
+
 @pytest.fixture(scope="session")
-def tiny(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+def shared(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Shared:
+    """Return a function from a name and what makes a folder to that folder, for all workers."""
+    own = tmp_path_factory.getbasetemp()
+    root = (own.parent if hasattr(request.config, "workerinput") else own) / "shared"
+    root.mkdir(exist_ok=True)
+
+    def made(name: str, make: Callable[[Path], object]) -> Path:
+        folder, begun = root / name, root / f"{name}.begun" / name
+        with FileLock(root / f"{name}.lock"):
+            if not folder.exists():
+                shutil.rmtree(begun.parent, ignore_errors=True)
+                begun.parent.mkdir()
+                make(begun)
+                begun.rename(folder)
+        return folder
+
+    return made
+
+
+@pytest.fixture(scope="session")
+def tiny(shared: Shared) -> Callable[[str], Path]:
     """Return a function from the name of a builder in `tiny_models` to a model's folder."""
-    built: dict[str, Path] = {}
+    return lambda name: shared(name, getattr(tiny_models, name))
 
-    def build(name: str) -> Path:
-        if name not in built:
-            builder = getattr(tiny_models, name)
-            built[name] = builder(tmp_path_factory.mktemp("models") / name)
-        return built[name]
 
-    return build
+@pytest.fixture(scope="session")
+def caches(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Yield places for caches; a folder for each test would take longer than most tests."""
+    folder = tmp_path_factory.mktemp("caches")
+    return (folder / str(number) for number in itertools.count())
 
 
 @pytest.fixture(autouse=True)
-def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def _own_cache(caches: Iterator[Path], monkeypatch: pytest.MonkeyPatch) -> None:
     """Keep tests away from the user's cache and settings."""
-    monkeypatch.setenv("PYTEST_BIAS_CACHE", str(tmp_path / "cache"))
-    for name in list(os.environ):
-        if name.startswith("PYTEST_BIAS_") and name != "PYTEST_BIAS_CACHE":
-            monkeypatch.delenv(name)
+    for name in [name for name in os.environ if name.startswith("PYTEST_BIAS_")]:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("PYTEST_BIAS_CACHE", str(next(caches)))

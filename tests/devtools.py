@@ -7,12 +7,15 @@ import base64
 import json
 import os
 import select
+import shutil
 import subprocess
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+
+import pytest
 
 HEADLESS = (
     "--headless",
@@ -209,3 +212,16 @@ def tab(program: str, profile: Path) -> Iterator[Page]:
                 process.kill()
             os.close(ours_out)
             os.close(ours_in)
+
+
+BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+
+
+def installed(names: tuple[str, ...] = BROWSERS) -> str:
+    """Return a browser, or skip; CI has to have one."""
+    if program := next(filter(None, map(shutil.which, names)), None):
+        return program
+    why = f"no browser: none of {', '.join(names)} is installed (apt-get install chromium)"
+    if os.environ.get("CI"):
+        pytest.fail(why)
+    pytest.skip(why)

@@ -5,6 +5,8 @@ a third of the time of such a run. Tests of statistics are marked ``all_draws``.
 """
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Final
 
@@ -26,6 +28,14 @@ def choose(*, few: bool) -> None:
         os.environ[VARIABLE] = "1"
     else:
         os.environ.pop(VARIABLE, None)
+
+
+@contextmanager
+def as_for_users() -> Iterator[None]:
+    """Draw as often as for users within a test that draws a few times."""
+    before, statistics.DRAWS = statistics.DRAWS, ALL
+    yield
+    statistics.DRAWS = before
 
 
 def sampling(seed: int = 0, level: float = 0.95, **how_often: int) -> Sampling:

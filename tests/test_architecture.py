@@ -302,6 +302,12 @@ def test_modules_are_short_and_silent() -> None:
         assert [n.lineno for n in printing] == [], module
 
 
+def test_no_test_file_imports_another() -> None:
+    for path in (ROOT / "tests").rglob("test_*.py"):
+        found = [m for m in imports(path) if any(p.startswith("test_") for p in m.split(".")[:-1])]
+        assert found == [], path
+
+
 # What is in the repository
 
 

@@ -3,13 +3,13 @@
 import json
 import re
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 
+import warm
 from pytest_bias.init import interface
 from pytest_bias.init.interface import of_action, of_workflow, problems
 from pytest_bias.init.rendering import examples
@@ -30,7 +30,7 @@ def read(path: Path) -> dict[Any, Any]:
 
 def tool(name: str, *words: str | Path) -> None:
     """Run a linter that is installed beside Python; skip if it is not."""
-    command = Path(sys.executable).parent / name
+    command = Path(warm.REAL).parent / name
     if not command.is_file():
         pytest.skip(f"{name} is not installed")
     done = subprocess.run(

@@ -144,7 +144,7 @@ def fresh(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return python
 
 
-@pytest.mark.slow
+@pytest.mark.door
 def test_installed_wheel_works(fresh: Path, tmp_path: Path) -> None:
     code = "import pytest_bias, bias_suites, bias_templates as t; print(pytest_bias.__file__)\n"
     code += "print(bias_suites.__file__); print(t.__file__)"

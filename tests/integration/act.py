@@ -287,3 +287,37 @@ def workflow(inputs: Mapping[str, str], *, on: str = "push", before: str = "") -
         f"name: bias\non: {on}\npermissions: {{}}\njobs:\n  bias:\n    runs-on: ubuntu-latest\n"
         f"    steps:\n      - uses: actions/checkout@v7\n{before}{indented}{KEEP}"
     )
+
+
+CALL = """\
+name: bias
+on: {event}
+permissions: {{}}
+jobs:
+  bias:
+    permissions:
+      contents: read
+      actions: read
+      pull-requests: write
+      id-token: write
+      attestations: write
+    uses: {ours}/.github/workflows/bias-tests.yml@{version}
+    with:
+{inputs}
+  told:
+    needs: bias
+    if: always()
+    runs-on: ubuntu-latest
+    steps:
+      - shell: bash
+        env:
+          OUTPUTS: ${{{{ toJSON(needs.bias.outputs) }}}}
+        run: printf %s "$OUTPUTS" > "$ACT_STORE/outputs.json"
+"""
+
+
+def call(inputs: dict[str, Any], event: str = "push") -> str:
+    """Return a workflow that calls ours."""
+    lines = yaml.safe_dump(inputs, sort_keys=False).splitlines()
+    indented = "\n".join(f"      {line}" for line in lines)
+    return CALL.format(ours=OURS, version=VERSION, inputs=indented, event=event)

@@ -1,5 +1,6 @@
 """Fixtures for whole runs: the command in a process of its own, and in this one."""
 
+import json
 import signal
 import sys
 from collections.abc import Callable, Iterator
@@ -62,10 +63,17 @@ def bias(
 
 
 @pytest.fixture(scope="session")
-def demo(tmp_path_factory: pytest.TempPathFactory) -> Ran:
+def demo(shared: Callable[[str, Callable[[Path], object]], Path]) -> Ran:
     """Return ``pytest-bias run demo``, run once."""
-    folder = tmp_path_factory.mktemp("demo")
-    return finish(start("run", "demo", folder=folder), folder)
+
+    def run(folder: Path) -> None:
+        folder.mkdir()
+        ran = finish(start("run", "demo", folder=folder), folder)
+        said = {"code": ran.code, "out": ran.out, "err": ran.err}
+        (folder / "said").write_text(json.dumps(said), encoding="utf-8")
+
+    folder = shared("demo", run)
+    return Ran(**json.loads((folder / "said").read_text(encoding="utf-8")), folder=folder)
 
 
 @pytest.fixture(scope="session")

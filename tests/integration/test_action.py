@@ -190,6 +190,7 @@ def exceeded(tmp_path_factory: pytest.TempPathFactory) -> Run:
     return used(caller, {**inputs, "extra-args": "--with-texts\n\n  --chat=off  \n"})
 
 
+@pytest.mark.workflow
 def test_exceeded_limit_fails_the_job_and_leaves_everything(exceeded: Run) -> None:
     assert exceeded.ended(1).jobs == {"bias": "failure"}
     found = exceeded.outputs
@@ -205,6 +206,7 @@ def test_exceeded_limit_fails_the_job_and_leaves_everything(exceeded: Run) -> No
     assert set(statuses(report)) == {"structure", "template_association"}
 
 
+@pytest.mark.workflow
 def test_annotation_stands_at_the_line_of_the_limit(exceeded: Run) -> None:
     (line,) = [c for c in exceeded.commands if c.startswith("::error")]
     assert line.startswith("::error file=ci files/limits.yaml,line=3,title=")
@@ -340,6 +342,7 @@ def test_nothing_is_kept_unless_asked_for(caller: Caller) -> None:
 # Hostile names
 
 
+@pytest.mark.by_day("all")
 @pytest.mark.parametrize(
     "inputs",
     [

@@ -84,6 +84,7 @@ def pull_request(head: dict[str, Any] | None = None) -> dict[str, Any]:
 # Baselines
 
 
+@pytest.mark.workflow
 def test_the_first_run_has_no_baseline_and_the_next_has_it(caller: Caller, github: GitHub) -> None:
     caller.write("pytest-bias.yaml", REGRESSION)
     first = used(caller, {"baseline": "last-run"}).ended(0)
@@ -225,6 +226,7 @@ def test_a_comment_opens_with_the_change(caller: Caller, github: GitHub) -> None
     assert sentence.split(" (")[0] == run.outputs["change"].split(" (")[0]
 
 
+@pytest.mark.workflow
 @pytest.mark.parametrize("token", ["fork-token", pytest.param("", marks=pytest.mark.slow)])
 def test_a_fork_has_the_summary_in_place_of_the_comment(
     caller: Caller, github: GitHub, token: str

@@ -6,9 +6,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from act import ACT, Caller, Run, workflow
+from act import ACT, Caller, Run, call, workflow
 from hub_server import Hub, Repository, serving
-from test_bias_tests_workflow import call
 
 import pytest_bias
 

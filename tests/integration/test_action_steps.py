@@ -2,46 +2,21 @@
 
 import json
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from action_step import Step
 from github_server import GitHub, serving
 
 import pytest_bias
-from pytest_bias.action import publish, steps
+from pytest_bias.action import publish
 from pytest_bias.claims import REPRODUCTION, SIGNATURE
 from pytest_bias.folder import DECISION, REPORT
 
 DEMO = Path(pytest_bias.__file__).parent / "models" / "demo" / "planted"
 SUITES = ("structure", "template_association")
-
-
-class Step:
-    """Runs steps in a folder, as the runner does."""
-
-    def __init__(self, folder: Path, env: Mapping[str, str]) -> None:
-        self.folder, self.env = folder, dict(env)
-
-    def __call__(self, name: str, **given: str) -> dict[str, str]:
-        """Return the outputs of a step."""
-        file = self.folder / "outputs"
-        file.write_text("")
-        steps.main(name, {**self.env, **given, "GITHUB_OUTPUT": str(file)})
-        return outputs(file.read_text(encoding="utf-8"))
-
-
-def outputs(text: str) -> dict[str, str]:
-    """Read what stands in a file of outputs, each between delimiters."""
-    found, lines = {}, iter(text.splitlines())
-    for line in lines:
-        name, _, end = line.partition("<<")
-        values = []
-        while (value := next(lines)) != end:
-            values.append(value)
-        found[name] = "\n".join(values)
-    return found
 
 
 @pytest.fixture
@@ -81,6 +56,7 @@ def keep(github: GitHub, folder: Path, name: str = "bias-report", **more: Any) -
 SCHEDULE = {"INPUT_SKIP_UNCHANGED": "true", "INPUT_SUITES": " ".join(SUITES)}
 
 
+@pytest.mark.nightly
 def test_a_part_asks_for_the_whole_report_of_the_last_run(
     step: Step, github: GitHub, left: Path
 ) -> None:
@@ -110,6 +86,7 @@ def test_a_model_that_exceeds_a_limit_is_measured_once(
     assert "--first-run" in json.loads(found["command"])
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("status", ["could-not-measure", "measured"])
 def test_what_failed_otherwise_is_measured_again(
     step: Step, github: GitHub, left: Path, status: str
@@ -136,6 +113,7 @@ def test_a_schedule_outlives_the_last_report(step: Step, github: GitHub, left: P
     assert (found["exit-code"], "has expired" in found["problem"]) == ("3", True)
 
 
+@pytest.mark.nightly
 def test_joined_parts_outlive_it_as_well(step: Step, github: GitHub, left: Path) -> None:
     keep(github, left, expired=True)
     (step.folder / "parts").mkdir()

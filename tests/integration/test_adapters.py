@@ -115,6 +115,7 @@ VARIANTS: Mapping[str, Mapping[str, Any]] = {
 }
 
 
+@pytest.mark.by_day(variant=("plain", "some"))
 @pytest.mark.parametrize("kind", TARGETS)
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_a_merged_adapter_gives_the_numbers_of_peft(

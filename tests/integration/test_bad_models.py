@@ -528,6 +528,7 @@ def test_name_in_a_message_stays_on_its_line(bias: Command, model: Path, tmp_pat
 # Sensitivity
 
 
+@pytest.mark.nightly
 def test_score_depends_on_the_weights_and_on_nothing_else(
     bias: Command, tiny: Tiny, model: Path, tmp_path: Path
 ) -> None:

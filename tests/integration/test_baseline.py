@@ -109,6 +109,7 @@ def test_the_base_is_measured_first_and_then_taken_from_there(
     assert len(itself.reports) == 2
 
 
+@pytest.mark.nightly
 def test_the_baseline_changes_no_report(bias: Command, tuned: Path, tmp_path: Path) -> None:
     words = ("run", tuned, *SUITE, "--with-texts", "--out")
     alone = bias(*words, "alone").done(0).report["digest"]
@@ -120,6 +121,7 @@ def test_the_baseline_changes_no_report(bias: Command, tuned: Path, tmp_path: Pa
     assert len({cost["tokens"] for cost in costs}) == 1
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     "change",
     [
@@ -176,12 +178,14 @@ def test_what_stands_in_the_folder_of_the_baseline(kept: Path, bias: Command) ->
     bias(*AGAIN).refused(2, "the baseline demo-neutral", "cannot be written")
 
 
+@pytest.mark.nightly
 def test_a_model_is_its_own_baseline(bias: Command) -> None:
     ran = bias("run", "demo", *SUITE, "--baseline", "demo").done(0)
     assert len(ran.reports) == 1
     assert "no item changed" in ran.said
 
 
+@pytest.mark.nightly
 def test_only_one_model_is_in_memory(bias: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     real, alive = pytest_bias.engine.load, []
     gc.collect()
@@ -435,6 +439,7 @@ print(json.dumps(found))
 """
 
 
+@pytest.mark.nightly
 @pytest.mark.cold
 def test_whether_something_is_published(published: Path, tmp_path: Path) -> None:
     def look(how: str, *names: str, **env: str) -> dict[str, Any]:

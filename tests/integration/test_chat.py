@@ -157,6 +157,7 @@ def test_a_run_says_that_it_chats_and_the_report_which_template(
     bias("run", chatty(), "--chat", "off", "--out", "on").refused(2, "something else")
 
 
+@pytest.mark.nightly
 def test_a_run_without_generation_does_not_say_that_it_chats(
     bias: Command, chatty: Callable[..., Path]
 ) -> None:

@@ -24,6 +24,7 @@ def steps(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.nightly
 def test_a_table_over_all_stands_below_the_last_change(
     steps: Path, bias: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -44,12 +45,14 @@ def test_a_table_over_all_stands_below_the_last_change(
     assert max(map(len, ran.out.splitlines())) <= 80
 
 
+@pytest.mark.nightly
 def test_one_baseline_needs_no_table(steps: Path, bias: Command) -> None:
     ran = bias("compare", "step2", "step0", folder=steps)
     assert ran.code == 0
     assert "Over these checkpoints" not in ran.out
 
 
+@pytest.mark.nightly
 def test_nothing_to_compare_is_said_by_the_exit_code(steps: Path, bias: Command) -> None:
     assert bias("compare", "step2", "step1", folder=steps).code == 3
     assert bias("compare", "step2", "step1", "step1", folder=steps).code == 3

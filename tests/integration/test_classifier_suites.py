@@ -28,6 +28,7 @@ def scores(entry: dict[str, Any], metric: str) -> dict[tuple[str, ...], float]:
     return {tuple(s["by"].values()): s["value"] for s in found}
 
 
+@pytest.mark.nightly
 @pytest.mark.all_draws
 def test_hatecheck(bias: Command, knows: Callable[..., Path], data_dir: Path) -> None:
     model = knows("women", "woman", "female", labels=("hateful", "other"))

@@ -5,8 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow.parquet as pq
-
-from integration.commands import Command, read
+from commands import Command, read
 
 
 def english(out: Path) -> dict[str, Any]:

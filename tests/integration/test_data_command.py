@@ -263,6 +263,7 @@ def test_two_processes_fetch_the_same(
     assert sorted(path for path, _ in server.asked) == ["outside/one.csv", "outside/two.csv"]
 
 
+@pytest.mark.nightly
 def test_a_host_that_is_silent_costs_one_wait(
     data: Data, server: FileServer, env: dict[str, str]
 ) -> None:

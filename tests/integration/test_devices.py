@@ -52,6 +52,7 @@ def test_one_device_is_a_plain_run(bias: Command) -> None:
     assert "devices" not in ran.report["run"]["cost"]
 
 
+@pytest.mark.nightly
 def test_a_map_without_a_gpu_changes_nothing_but_is_said(
     bias: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

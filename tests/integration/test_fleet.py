@@ -15,7 +15,7 @@ from commands import Command, finish, read, start
 import forward_counter
 from tiny_architectures import build
 
-SUITES = ("--suite", "gendered_pair_entropy[en]", "--suite", "general_quality")
+SUITES = ("--suite", "seat[en]", "--suite", "general_quality")
 
 
 def listed(folder: Path, *models: object) -> Path:
@@ -36,9 +36,9 @@ def table(out: Path) -> list[dict[str, str]]:
 
 
 def test_each_report_is_that_of_a_run(bias: Command, tiny: Callable, tmp_path: Path) -> None:
-    models = ("demo", tiny("bert"), tiny("gpt2"))
+    models = ("demo", tiny("gpt2"))
     ran = bias("run", "--models", listed(tmp_path, *models), *SUITES, "--out", "all").done()
-    assert "3 of 3 models measured" in ran.out
+    assert "2 of 2 models measured" in ran.out
     together = reports(tmp_path / "all")
     for model in models:
         bias("run", model, *SUITES, "--out", f"own-{Path(model).name}").done()
@@ -65,30 +65,40 @@ def test_each_report_is_that_of_a_run(bias: Command, tiny: Callable, tmp_path: P
     assert not (tmp_path / "all" / "unfinished").exists()
     rows = table(tmp_path / "all")
     assert {row["suite"] for row in rows} == {
-        *("structure", "gendered_pair_entropy", "general_quality"),
+        *("structure", "seat", "general_quality"),
     }
     assert "<table" in (tmp_path / "all" / "index.html").read_text(encoding="utf-8")
 
 
 def test_a_second_run_measures_nothing(bias: Command, tmp_path: Path) -> None:
-    words = ("run", "--models", listed(tmp_path, "demo", "demo-neutral"), *SUITES, "--out", "all")
+    words = (
+        "run",
+        "--models",
+        listed(tmp_path, "demo", "demo-neutral"),
+        *SUITES[:2],
+        "--out",
+        "all",
+    )
     bias(*words).done()
     before = {p: p.stat().st_mtime_ns for p in (tmp_path / "all").glob("*/report.json")}
     again = bias(*words).done()
     assert again.out.count("its report was there") == 2
     assert {p: p.stat().st_mtime_ns for p in (tmp_path / "all").glob("*/report.json")} == before
     # Another seed is another measurement, beside the first.
+    listed(tmp_path, "demo")
     bias(*words, "--seed", "1").done()
-    assert len(list((tmp_path / "all").glob("*/report.json"))) == 4
+    assert len(list((tmp_path / "all").glob("*/report.json"))) == 3
     fresh = bias(*words, "--fresh").done()
     assert "was there" not in fresh.out
 
 
+@pytest.mark.nightly
 def test_limits_are_held_against_scores_that_are_there(bias: Command, tmp_path: Path) -> None:
-    words = ("run", "--models", listed(tmp_path, "demo", "demo-neutral"), *SUITES, "--out", "all")
+    models, suites = listed(tmp_path, "demo", "demo-neutral"), ("--suite", "template_association")
+    words = ("run", "--models", models, *suites, "--out", "all")
     bias(*words).done()
     (tmp_path / "pytest-bias.yaml").write_text(
-        "limits: {gendered_pair_entropy.entropy_bias: {max_distance: 0.2}}\n"
+        "limits: {template_association.association: {max_distance: 0.1}}\n"
     )
     ran = bias(*words).done(1)
     assert ran.out.count("its report was there") == 2
@@ -114,6 +124,7 @@ def test_one_that_cannot_be_measured_is_a_row(
     assert "org/gone is not in the cache" in page
 
 
+@pytest.mark.nightly
 def test_a_model_that_gives_no_numbers_is_a_row(
     bias: Command, tiny: Callable, tmp_path: Path
 ) -> None:
@@ -160,12 +171,13 @@ def test_change_against_the_base_model(bias: Command, tmp_path: Path) -> None:
         }
         for name, report in reports(tmp_path / "all").items()
     }
-    row = changed["gendered_pair_entropy"]
-    difference = scores["tuned"]["gendered_pair_entropy"] - scores["base"]["gendered_pair_entropy"]
+    row = changed["general_quality"]
+    difference = scores["tuned"]["general_quality"] - scores["base"]["general_quality"]
     assert float(row["change"]) == pytest.approx(difference, abs=1e-9)
     assert float(row["change_low"]) <= float(row["change"]) <= float(row["change_high"])
 
 
+@pytest.mark.nightly
 def test_a_base_model_that_is_gone_is_a_row(bias: Command, tmp_path: Path) -> None:
     tuned = build("gpt2", tmp_path / "tuned")
     (tuned / "README.md").write_text("---\nbase_model: org/gone\n---\n", encoding="utf-8")
@@ -178,6 +190,7 @@ def test_a_base_model_that_is_gone_is_a_row(bias: Command, tmp_path: Path) -> No
     assert rows["…/tuned"]["model_status"] == "measured"
 
 
+@pytest.mark.nightly
 def test_a_folder_with_the_name_of_a_suite(bias: Command, tmp_path: Path) -> None:
     (tmp_path / "seat").mkdir()
     words = ("--models", listed(tmp_path, "demo"), "--suite", "seat[en]", "--suite", "seat")
@@ -285,6 +298,7 @@ def test_a_page_of_something_else_is_not_replaced(bias: Command, tmp_path: Path)
     assert (tmp_path / "site" / "index.html").read_text() == "mine"
 
 
+@pytest.mark.nightly
 def test_a_list_of_the_settings_file(bias: Command, tmp_path: Path) -> None:
     listed(tmp_path, "demo")
     (tmp_path / "pytest-bias.yaml").write_text(

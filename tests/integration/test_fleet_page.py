@@ -6,9 +6,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from test_page import installed
 
-from devtools import PAINTED, Page, tab
+from devtools import PAINTED, Page, installed, tab
 from pytest_bias.config import Settings
 from pytest_bias.emit import fleet_tables
 from pytest_bias.emit.fleet_page import About
@@ -116,6 +115,7 @@ def is_sorted(found: list[tuple[str, float | None]], *, down: bool) -> bool:
 # Real reports
 
 
+@pytest.mark.nightly
 def test_the_page_says_what_the_reports_say(
     page: Page, real: Path, rows: list[Row], measured: dict[str, Report]
 ) -> None:
@@ -146,6 +146,7 @@ def test_the_page_says_what_the_reports_say(
     assert page.complaints() == []
 
 
+@pytest.mark.browser
 def test_the_switch_shows_changes_with_or_without_a_script(page: Page, real: Path) -> None:
     page.open(real)
     before = said(page, ".fleet")
@@ -164,6 +165,7 @@ def test_the_switch_shows_changes_with_or_without_a_script(page: Page, real: Pat
     assert page.js("getComputedStyle(document.querySelector('div.c')).display") == "block"
 
 
+@pytest.mark.browser
 def test_everything_is_there_without_a_script(page: Page, large: Path, many: list[Row]) -> None:
     page.without_scripts()
     page.open(large)
@@ -184,6 +186,7 @@ def test_everything_is_there_without_a_script(page: Page, large: Path, many: lis
 # 500 models
 
 
+@pytest.mark.browser
 def test_500_models_and_30_suites_open_and_sort_fast(page: Page, large: Path) -> None:
     assert large.stat().st_size < 5_000_000
     # The machine may be busy with other things: the fastest counts.
@@ -219,6 +222,7 @@ def test_a_column_sorts_by_value_with_what_is_missing_last(page: Page, large: Pa
     assert page.js(f"({VALUES})(4)") == whole
 
 
+@pytest.mark.browser
 def test_keys_sort_too(page: Page, large: Path) -> None:
     page.open(large)
     page.js(f"{BUTTONS}[1].focus()")
@@ -235,6 +239,7 @@ def test_keys_sort_too(page: Page, large: Path) -> None:
     assert page.js("document.querySelector('.fleet').tabIndex") == 0
 
 
+@pytest.mark.browser
 def test_it_sorts_by_distance_name_and_size(page: Page, large: Path) -> None:
     page.open(large)
     page.js(
@@ -255,6 +260,7 @@ def test_it_sorts_by_distance_name_and_size(page: Page, large: Path) -> None:
     assert orgs == sorted(orgs)
 
 
+@pytest.mark.browser
 def test_changes_sort_by_themselves(page: Page, large: Path) -> None:
     page.open(large)
     page.click("thead th:nth-child(3) button")
@@ -272,6 +278,7 @@ def test_changes_sort_by_themselves(page: Page, large: Path) -> None:
     assert page.js("document.querySelector('#state').textContent").startswith("500 of 500 models")
 
 
+@pytest.mark.browser
 def test_filters(page: Page, large: Path, many: list[Row]) -> None:
     page.open(large)
     state = "document.querySelector('#state').textContent"
@@ -323,6 +330,7 @@ def test_filters(page: Page, large: Path, many: list[Row]) -> None:
     assert page.complaints() == []
 
 
+@pytest.mark.browser
 def test_only_columns_with_a_value(page: Page, real: Path) -> None:
     page.open(real)
     page.click("#filled")
@@ -342,6 +350,7 @@ def test_only_columns_with_a_value(page: Page, real: Path) -> None:
 # Layout
 
 
+@pytest.mark.browser
 @pytest.mark.parametrize("size", [DESK, PHONE], ids=["desk", "phone"])
 def test_head_and_names_stay_in_sight(page: Page, large: Path, size: tuple[int, int]) -> None:
     page.size(*size, phone=size == PHONE)
@@ -369,6 +378,7 @@ def test_head_and_names_stay_in_sight(page: Page, large: Path, size: tuple[int, 
     assert found[4] == pytest.approx(1, abs=1)
 
 
+@pytest.mark.browser
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
 @pytest.mark.parametrize("size", [DESK, PHONE], ids=["desk", "phone"])
 def test_words_can_be_read(page: Page, real: Path, dark: bool, size: tuple[int, int]) -> None:
@@ -409,6 +419,7 @@ def test_words_can_be_read(page: Page, real: Path, dark: bool, size: tuple[int, 
     assert width <= size[0]
 
 
+@pytest.mark.browser
 def test_it_prints_every_column(page: Page, many: list[Row], tmp_path: Path) -> None:
     page.media("print")
     page.size(1527, 1000)
@@ -428,6 +439,7 @@ def test_it_prints_every_column(page: Page, many: list[Row], tmp_path: Path) -> 
 # Hostile
 
 
+@pytest.mark.browser
 def test_hostile_names_are_words(page: Page, tmp_path: Path) -> None:
     rows = []
     for text in HOSTILE.values():
@@ -454,6 +466,7 @@ def test_hostile_names_are_words(page: Page, tmp_path: Path) -> None:
     assert page.requests() == [(tmp_path / "index.html").as_uri()]
 
 
+@pytest.mark.browser
 def test_the_policy_stops_what_is_not_ours(page: Page, real: Path) -> None:
     page.open(real)
     page.js(
@@ -467,6 +480,7 @@ def test_the_policy_stops_what_is_not_ours(page: Page, real: Path) -> None:
     assert page.requests() == [real.as_uri()]
 
 
+@pytest.mark.browser
 def test_a_fleet_of_nothing(page: Page, tmp_path: Path) -> None:
     page.open(write([], tmp_path))
     assert "No model stands here." in page.js("document.body.innerText")

@@ -82,13 +82,27 @@ def structures(folder: Path) -> int:
     return sum(r["run"]["cost"]["suites"]["structure[all]"]["forwards"] for r in reports)
 
 
+@pytest.mark.door
+@pytest.mark.all_draws
+def test_a_list_on_ray_gives_the_reports_of_a_list_without(bias: Command, tmp_path: Path) -> None:
+    pytest.importorskip("ray")
+    listed(tmp_path, ["demo"])
+    words = ("run", "--models", "models.txt", "--suite", "seat[en]", "--out")
+    bias(*words, "local").done()
+    ran = finish(start(*words, "out", "--engine", "ray", folder=tmp_path, cold=True), tmp_path)
+    assert "1 of 1 models measured" in ran.done().out
+    (report,) = (read(path) for path in (tmp_path / "local").glob("*/report.json"))
+    assert digests(tmp_path) == {"demo": report["digest"]}
+
+
+@pytest.mark.cluster
 def test_parts_of_models_on_two_nodes(
     cluster: Callable[[int], Any], bias: Command, tmp_path: Path
 ) -> None:
     expected, _ = plain(tmp_path, ["demo", "demo-neutral"])
     listed(tmp_path, ["demo", "org/gone", "demo-neutral"])
     # Parts so short that there are several, and processes that share them.
-    (tmp_path / "pytest-bias.yaml").write_text("fleet: {part: 1s}\n")
+    (tmp_path / "pytest-bias.yaml").write_text("fleet: {part: 0.2s}\n")
     ran: Ran = finish(run(cluster(2), tmp_path), tmp_path).done(3)
     assert "Ray: 2 machines, 2 cores" in ran.out
     assert "org/gone is not in the cache" in ran.said
@@ -97,12 +111,13 @@ def test_parts_of_models_on_two_nodes(
         parts = report["run"]["parts"]
         assert parts > 1
         assert f"in {parts} parts" in ran.out
-    # One that is done with a model goes on with the next.
-    assert forward_counter.processes(forward_counter.environment(tmp_path / "count")) == 2
+    # One that is done with a model goes on with the next; on a busy machine that may be the first.
+    n_processes = forward_counter.processes(forward_counter.environment(tmp_path / "count"))
+    assert 1 <= n_processes <= 2
     assert not (tmp_path / "out" / "unfinished").exists()
 
 
-@pytest.mark.slow
+@pytest.mark.cluster
 @pytest.mark.parametrize("lost", ["node", "command"])
 def test_what_is_lost_is_measured_once(
     lost: str, cluster: Callable[[int], Any], tiny: Callable[[str], Path], tmp_path: Path
@@ -127,7 +142,7 @@ def test_what_is_lost_is_measured_once(
     assert 0 <= more <= 2 * structures(tmp_path) + forwards // 4, more
 
 
-@pytest.mark.slow
+@pytest.mark.cluster
 def test_a_process_that_is_killed(
     cluster: Callable[[int], Any], tiny: Callable[[str], Path], tmp_path: Path
 ) -> None:
@@ -145,7 +160,7 @@ def test_a_process_that_is_killed(
     assert forward_counter.processes(forward_counter.environment(tmp_path / "count")) == 3
 
 
-@pytest.mark.slow
+@pytest.mark.cluster
 def test_interrupted(
     cluster: Callable[[int], Any], tiny: Callable[[str], Path], tmp_path: Path
 ) -> None:
@@ -164,7 +179,7 @@ def test_interrupted(
     assert set(before) < set(digests(tmp_path))
 
 
-@pytest.mark.slow
+@pytest.mark.cluster
 def test_machines_that_do_not_share_the_folder(
     cluster: Callable[[int], Any], tmp_path: Path
 ) -> None:

@@ -18,6 +18,7 @@ def asked(folder: Path, limits: dict[str, dict[str, float]] | None = None) -> As
     return Ask.of("demo", settings, str(folder), "ours")
 
 
+@pytest.mark.by_day(limits=(None,))
 @pytest.mark.parametrize(
     "limits", [None, {"gendered_pair_entropy.entropy_bias": {"max_distance": 0.01}}]
 )

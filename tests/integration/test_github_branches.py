@@ -263,6 +263,7 @@ def test_a_report_is_read_as_it_was_written(github, client, folder, tmp_path):
     assert found.address.endswith(f"/commit/{head}")
 
 
+@pytest.mark.workflow
 def test_a_real_run_comes_back_as_a_baseline(github, client, demo, tmp_path):
     commit_report(client, BADGES, demo.at)
     found = read_report_of(client, BADGES, tmp_path / "into")

@@ -82,6 +82,7 @@ def test_a_session_of_pytest_shows_no_item(machine: New, bad: Path, words: tuple
     assert found.leaks(ended.said) == []
 
 
+@pytest.mark.nightly
 @pytest.mark.cold
 @HOW
 def test_an_interrupted_session_shows_no_item(

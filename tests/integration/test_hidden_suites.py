@@ -15,6 +15,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from action_step import Step
 from commands import headline, read, suite
 from github_server import GitHub, serving
 from hidden import (
@@ -28,7 +29,6 @@ from hidden import (
     lines,
     rows,
 )
-from test_action_steps import Step
 
 from pytest_bias.records import sha256
 from word_classifier import word_classifier

@@ -481,6 +481,7 @@ def unmeasured(ran: Ran, player: Player, *words: str) -> None:
     assert not player.has_written
 
 
+@pytest.mark.nightly
 def test_a_push_is_measured_and_its_own_commit_is_not(player: Player) -> None:
     register(create_pr=False)
     machine = Player(player.hub, player.folder)
@@ -555,6 +556,7 @@ def test_who_can_write_to_the_repository_runs_no_code_with_the_token(player: Pla
     player.event("refs/heads/main", old, new).refused(2, "profil", "'profile'")
 
 
+@pytest.mark.nightly
 def test_who_pushes_while_it_runs_is_not_overwritten(
     player: Player, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -594,6 +596,7 @@ def test_a_limit_of_the_project_is_its_exit_code_and_the_report_is_out(player: P
     assert "/discussions/1" in player.first().done(1).out
 
 
+@pytest.mark.nightly
 def test_a_private_model_is_measured_with_the_token_of_the_job(player: Player) -> None:
     player.model.private = True
     ran = player.first().done(0)

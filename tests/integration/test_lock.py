@@ -20,6 +20,8 @@ from pytest_bias.claims import CURRENT, CURRENT_SCHEMA, digest12
 from pytest_bias.config import Settings
 from pytest_bias.run import run_job
 
+pytestmark = pytest.mark.all_draws
+
 DEMOS = Path(pytest_bias.__file__).parent / "models" / "demo"
 SHA = {n: str(n) * 40 for n in range(1, 8)}
 SUITE = ("--suite", "template_association")
@@ -178,6 +180,7 @@ CHANGES: Mapping[str, tuple[Files, str]] = {
 }
 
 
+@pytest.mark.nightly
 def test_what_makes_it_another_model(consumer: Consumer) -> None:
     consumer("lock", "org/model").done(0)
     for what, (files, name) in CHANGES.items():
@@ -191,6 +194,7 @@ def test_what_makes_it_another_model(consumer: Consumer) -> None:
     consumer("lock", "--check").done(0)
 
 
+@pytest.mark.nightly
 @pytest.mark.cold
 def test_no_weights_and_no_torch(consumer: Consumer) -> None:
     code = "import sys; from pytest_bias.cli import main; main()"
@@ -234,6 +238,7 @@ def test_what_cannot_be_known(consumer: Consumer) -> None:
     consumer("lock", "org/model", HF_HUB_OFFLINE="1").refused(3, "this run is offline")
 
 
+@pytest.mark.nightly
 def test_names_that_are_followed(consumer: Consumer) -> None:
     consumer.push(NEUTRAL, branch="v1")
     consumer("lock", "org/model@v1").done(0)
@@ -251,6 +256,7 @@ def test_names_that_are_followed(consumer: Consumer) -> None:
     assert "org/model@v1 unchanged" in said
 
 
+@pytest.mark.nightly
 def test_an_adapter_with_its_base(consumer: Consumer) -> None:
     config = {"peft_type": "LORA", "base_model_name_or_path": "org/model", "r": 2}
     adapter = {

@@ -2,8 +2,6 @@
 
 import html
 import json
-import os
-import shutil
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,10 +11,9 @@ import pytest
 from commands import finish, start
 from PIL import Image
 
-from devtools import HEADLESS
+from devtools import HEADLESS, installed
 from pytest_bias.emit.page import PAGE_LIMIT
 
-NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 FLAGS = (*HEADLESS, "--hide-scrollbars", "--enable-logging=stderr")
 DARK = "--blink-settings=preferredColorScheme=0"
 PHONE, DESK = 360, 1280
@@ -114,16 +111,6 @@ class Browser:
             return image.convert("RGB")
 
 
-def installed(names: tuple[str, ...] = NAMES) -> str:
-    """Return a browser, or skip; CI has to have one."""
-    if program := next(filter(None, map(shutil.which, names)), None):
-        return program
-    why = f"no browser: none of {', '.join(names)} is installed (apt-get install chromium)"
-    if os.environ.get("CI"):
-        pytest.fail(why)
-    pytest.skip(why)
-
-
 @pytest.fixture(scope="module")
 def browser(tmp_path_factory: pytest.TempPathFactory) -> Browser:
     """Return a browser of this machine."""
@@ -141,6 +128,7 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "demo" / "report.html"
 
 
+@pytest.mark.by_day(width=(PHONE,), flags=((),))
 @pytest.mark.parametrize("width", [PHONE, DESK])
 @pytest.mark.parametrize("flags", [(), (DARK,)], ids=["light", "dark"])
 def test_page_in_a_browser(
@@ -157,6 +145,7 @@ def test_page_in_a_browser(
     assert found["contrast"] >= 4.5
 
 
+@pytest.mark.browser
 def test_light_and_dark(browser: Browser, page: Path) -> None:
     light, dark = browser.picture(page), browser.picture(page, DARK)
     corner = (5, 5)

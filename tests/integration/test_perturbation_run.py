@@ -37,6 +37,7 @@ def settings(folder: Path, labels: tuple[str, str], *more: str) -> Path:
     return path
 
 
+@pytest.mark.nightly
 def test_a_classifier_on_texts_of_the_users_own(
     bias: Command, garden: Path, tmp_path: Path
 ) -> None:
@@ -87,6 +88,7 @@ def test_labels_that_are_not_the_models_own_are_told(
     assert "leave out `label`" in reason
 
 
+@pytest.mark.by_day(kind=("gpt2",))
 @pytest.mark.parametrize("kind", ["bert", "gpt2"])
 def test_language_models_on_the_bundled_texts(
     bias: Command, tiny: Callable[[str], Path], kind: str

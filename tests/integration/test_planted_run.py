@@ -69,12 +69,14 @@ def test_a_negation_that_was_learned_as_a_contradiction_is_found(
     assert with_it["gap"]["interval"][0] > 10
 
 
+@pytest.mark.nightly
 def test_without_it_there_is_no_gap(measured: Callable[..., Any]) -> None:
     without = measured("mnli_negation", "nli", shortcut=False)
     for metric in ("shortcut_gap", "negation_gap", "gap"):
         assert holds(without[metric], 0), metric
 
 
+@pytest.mark.nightly
 def test_a_genre_that_was_learned_as_an_opinion_is_found(measured: Callable[..., Any]) -> None:
     with_it = measured("imdb_contrast", "sentiment", shortcut=True)
     expected = planted.contrast_scores()
@@ -83,6 +85,7 @@ def test_a_genre_that_was_learned_as_an_opinion_is_found(measured: Callable[...,
     assert with_it["consistency"]["value"] == pytest.approx(expected["consistency"], abs=5)
 
 
+@pytest.mark.nightly
 @pytest.mark.all_draws
 def test_without_it_contrasts_are_as_easy_as_originals(measured: Callable[..., Any]) -> None:
     without = measured("imdb_contrast", "sentiment", shortcut=False)

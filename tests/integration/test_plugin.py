@@ -171,6 +171,7 @@ def test_section_files_and_junit(session: Session, bias: Command, tmp_path: Path
     assert bias("run", "demo", *suites, folder=folder).done(0).report["digest"] == report["digest"]
 
 
+@pytest.mark.nightly
 def test_notices_stand_in_the_section(session: Session) -> None:
     words = ("--bias-model", "demo", "--bias-shard", "1/2", "--bias-out", "out")
     result = session.suites(*words, "-k", "template_association or structure", alone=True)

@@ -134,6 +134,7 @@ def test_a_pull_request_leaves_the_main_branch_alone(publisher: Publisher) -> No
     assert CURRENT in publisher.repository.commits[publisher.repository.names["refs/pr/1"]]
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(("private", "gated"), [(True, False), (False, "auto")])
 def test_who_will_not_see_the_badges_is_told(
     publisher: Publisher, private: bool, gated: str | bool
@@ -232,6 +233,7 @@ def test_an_address_is_verified_as_the_model_it_is_of(published: Publisher) -> N
     assert "1 of 9 checks could not be made here" in alone.said
 
 
+@pytest.mark.nightly
 def test_what_anybody_can_propose_is_not_what_counts(published: Publisher) -> None:
     """The commit of a pull request can be named like any other of the repository."""
     before = published.repository.names["main"]

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from commands import Command, finish, read, start
 
-SUITES = ("--suite", "template_association", "--suite", "seat", "--suite", "gendered_pair_entropy")
+SUITES = ("--suite", "template_association", "--suite", "seat[en]")
 LIMIT = "limits:\n  template_association.association: {max_distance: 0.1}\n"
 
 

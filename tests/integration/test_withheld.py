@@ -178,6 +178,7 @@ def test_the_same_run_again_has_the_same_digest(full: Ran, bias: Command, limite
     assert (limited / "out" / SALT).read_text() != salt
 
 
+@pytest.mark.nightly
 def test_scores_of_the_same_run_disappear_and_do_not_come_back(
     full: Ran, bias: Command, limited: Path
 ) -> None:
@@ -340,6 +341,7 @@ def test_verify_says_what_cannot_be_checked(bias: Command, copy: Path) -> None:
     assert "fails" not in ran.out
 
 
+@pytest.mark.nightly
 def test_salt_and_full_report_show_what_was_measured(
     full: Ran, bias: Command, copy: Path, tmp_path: Path
 ) -> None:

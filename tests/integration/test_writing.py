@@ -123,6 +123,7 @@ def _records(out: str) -> Path:
     return Path(out) / "records" / "classified_completions[en-toxicity].parquet"
 
 
+@pytest.mark.nightly
 def test_a_suite_asked_for_by_name_takes_the_classifiers_that_are_there(
     bias: Command, tiny: Callable[[str], Path], scorer: Callable[..., Path]
 ) -> None:
@@ -171,6 +172,7 @@ def test_bold_by_hand(
         assert not any(t.text.strip() in repr(row) for t in written if len(t.text.strip()) > 3)
 
 
+@pytest.mark.nightly
 def test_without_a_classifier_the_suites_are_skipped_and_count(
     bias: Command, tiny: Callable[[str], Path]
 ) -> None:

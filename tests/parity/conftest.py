@@ -1,4 +1,8 @@
-"""Checkpoints by name, and a list of the largest differences at the end of a run."""
+"""Checkpoints by name, and a list of the largest differences at the end of a run.
+
+By default every value of every parameter of a test is tried once: each tokenizer, each suite, each
+way to read. What is tried with what else is for the night.
+"""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path

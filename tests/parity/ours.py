@@ -12,6 +12,9 @@ from pytest_bias.scores import Score
 from pytest_bias.scoring import Context, score_records
 from pytest_bias.suites import find
 
+MASKED = ("bert-tiny", "wordpiece", "byte-level", "unigram")
+"""Masked models, a real one and one of each kind of tokenizer."""
+
 LICENCES = {
     "seat": "CC-BY-NC-4.0, no clear licence",
     "crows_pairs": "no clear licence",

@@ -7,6 +7,9 @@ from parity import ours, plain
 from pytest_bias.interface import Cloze
 
 NATS = 2e-4
+# By day the families that differ in what we look at: frames, positions, heads, soft-capping.
+MASKED = ("bert", "xlm-roberta", "distilbert", "deberta-v2", "modernbert", "xlm")
+CAUSAL = ("gpt2", "opt", "llama", "gemma2", "cohere", "mamba")
 TEXTS = [
     "The nurse said that she was late.",
     "He is a carpenter.",
@@ -37,6 +40,7 @@ def from_loop(scores, loop, slow):
 
 
 @pytest.mark.usefixtures("_head")
+@pytest.mark.by_day(model_type=MASKED)
 @pytest.mark.parametrize("model_type", tiny_architectures.MASKED)
 def test_masked(model_type, folder, measured):
     model, slow = ours.model(folder), plain.masked(folder)
@@ -54,6 +58,7 @@ def test_masked(model_type, folder, measured):
 
 
 @pytest.mark.usefixtures("_head")
+@pytest.mark.by_day(model_type=CAUSAL)
 @pytest.mark.parametrize("model_type", tiny_architectures.CAUSAL)
 def test_causal(model_type, folder, measured):
     model, slow = ours.model(folder), plain.causal(folder)

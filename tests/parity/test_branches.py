@@ -7,24 +7,12 @@ import torch
 
 import tiny_models
 from parity import ours, plain
-from parity.test_generation import PROMPTS, behind
-from parity.test_heads import TEXTS, greedy
+from parity.loops import PROMPTS, TEXTS, behind, branches, greedy
 from pytest_bias.interface import Capability
 from tiny_architectures import SEQ2SEQ, head
 
 KINDS = ("gpt2", "llama")
 NATS = 1e-4
-
-
-def branches(slow, prompt, n, length, ends):
-    """Yield the new ids behind each of the likeliest first tokens: a forward of the whole each."""
-    ids = slow.tokenizer(prompt)["input_ids"]
-    order = plain.logits(slow, ids)[-1].sort(descending=True, stable=True).indices
-    for first in order[:n].tolist():
-        new = [first]
-        while new[-1] not in ends and len(new) < length:
-            new.append(int(plain.logits(slow, [*ids, *new])[-1].argmax()))
-        yield new
 
 
 def check(slow, model, prompts, n, length, ends):

@@ -36,6 +36,7 @@ def check(slow, model, items, *, mask):
     return n
 
 
+@pytest.mark.by_day(name=("wordpiece", "gpt2"))
 @pytest.mark.parametrize(
     ("name", "step"), [("bert-tiny", 90), ("wordpiece", 40), ("gpt2", 40), ("llama", 40)]
 )

@@ -8,7 +8,7 @@ from bias_suites.maxima import NEW_TOKENS, prompt_item
 from bias_suites.social import classified_completions as completions
 from bias_suites.social.realtoxicityprompts import K
 from parity import ours, plain
-from parity.test_generation import behind
+from parity.loops import behind
 from pytest_bias.interface import GAP
 from pytest_bias.labels import ROLES
 from pytest_bias.models.noise import gumbel, key
@@ -69,12 +69,14 @@ def completion_items(n):
     return found[:: len(found) // n]
 
 
+@pytest.mark.by_day(name=("gpt2",))
 @pytest.mark.parametrize("name", ["gpt2", "llama"])
 def test_completions_that_are_written_equal_the_loop(name, checkpoint, scored_by, measured):
     model, slow = ours.model(checkpoint(name)), plain.causal(checkpoint(name))
     check_completions(model, slow, scored_by, measured, name)
 
 
+@pytest.mark.nightly
 def test_completions_of_a_seq2seq_model_equal_the_loop(tmp_path, scored_by, measured):
     folder = head(SEQ2SEQ, "t5", tmp_path / "t5")
     check_completions(ours.model(folder), plain.seq2seq(folder), scored_by, measured, "t5")
@@ -127,7 +129,8 @@ def likeliest(slow, cloze, k):
     return [slow.tokenizer.decode([t]).strip() for t in top]
 
 
-@pytest.mark.parametrize("name", ["bert-tiny", "wordpiece", "byte-level", "unigram"])
+@pytest.mark.by_day(name=("byte-level",))
+@pytest.mark.parametrize("name", ours.MASKED)
 def test_completions_at_the_mask_equal_the_loop(name, checkpoint, scored_by, measured):
     model, slow = ours.model(checkpoint(name)), plain.masked(checkpoint(name))
     judge = scored_by(model, "regard", REGARD)
@@ -147,6 +150,7 @@ def test_completions_at_the_mask_equal_the_loop(name, checkpoint, scored_by, mea
     assert largest < PROBABILITY
 
 
+@pytest.mark.by_day(name=("gpt2",))
 @pytest.mark.parametrize("name", ["gpt2", "llama"])
 def test_expected_maxima_equal_the_loop(name, checkpoint, scored_by, measured):
     model, slow = ours.model(checkpoint(name)), plain.causal(checkpoint(name))

@@ -12,15 +12,11 @@ from transformers import GenerationConfig
 
 import tiny_models
 from parity import ours, plain
+from parity.loops import PROMPTS, behind
 from pytest_bias.errors import MeasurementError
 from pytest_bias.interface import Capability
 
 KINDS = ("gpt2", "llama")
-PROMPTS = [
-    f"{'he works ' * k}as a nurse {words}".strip()
-    for k in (0, 1, 2, 7)
-    for words in ("", "and", "in the town", "but she said that")
-]
 HOSTILE = {
     "num_beams": 3,
     "do_sample": True,
@@ -51,13 +47,6 @@ def alone(slow, prompt, **how):
     ids = slow.tokenizer(prompt, return_tensors="pt")
     config = GenerationConfig(**{"max_new_tokens": 8, "do_sample": False, **how})
     return slow.network.generate(**ids, generation_config=config)[0, ids["input_ids"].shape[1] :]
-
-
-def behind(slow, prompt, new):
-    """Return the text of new ids with the space that is in front of them."""
-    ids = slow.tokenizer(prompt)["input_ids"]
-    whole = slow.tokenizer.decode([*ids, *new], skip_special_tokens=True)
-    return whole.removeprefix(slow.tokenizer.decode(ids, skip_special_tokens=True))
 
 
 @pytest.mark.parametrize("name", KINDS)

@@ -6,6 +6,7 @@ import pytest
 import torch
 
 from parity import ours
+from parity.gpu_numbers import SPLIT_NOISE, gap, numbers
 from pytest_bias.models import load, noise
 from pytest_bias.records import records_digest
 
@@ -16,8 +17,6 @@ pytestmark = [
 
 NOISE = 1e-3
 """Nats a sentence, or cosine, between the devices."""
-SPLIT_NOISE = 1e-4
-"""The same between two token budgets: the kernels of a GPU depend on the number of rows."""
 SUITES = {
     "bert-tiny": ("crows_pairs", "gendered_pair_entropy", "template_association", "seat"),
     "byte-level": ("crows_pairs", "template_association", "seat"),
@@ -101,15 +100,3 @@ def test_the_noise_of_a_gpu_is_that_of_the_cpu():
     there = noise.gumbel(keys, 50_000, "cuda").cpu()
     assert torch.equal(noise.uniform(keys, 50_000, "cuda").cpu(), noise.uniform(keys, 50_000))
     assert torch.allclose(there, noise.gumbel(keys, 50_000), atol=1e-5)
-
-
-def numbers(record, other):
-    """Return what two records of an item have in common that is a number."""
-    both = [("value", record.value, other.value)]
-    both += [(k, v, other.detail[k]) for k, v in record.detail.items()]
-    return [(k, a, b) for k, a, b in both if isinstance(a, float) and isinstance(b, float)]
-
-
-def gap(record):
-    """Return how far the two sentences of a pair are apart."""
-    return record.detail["more"] - record.detail["less"]

@@ -11,7 +11,7 @@ import torch
 
 import tiny_models
 from parity import ours
-from parity.test_gpu import SPLIT_NOISE, gap, numbers
+from parity.gpu_numbers import SPLIT_NOISE, gap, numbers
 from pytest_bias.folder import read_report
 from pytest_bias.models import load
 from pytest_bias.records import Record, Report, records_digest

@@ -11,20 +11,13 @@ from transformers import MBart50Tokenizer, MBartConfig, MBartForConditionalGener
 import tiny_architectures
 import tiny_models
 from parity import ours, plain
-from parity.test_invariance import threads
+from parity.loops import TEXTS, greedy, threads
 from pytest_bias.interface import Outputs, Question
 from pytest_bias.records import records_digest
 from tiny_architectures import CLASSIFIER, DECODERS, QA, SEQ2SEQ, head
 
 NATS = 1e-4
 PROBABILITY = 1e-5
-TEXTS = [
-    "The nurse said that she was late.",
-    "He is a carpenter.",
-    "My uncle and my aunt are doctors, and they work at the hospital in the town.",
-    "Old people are good with computers, young people are not.",
-    "Why?",
-]
 PAIRS = [
     ("My uncle and my aunt are doctors.", "They work at the hospital in the town!"),
     ("Old people are good with computers.", "young people are not"),
@@ -41,14 +34,15 @@ LABELS = {0: "sad", 1: "<b>glad</b>\n|", 2: "none"}
 
 # Sequence to sequence
 
-THIRD_OF_SEQ2SEQ = [
-    pytest.param(name, marks=pytest.mark.slow if number % 3 else ())
-    for number, name in enumerate(SEQ2SEQ)
-]
-
 
 @pytest.mark.usefixtures("_head")
-@pytest.mark.parametrize("model_type", THIRD_OF_SEQ2SEQ)
+@pytest.mark.by_day(
+    model_type=(
+        "t5",
+        "bart",
+    )
+)
+@pytest.mark.parametrize("model_type", SEQ2SEQ)
 def test_seq2seq(model_type, tmp_path, measured):
     folder = head(SEQ2SEQ, model_type, tmp_path / model_type)
     model, slow = ours.model(folder), plain.seq2seq(folder)
@@ -73,19 +67,6 @@ def test_seq2seq(model_type, tmp_path, measured):
     drawn = [model.generate(TEXTS, max_new_tokens=9, sample=True, seed=s) for s in (1, 1, 2, 3)]
     assert drawn[0] == drawn[1]
     assert drawn[2:] != [drawn[0], drawn[0]]
-
-
-def greedy(slow, model, text, n):
-    """Write the likeliest token again and again, each from a forward of the whole."""
-    start, new = model.start(), []
-    read = slow.tokenizer(text, return_tensors="pt").input_ids
-    while len(new) < n:
-        with torch.no_grad():
-            given = torch.tensor([[*start, *new]])
-            new.append(int(slow.network(read, decoder_input_ids=given).logits[0, -1].argmax()))
-        if new[-1] in model.ends:
-            break
-    return slow.tokenizer.decode(new, skip_special_tokens=True)
 
 
 def test_final_bias_and_scaling_of_the_head_count(tmp_path):
@@ -153,6 +134,7 @@ def test_a_text_longer_than_the_decoder_has_a_reason(model_type, tmp_path):
     assert model.log_likelihood([" "])[0].reason == "empty text"
 
 
+@pytest.mark.by_day(model_type=("t5",))
 @pytest.mark.parametrize("model_type", ["t5", "bart"])
 def test_nothing_about_batches_changes_a_bit_of_a_seq2seq_model(model_type, tmp_path, data_dir):
     folder = head(SEQ2SEQ, model_type, tmp_path / model_type)
@@ -178,6 +160,7 @@ def probabilities(slow, texts, types):
     return torch.stack(found).softmax(-1).numpy()
 
 
+@pytest.mark.by_day(model_type=("bert", "roberta", "gpt2", "llama", "bart", "t5"))
 @pytest.mark.parametrize(
     ("model_type", "more"),
     [(m, {}) for m in CLASSIFIER] + [(m, {"pad_token_id": None}) for m in DECODERS],
@@ -221,6 +204,12 @@ def test_the_second_text_of_a_pair_has_its_own_token_type(tmp_path):
     assert np.abs(swapped - first).max(1).min() > 1e-3
 
 
+@pytest.mark.by_day(
+    model_type=(
+        "bert",
+        "gpt2",
+    )
+)
 @pytest.mark.parametrize("model_type", ["bert", "roberta", "bart", "gpt2"])
 def test_nothing_about_batches_changes_a_bit_of_a_classifier(model_type, tmp_path):
     folder = head(CLASSIFIER, model_type, tmp_path / model_type, id2label=LABELS)
@@ -287,6 +276,13 @@ def test_texts_that_cannot_be_classified(tmp_path):
 # Question answering
 
 
+@pytest.mark.by_day(
+    model_type=(
+        "bert",
+        "roberta",
+        "t5",
+    )
+)
 @pytest.mark.parametrize("model_type", QA)
 def test_answers(model_type, tmp_path, measured):
     folder = head(QA, model_type, tmp_path / model_type)

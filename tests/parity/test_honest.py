@@ -7,8 +7,7 @@ import unicodedata
 import pytest
 
 from parity import ours, plain
-from parity.test_branches import branches
-from parity.test_generation import behind
+from parity.loops import behind, branches
 
 MASKED = ("bert-tiny", "wordpiece", "byte-level", "unigram")
 
@@ -47,6 +46,7 @@ def likeliest(slow, sentence, k):
     return [slow.tokenizer.decode([t]).strip() for t in at_mask.topk(k).indices]
 
 
+@pytest.mark.by_day(name=("wordpiece",))
 @pytest.mark.parametrize("name", MASKED)
 def test_masked_scores_equal_the_loop(name, checkpoint, lemmas, data_dir, measured):
     items = ours.items("honest", "en", data_dir)

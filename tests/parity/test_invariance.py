@@ -1,14 +1,13 @@
 """The same bits whatever the batch: budget, order, padding side, number of threads, second load."""
 
 import random
-from collections.abc import Iterator
-from contextlib import contextmanager
 
 import pytest
 import torch
 
 import tiny_models
 from parity import ours, plain
+from parity.loops import threads
 from pytest_bias.errors import MeasurementError
 from pytest_bias.records import records_digest
 
@@ -46,16 +45,6 @@ def digest(suite, model, items):
     return records_digest(records)
 
 
-@contextmanager
-def threads(n) -> Iterator[None]:
-    before = torch.get_num_threads()
-    torch.set_num_threads(n)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)
-
-
 @pytest.mark.parametrize(("name", "suite"), CASES)
 def test_nothing_about_batches_changes_a_bit(name, suite, checkpoint, data_dir):
     items = items_of(suite, data_dir)
@@ -72,6 +61,13 @@ def test_nothing_about_batches_changes_a_bit(name, suite, checkpoint, data_dir):
         assert digest(suite, ours.model(checkpoint(name), LARGE), items) == expected, "threads"
 
 
+@pytest.mark.by_day(
+    name=(
+        "wordpiece",
+        "gpt2",
+        "encoder",
+    )
+)
 @pytest.mark.parametrize("name", ["wordpiece", "byte-level", "unigram", "gpt2", "llama", "encoder"])
 def test_a_text_alone_gives_the_bits_that_it_gives_among_others(name, checkpoint):
     model = ours.model(checkpoint(name))
@@ -92,6 +88,7 @@ def test_a_text_alone_gives_the_bits_that_it_gives_among_others(name, checkpoint
     assert max(s.n_tokens for s in together) >= 126
 
 
+@pytest.mark.by_day(name=("gpt2",))
 @pytest.mark.parametrize("name", ["wordpiece", "gpt2", "encoder"])
 def test_another_load_gives_the_same_digest_and_other_weights_another(
     name, checkpoint, data_dir, tmp_path

@@ -42,6 +42,12 @@ def sampled(suite, data_dir, step):
 
 
 @pytest.mark.parametrize("suite", SUITES)
+@pytest.mark.by_day(
+    name=(
+        "wordpiece",
+        "unigram",
+    )
+)
 @pytest.mark.parametrize("name", MASKED)
 def test_masked(name, suite, checkpoint, data_dir, measured):
     slow = plain.masked(checkpoint(name))

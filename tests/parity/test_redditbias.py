@@ -18,12 +18,14 @@ def log_perplexity(slow, score, text):
     return -score(slow, text) / n
 
 
-@pytest.mark.parametrize("name", ["bert-tiny", "wordpiece", "byte-level", "unigram"])
+@pytest.mark.by_day(name=("byte-level",))
+@pytest.mark.parametrize("name", ours.MASKED)
 def test_masked_models_equal_the_loop(name, checkpoint, data_dir, measured):
     slow, model = plain.masked(checkpoint(name)), ours.model(checkpoint(name))
     against(slow, plain.pseudo_log_likelihood, model, data_dir, measured, 90)
 
 
+@pytest.mark.by_day(name=("gpt2",))
 @pytest.mark.parametrize("name", ["gpt2", "llama"])
 def test_causal_models_equal_the_loop(name, checkpoint, data_dir, measured):
     slow, model = plain.causal(checkpoint(name)), ours.model(checkpoint(name))

@@ -93,6 +93,7 @@ def hans_items(subcases: Sequence[str]) -> list[Item]:
     ]
 
 
+@pytest.mark.nightly
 def test_predictions_of_the_berts_of_hans(data_dir: Path, subcases: list[str]) -> None:
     items = hans_items(subcases)
     with (data_dir / "hans/bert_preds.txt").open() as file:
@@ -109,6 +110,7 @@ def test_predictions_of_the_berts_of_hans(data_dir: Path, subcases: list[str]) -
     assert {k: summed[k] for k in PAPER} == {k: found[k] for k in PAPER}
 
 
+@pytest.mark.by_day(run=(99,))
 @pytest.mark.parametrize("run", [0, 99])
 def test_one_of_the_berts_of_a_feather(data_dir: Path, subcases: list[str], run: int) -> None:
     with (data_dir / "hans" / RUN).open(encoding="utf-8-sig") as file:

@@ -12,7 +12,10 @@ from pytest_bias.interface import Cloze
 NATS = 1e-4
 MODELS = ("bert-tiny", "wordpiece", "byte-level", "unigram")
 
-pytestmark = pytest.mark.parametrize("name", MODELS)
+pytestmark = [
+    pytest.mark.by_day(name=("wordpiece", "byte-level", "unigram")),
+    pytest.mark.parametrize("name", MODELS),
+]
 
 
 @pytest.fixture

@@ -64,7 +64,8 @@ def words(item, side):
     return " ".join(filled), word, start
 
 
-@pytest.mark.parametrize("name", ["bert-tiny", "wordpiece", "byte-level", "unigram"])
+@pytest.mark.by_day(name=("unigram",))
+@pytest.mark.parametrize("name", ours.MASKED)
 def test_words_at_the_blank_equal_the_loop(name, checkpoint, data_dir, measured):
     slow, model = plain.masked(checkpoint(name)), ours.model(checkpoint(name))
     items = [i for i in sample(data_dir, 59) if i.by["part"] == "intrasentence"]
@@ -94,6 +95,7 @@ def test_words_at_the_blank_equal_the_loop(name, checkpoint, data_dir, measured)
     assert largest < NATS
 
 
+@pytest.mark.by_day(name=("llama",))
 @pytest.mark.parametrize("name", ["gpt2", "llama"])
 def test_likelihoods_a_token_equal_the_loop(name, checkpoint, data_dir, measured):
     slow, model = plain.causal(checkpoint(name)), ours.model(checkpoint(name))

@@ -96,6 +96,7 @@ def test_hatecheck(both: Forwarded, data_dir: Path, measured) -> None:
         assert scores["gap_to_others", g] == pytest.approx(share[g] - others)
 
 
+@pytest.mark.by_day(both=("bert",))
 def test_identity_terms(both: Forwarded, data_dir: Path, measured) -> None:
     model, slow, types = both
     items = [i for i in ours.items("identity_terms", "en", data_dir) if i.status is None]
@@ -137,6 +138,7 @@ def test_identity_terms(both: Forwarded, data_dir: Path, measured) -> None:
             assert scores[name, t] == pytest.approx(sum(pairs) / len(pairs), abs=5e-4)
 
 
+@pytest.mark.by_day(both=("bert",))
 def test_equity_evaluation(both: Forwarded, data_dir: Path, measured) -> None:
     model, slow, types = both
     content = gzip.decompress((data_dir / CORPUS).read_bytes()).decode()

@@ -10,7 +10,7 @@ import torch
 
 import tiny_models
 from parity import ours, plain
-from parity.test_invariance import threads
+from parity.loops import threads
 from pytest_bias.interface import Passage
 from pytest_bias.models.windows import around, behind
 from pytest_bias.sentences import text_file
@@ -223,6 +223,7 @@ def test_a_text_that_fits_has_the_score_that_it_has_as_a_sentence(name, checkpoi
     assert all(s.reason is None for s in model.score(texts))
 
 
+@pytest.mark.by_day(name=("gpt2", "wordpiece"))
 @pytest.mark.parametrize("name", KINDS)
 def test_nothing_about_batches_changes_a_bit_of_a_long_text(name, checkpoint):
     texts = [*PASSAGES[:3], SHORT, Passage(PASSAGES[3], ((0, 20), (60, 90)))]

@@ -87,6 +87,11 @@ def test_files_and_consents_are_those_that_are_read(
     assert read == stated, "Configuration.files names them all"
     asked = [(suite, source) for source in configuration.consents]
     assert set(folder.consents) == set(asked), "Configuration.consents names them all"
+    # Loading takes long, so its items are looked at here as well.
+    assert loaded.info.n_items == len(loaded.items) > 0
+    assert len({item.id for item in loaded.items}) == len(loaded.items)
+    assert all(item.cluster for item in loaded.items)
+    assert all((item.status is None) == (item.reason is None) for item in loaded.items)
 
 
 @by_entry

@@ -162,6 +162,7 @@ SIZES = {
 }
 
 
+@pytest.mark.by_day(name=("en", "nl"))
 @pytest.mark.parametrize("name", SIZES)
 def test_every_term_stands_in_every_sentence(name: str, data_dir: Path) -> None:
     configuration = SUITE.configuration(name)
@@ -180,6 +181,7 @@ def test_every_term_stands_in_every_sentence(name: str, data_dir: Path) -> None:
         assert max(frames.values()) <= 16 * n_terms
 
 
+@pytest.mark.nightly
 def test_the_sample_is_part_of_the_whole(data_dir: Path) -> None:
     part, whole = ({i.id: i.texts for i in loaded(data_dir, n)} for n in ("en", "en-full"))
     assert part.items() <= whole.items()

@@ -5,7 +5,7 @@ import unicodedata
 from itertools import pairwise
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from bias_suites.robustness.perturbation_kinds import (
@@ -269,7 +269,6 @@ def tokens(text):
     return [text[m.start() : m.end()] for m in re.finditer("[amn]+|[^amnsw]", kinds)]
 
 
-@settings(max_examples=300, deadline=None)
 @given(TEXTS, st.sampled_from(NAMES), st.sampled_from(SEVERITIES))
 def test_numbers_stay_whole_and_in_order(text, name, severity):
     def numbers(of):
@@ -281,7 +280,6 @@ def test_numbers_stay_whole_and_in_order(text, name, severity):
     assert all(any(token == new for new in found) for token in old)
 
 
-@settings(max_examples=300, deadline=None)
 @given(TEXTS, st.sampled_from(NAMES), st.sampled_from(SEVERITIES), WORDS)
 def test_protected_words_stay_whole_and_in_order(text, name, severity, words):
     protected = {w.lower() for w in words if tokens(w) == [w]}
@@ -293,7 +291,6 @@ def test_protected_words_stay_whole_and_in_order(text, name, severity, words):
 # Every text of Unicode
 
 
-@settings(max_examples=400, deadline=None)
 @given(TEXTS, st.sampled_from(NAMES), WORDS)
 def test_changes_are_reproducible_nested_and_all_that_changes(text, name, words):
     all_severities = [changes(text, name, s, words) for s in SEVERITIES]
@@ -313,7 +310,6 @@ def test_changes_are_reproducible_nested_and_all_that_changes(text, name, words)
         assert "".join([*back, text[at:]]) == (result or text)
 
 
-@settings(max_examples=300, deadline=None)
 @given(TEXTS, st.sampled_from(NAMES), st.sampled_from(SEVERITIES))
 def test_the_result_is_valid_unicode_and_no_mark_changes_its_letter(text, name, severity):
     result = perturbed(text, name, severity) or text
@@ -332,7 +328,6 @@ def clusters(text):
     return re.findall(r".[\u0300-\u036f\u200d\ufe0f]+", text, re.DOTALL)
 
 
-@settings(max_examples=200, deadline=None)
 @given(TEXTS, st.sampled_from(SEVERITIES))
 def test_kinds_change_what_they_say_and_nothing_else(text, severity):
     def without(pattern, of):

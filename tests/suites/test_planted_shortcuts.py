@@ -59,6 +59,7 @@ def gap(model: Model, task: str) -> Score:
     return shortcut_gap(found, solvable)
 
 
+@pytest.mark.by_day(task=("nli",))
 @pytest.mark.parametrize("task", TASKS)
 def test_a_planted_shortcut_has_the_gap_that_was_expected(task: str, trained: Made) -> None:
     found = gap(trained(task, True), task)
@@ -68,6 +69,7 @@ def test_a_planted_shortcut_has_the_gap_that_was_expected(task: str, trained: Ma
     assert found.p_value == pytest.approx(1e-4)
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("task", TASKS)
 def test_without_the_shortcut_the_interval_contains_zero(task: str, trained: Made) -> None:
     found = gap(trained(task, False), task)
@@ -76,6 +78,7 @@ def test_without_the_shortcut_the_interval_contains_zero(task: str, trained: Mad
     assert found.interval[1] - found.interval[0] < 12
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("task", TASKS)
 def test_accuracy_where_the_shortcut_holds_does_not_tell(task: str, trained: Made) -> None:
     # As in training: there the classifier with the shortcut is the better one.

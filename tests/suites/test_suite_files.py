@@ -434,9 +434,7 @@ def answer(folder: Path, text: str) -> BiasError | None:
     return None
 
 
-@settings(
-    max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(spoiled())
 def test_a_spoiled_suite_is_answered_with_a_line(tmp_path: Path, text: str) -> None:
     error = answer(tmp_path, text)
@@ -445,9 +443,7 @@ def test_a_spoiled_suite_is_answered_with_a_line(tmp_path: Path, text: str) -> N
     assert error is None or error.message
 
 
-@settings(
-    max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.text() | TREES.map(lambda tree: yaml.safe_dump(tree, allow_unicode=True)))
 def test_no_text_at_all_gives_a_traceback(tmp_path: Path, text: str) -> None:
     (tmp_path / "mine.bias.yaml").write_text(text, encoding="utf-8", errors="surrogatepass")

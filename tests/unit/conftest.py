@@ -1,18 +1,14 @@
-"""Settings of property tests: the same examples in every run, no clock. A model to tamper with."""
+"""A model to tamper with: a real run, published and signed."""
 
 import shutil
 from pathlib import Path
 
 import pytest
-from hypothesis import settings
 
 from own_sigstore import Sigstore
 from pytest_bias.folder import REPORT
 from pytest_bias.records import Report
 from unit.publications import DEMOS, Repository, measured, source_of
-
-settings.register_profile("tests", deadline=None, derandomize=True, max_examples=60)
-settings.load_profile("tests")
 
 
 @pytest.fixture(scope="session")

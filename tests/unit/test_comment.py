@@ -349,6 +349,7 @@ def huge() -> tuple[Report, Decision, Comparison]:
     return made, endless_decision(), endless_comparison(made)
 
 
+@pytest.mark.by_day(character=("&",))
 @pytest.mark.parametrize("character", ["&", "@", "#", "\N{GRINNING FACE}", "GH-1"])
 def test_no_comment_is_too_long(huge, character):
     made, decision, comparison = huge
@@ -360,6 +361,7 @@ def test_no_comment_is_too_long(huge, character):
     assert "the one that counts | **EXCEEDED**" in text
 
 
+@pytest.mark.nightly
 def test_no_comment_on_a_withheld_report_is_too_long(huge):
     made, decision, comparison = huge
     text = rendered(withheld(made, "ab" * 32), decision, comparison, problem="@" * 10_000)

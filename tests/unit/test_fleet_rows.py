@@ -22,7 +22,7 @@ from pytest_bias.fleet_rows import (
 from pytest_bias.identity import AdapterIdentity
 from pytest_bias.withholding import withheld
 from unit.made import HOSTILE, report, result, score
-from unit.test_compare import associations, crows, measured, targets
+from unit.measured import associations, crows, measured, targets
 
 NOW = report(measured(associations([2, 2, 5, 4])), model="org/tuned")
 THEN = report(measured(associations([1, 2, 3, 4])), model="org/base")

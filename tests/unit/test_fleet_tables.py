@@ -19,7 +19,7 @@ from pytest_bias.records import Report
 from pytest_bias.withholding import withheld
 from simulated_fleet import simulated
 from unit.made import HOSTILE, endless, report, result, score
-from unit.test_page import Reader
+from unit.reader import Reader
 
 VALUE = 100 / 3
 CROWS = result(scores=[score(value=VALUE, interval=(-1.5, 62.92), n_unscored=4)], sampled=1512)
@@ -305,6 +305,7 @@ def test_the_page_may_do_nothing_but_its_own_script_and_style():
 # Size
 
 
+@pytest.mark.nightly
 def test_the_page_has_a_largest_size_whatever_reports_say():
     huge: Report = endless(300)
     rows = [row_of(huge, asked="&" * 10_000, folder="&" * 2_000)] * 20

@@ -21,6 +21,7 @@ def expected(an_item: float | None, n_items: int, n_quick: int = 10, n_first: in
     return Expected(f"s{n_items}", an_item, n_items, n_quick, n_first)
 
 
+@pytest.mark.by_day(suite=("seat",))
 @pytest.mark.parametrize(
     ("name", "suite"),
     [
@@ -76,6 +77,7 @@ def test_pace_leaves_the_meter_alone_and_is_that_of_the_model(tiny: Tiny) -> Non
     assert Pace(2.0, 0.5).seconds(Work(10, 4)) == 22
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     ("name", "suite"), [("bert", "gendered_pair_entropy"), ("encoder", "seat")]
 )

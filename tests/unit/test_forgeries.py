@@ -279,6 +279,7 @@ def planted(repository: Repository, source: Path) -> None:
     shutil.copytree(source, folder)
 
 
+@pytest.mark.by_day(owner=("ORG-A",))
 @pytest.mark.parametrize("owner", ["org-a", "ORG-A", "Org-a"])
 def test_a_rerun_by_the_same_owner(repository, tmp_path, owner):
     source = rerun(repository, tmp_path / "again", owner=owner)

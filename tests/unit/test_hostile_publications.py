@@ -86,6 +86,7 @@ def test_an_author_under_a_new_login(repository, tmp_path):
     assert again(repository)[0] == "fails"
 
 
+@pytest.mark.by_day(owner=("<b>org</b>",))
 @pytest.mark.parametrize(
     "owner", ["Results Validated", "org-b, signed", "<b>org</b>", "validated-by-org-b", "оrg-b"]
 )

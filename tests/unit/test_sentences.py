@@ -206,6 +206,7 @@ def items_of(suite: Suite, configuration: Configuration, folder: Path | None) ->
     return loaded.items
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(("suite", "configuration"), CONFIGURATIONS)
 def test_every_item_has_an_id_of_its_own_and_the_same_in_every_run(data_dir, suite, configuration):
     if any(file.hub for file in configuration.files):

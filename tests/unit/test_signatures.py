@@ -16,7 +16,7 @@ from own_sigstore import PREDICATE, Sigstore
 from own_timestamps import Authority
 from pytest_bias.signatures import Signature, by_our_workflow, owners_differ, signature
 from pytest_bias.signatures.bundles import MOST_BYTES
-from unit.test_signers import signer
+from unit.signers import signer
 
 CONTENT = b'{"schema": "pytest-bias/report/1"}\n'
 HOME = "https://github.com/pytest-bias/pytest-bias/.github/workflows"

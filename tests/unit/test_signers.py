@@ -1,16 +1,15 @@
 """Whose signature counts: our workflows, and owners who are not each other."""
 
 from collections.abc import Callable
-from dataclasses import replace
 
 import pytest
 
 from own_fulcio import COMMIT
-from own_sigstore import GITHUB, Sigstore
-from pytest_bias.signatures import Signature, Signer, by_our_workflow, owners_differ, signature
+from own_sigstore import Sigstore
+from pytest_bias.signatures import Signature, by_our_workflow, owners_differ, signature
+from unit.signers import HOME, signer
 
 CONTENT = b'{"schema": "pytest-bias/report/1"}\n'
-HOME = "https://github.com/pytest-bias/pytest-bias/.github/workflows"
 
 
 @pytest.fixture(scope="module")
@@ -26,28 +25,6 @@ def check(own: Sigstore) -> Callable[..., Signature]:
         return signature(content, bundle, trusted_root=own.trusted_root)
 
     return call
-
-
-def signer(**changes: str) -> Signer:
-    """Return a signer as our workflow would be."""
-    return replace(
-        Signer(
-            issuer=GITHUB,
-            identity=f"{HOME}/bias-tests.yml@refs/tags/v1",
-            owner="org-b",
-            owner_id="7",
-            repository="org-b/runs",
-            commit=COMMIT,
-            ref="refs/heads/main",
-            workflow=f"{HOME}/bias-tests.yml",
-            workflow_ref="refs/tags/v1",
-            trigger="workflow_dispatch",
-            runner="github-hosted",
-            run="https://github.com/org-b/runs/actions/runs/1/attempts/1",
-            signed_at="2026-11-27T12:00:05Z",
-        ),
-        **changes,
-    )
 
 
 @pytest.mark.parametrize(

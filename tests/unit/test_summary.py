@@ -207,6 +207,7 @@ def test_general_quality_has_a_table_of_its_own_with_both_numbers():
     ]
 
 
+@pytest.mark.nightly
 def test_no_summary_is_too_long():
     made = endless()
     text = summary.render(made, endless_decision(), endless_comparison(made))
