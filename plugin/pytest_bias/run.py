@@ -19,7 +19,7 @@ from pytest_bias.config import Settings, languages_of
 from pytest_bias.datasources import DataFolder
 from pytest_bias.emit import badges, card, change, data_files, model_index, page, summary, terminal
 from pytest_bias.emit.progress import ProgressPrinter
-from pytest_bias.emit.wording import STATUS_SENTENCES
+from pytest_bias.emit.verdict import decided
 from pytest_bias.errors import OutputError, ReportError
 from pytest_bias.events import Fetching, Notice
 from pytest_bias.folder import (
@@ -101,7 +101,7 @@ class Finished:
         width = max(len(name) for name, _ in names)
         for name, path in names:
             console.print(Text(f"{name:<{width}}  {self.out / path}"), soft_wrap=True)
-        sentence = STATUS_SENTENCES[self.decision.status]
+        sentence = decided(self.decision)
         console.print(Text(f"{'Result':<{width}}  {sentence}", style="bold"), soft_wrap=True)
         if self.report.withheld:
             told = f"{'Salt':<{width}}  {self.out / SALT}: {ABOUT_SALT}"

@@ -7,9 +7,10 @@ import pytest
 from markdown_it import MarkdownIt
 
 from pytest_bias.compare import Change, Comparison, SuiteComparison
-from pytest_bias.emit import comment, summary
+from pytest_bias.emit import comment
 from pytest_bias.emit.change import in_short
 from pytest_bias.emit.comment import Links
+from pytest_bias.emit.verdict import STATUS_SENTENCES
 from pytest_bias.limits import Decision, Outcome, decide, read_limits
 from pytest_bias.records import Report, Withheld
 from pytest_bias.statistics import Estimate
@@ -104,11 +105,11 @@ def test_it_opens_with_the_change():
     assert "<p>Every limit of this project is held.</p>" in html
 
 
-@pytest.mark.parametrize("status", summary.STATUS_SENTENCES)
+@pytest.mark.parametrize("status", STATUS_SENTENCES)
 def test_without_a_baseline_it_opens_with_the_decision(status):
     html = page(MADE, replace(decide(MADE, []), status=status))
-    assert first(html) == f"<strong>{summary.STATUS_SENTENCES[status]}</strong>"
-    assert html.count(summary.STATUS_SENTENCES[status]) == 1
+    assert first(html) == f"<strong>{STATUS_SENTENCES[status]}</strong>"
+    assert html.count(STATUS_SENTENCES[status]) == 1
 
 
 def test_where_nothing_can_be_compared_it_opens_with_the_decision():

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from pytest_bias.emit import fleet_cells, fleet_page, fleet_tables, wording
+from pytest_bias.emit import fleet_cells, fleet_page, fleet_tables, verdict, wording
 from pytest_bias.emit.fleet_columns import columns_of
 from pytest_bias.emit.fleet_page import About
 from pytest_bias.emit.fleet_tables import FIELDS, csv_table, lines, parquet_table
@@ -263,7 +263,7 @@ def test_a_row_leads_to_its_report():
     assert hrefs[0] == "./a%20b/c%25%26%3Cd/report.html"
 
 
-@pytest.mark.parametrize("status", wording.STATUS_SENTENCES)
+@pytest.mark.parametrize("status", verdict.STATUS_SENTENCES)
 def test_a_decision_is_told_in_words(status):
     assert status in fleet_cells.DECISIONS
     text = page([replace(ROW, decision=status)]).text

@@ -8,7 +8,8 @@ from markdown_it import MarkdownIt
 
 from pytest_bias.compare import Change, Comparison, SuiteComparison
 from pytest_bias.emit import summary
-from pytest_bias.limits import decide, read_limits
+from pytest_bias.emit.verdict import STATUS_SENTENCES, decided
+from pytest_bias.limits import Decision, Outcome, decide, read_limits
 from pytest_bias.records import Report
 from pytest_bias.statistics import Estimate
 from unit.made import (
@@ -50,6 +51,21 @@ def page(made: Report = MADE, **more: object) -> str:
 def cells(html: str) -> list[list[str]]:
     rows = re.findall(r"<tr>(.*?)</tr>", html, re.DOTALL)
     return [re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row, re.DOTALL) for row in rows]
+
+
+def test_undecided_limits_are_never_passed_over():
+    limits = ("held", "undecided", "undecided")
+    outcomes = tuple(Outcome(f"a.b{n}", "max_distance", v, "a[en]") for n, v in enumerate(limits))
+    made = Decision("undecided", 0, outcomes, (), "sha256:0")
+    told = decided(made)
+    assert told.startswith("UNDECIDED: 2 of 3 limits, which did not stop this run;")
+    assert "`undecided: fail`" in told
+    assert told in summary.render(report(result(scores=[score()])), made)
+    stopped = replace(made, exit_code=3)
+    assert decided(stopped) == STATUS_SENTENCES["undecided"]
+    worse = replace(made, status="exceeded", exit_code=1)
+    assert decided(worse) == STATUS_SENTENCES["exceeded"]
+    assert decided(None) == ""
 
 
 def test_the_numbers_stand_in_a_table():
@@ -104,10 +120,10 @@ def test_limits_are_shown_with_what_they_rest_on():
     assert "no interval" in undecided[2]
 
 
-@pytest.mark.parametrize("status", summary.STATUS_SENTENCES)
+@pytest.mark.parametrize("status", STATUS_SENTENCES)
 def test_every_status_has_a_sentence(status):
     decision = replace(decide(MADE, []), status=status)
-    assert summary.STATUS_SENTENCES[status] in page(decision=decision)
+    assert STATUS_SENTENCES[status] in page(decision=decision)
 
 
 def test_without_a_decision_nothing_is_decided():

@@ -18,8 +18,8 @@ import jinja2
 from pytest_bias.emit.change import THESE_TWO, signed
 from pytest_bias.emit.summary import limit_row, refused_rows, unscored_rows
 from pytest_bias.emit.terminal import KINDS
+from pytest_bias.emit.verdict import decided
 from pytest_bias.emit.wording import (
-    STATUS_SENTENCES,
     ideal,
     interval,
     markdown,
@@ -161,7 +161,7 @@ def _opening(
 ) -> tuple[str, str]:
     """Return the first sentence, and what was decided if that is another one."""
     scored = any(s.headline or s.status == "withheld" for s in own_rows(report))
-    status = STATUS_SENTENCES[decision.status] if decision else ""
+    status = decided(decision)
     if not scored:
         return NOTHING, ""
     if change and change["sentence"]:

@@ -16,8 +16,8 @@ from pytest_bias.emit.change import THESE_TWO, before, distance, evidence, main_
 from pytest_bias.emit.pictures import Picture, Table, short, status, table
 from pytest_bias.emit.suite_section import Fact, section
 from pytest_bias.emit.terminal import KINDS, VERDICTS, because
+from pytest_bias.emit.verdict import decided
 from pytest_bias.emit.wording import (
-    STATUS_SENTENCES,
     capitalized,
     clean,
     cost,
@@ -75,7 +75,7 @@ def render(
             style=Markup(templates.style()),
             name=model_name(report),
             about=list(_about(report)),
-            sentence=STATUS_SENTENCES[decision.status] if decision else "",
+            sentence=decided(decision),
             change=capitalized(clean(main_sentence(comparison) or "", 400)) if comparison else "",
             scope=scope_limits(report),
             overviews=list(_overviews(report)),

@@ -26,9 +26,9 @@ from pytest_bias.emit.change import (
 )
 from pytest_bias.emit.marks import marks
 from pytest_bias.emit.terminal import KINDS, VERDICTS, because
+from pytest_bias.emit.verdict import decided
 from pytest_bias.emit.wording import (
     EXPLORATORY,
-    STATUS_SENTENCES,
     beside_headline,
     chance,
     controls_of,
@@ -80,7 +80,7 @@ def render(
     return _template().render(
         name=markdown(model_name(report)),
         about=markdown(about),
-        sentence=STATUS_SENTENCES[decision.status] if decision else "",
+        sentence=decided(decision),
         change=markdown(main_sentence(comparison) or "", 400) if comparison else "",
         changes=few(_changes(comparison), ROWS),
         about_changes=_about_changes(comparison),

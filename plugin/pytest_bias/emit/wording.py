@@ -24,16 +24,6 @@ ROBUSTNESS_LIMITS: Final = (
 
 NOT_PUBLISHED: Final = "scores not published"
 
-STATUS_SENTENCES: Final[Mapping[str, str]] = {
-    "measured": "Measured; this project sets no limits.",
-    "held": "Every limit of this project is held.",
-    "undecided": "No limit is exceeded, but not all are decided.",
-    "exceeded": "A limit of this project is exceeded.",
-    "no-baseline": "There is no baseline to hold the limits on regression against.",
-    "could-not-measure": "Not everything could be measured.",
-}
-"""What a decision says, by its status."""
-
 FAMILIES: Final[Mapping[Family, str]] = {
     "decision": "the headlines of the run (Holm)",
     "suite": "the tests of the suite (Holm)",
