@@ -2,10 +2,12 @@
 
     python benchmarks/coverage.py intervals [--datasets 2000] [--processes 2]
     python benchmarks/coverage.py changes   [--datasets 2000]
+    python benchmarks/coverage.py sizes     [--datasets 2000]
     python benchmarks/coverage.py runs REPORT [--pairs 500]
 
 `intervals`: scores of independent pairs and of templates whose items hang together. `changes`: the
-paired change between two versions, and how much further from the ideal. `runs`: pairs of versions
+paired change between two versions, and how much further from the ideal. `sizes`: few clusters, d,
+and sizes without a sign, of which there are none in half of the rows. `runs`: pairs of versions
 of a whole saved report, every answer of the model disturbed anew, through `compare` and `decide`;
 nothing changed, so whatever they find is a false alarm. Prints Markdown tables.
 """
@@ -25,13 +27,13 @@ from scipy import stats
 
 from bias_suites import pairs
 from bias_suites.social import gendered_pair_entropy
-from pytest_bias import paired, resampling
+from pytest_bias import gaps, paired, permutation, resampling, unsigned
 from pytest_bias.compare import compare
 from pytest_bias.folder import read_report
 from pytest_bias.limits import decide, decision_level, named_by, read_limits
 from pytest_bias.records import Record, Report, SuiteResult
 from pytest_bias.scoring import LEVEL, Context, score_records, with_decision_family
-from pytest_bias.statistics import Floats, Sampling, wilson
+from pytest_bias.statistics import Draws, Estimate, Floats, Sampling, wilson
 from pytest_bias.suites import find
 
 SIZES = (20, 100, 1500)
@@ -43,6 +45,8 @@ CHANGES = ((50, 50), (60, 60), (50, 53), (45, 55), (60, 53), (95, 93))
 """True values before and now, in percent."""
 LEANS = (0.0, 0.1, 0.25)
 """Standard deviation of what a seed of training adds to all items alike, in noise of an item."""
+DRAWS = Draws(resamples=999, shuffles=199)
+"""Of sizes, for which fewer do."""
 FLIPS = 0.1
 """Share of the items whose outcome is drawn anew, besides those that have to change."""
 
@@ -88,9 +92,8 @@ def one_change(
     then_sums, now_sums = (
         replace(resampling.mean_sums(v, clusters), independent=not clustered) for v in values
     )
-    size = len(values[0])
-    changed = paired.change(now_sums, then_sums, Sampling(rng), size)
-    worse = paired.worsening(now_sums, then_sums, 50, (0, 100), Sampling(rng), size)
+    changed = paired.change(now_sums, then_sums, Sampling(rng, bounds=(0, 100)))
+    worse = paired.worsening(now_sums, then_sums, 50, Sampling(rng, bounds=(0, 100)))
     truths = (now - before, abs(now - 50) - abs(before - 50))
     return tuple(
         math.nan if e.interval is None else float(e.interval[0] <= t <= e.interval[1])
@@ -112,6 +115,84 @@ def two_versions(
     else:
         crosses = kept & (rng.random(len(kept)) < (before - now) / before)
     return 100.0 * then, 100.0 * (kept ^ crosses)
+
+
+def few_clusters(rng: np.random.Generator, n: int) -> tuple[Estimate, float]:
+    """Estimate the mean of n clusters that are normal."""
+    return resampling.mean(rng.normal(size=n), range(n), Sampling(rng, draws=DRAWS)), 0.0
+
+
+def skewed_clusters(rng: np.random.Generator, n: int) -> tuple[Estimate, float]:
+    """Estimate the mean of n clusters that are exponential."""
+    return resampling.mean(rng.exponential(size=n), range(n), Sampling(rng, draws=DRAWS)), 1.0
+
+
+def effect(rng: np.random.Generator, n: int, apart: float) -> tuple[Estimate, float]:
+    """Estimate d of n normal words on either side, whose means lie apart."""
+    values = np.concatenate([rng.normal(apart, 1, n), rng.normal(0, 1, n)])
+    sampling = Sampling(rng, draws=replace(DRAWS, arrangements=100))
+    found = permutation.association_test(values, range(2 * n), np.arange(2 * n) < n, sampling)
+    return found, apart / math.sqrt(1 + apart**2 / 4)
+
+
+def widest(means: Floats) -> Floats:
+    """Return the greatest minus the least of the last axis."""
+    found: Floats = means.max(-1) - means.min(-1)
+    return found
+
+
+def mean_distance(means: Floats) -> Floats:
+    """Return the mean distance from the mean of the last axis."""
+    found: Floats = np.abs(means - means.mean(-1, keepdims=True)).mean(-1)
+    return found
+
+
+def size_of_rates(
+    rng: np.random.Generator, size: Callable[[Floats], Floats], n: int, percent: Sequence[float]
+) -> tuple[Estimate, float]:
+    """Estimate a size of rates, one a group, of n sentences that name each group once."""
+    rates = np.array(percent, dtype=float)
+    table = 100.0 * (rng.random((n, len(rates))) < rates / 100)
+    clusters = np.repeat(np.arange(n), len(rates))
+    groups = np.tile(np.arange(len(rates)), n)
+    sums = gaps.size_of_means(table.ravel(), clusters.tolist(), groups.tolist(), size)
+    sampling = Sampling(rng, draws=DRAWS, bounds=(0, 100))
+    drawn = gaps.relabelled(groups, clusters.tolist(), [""] * len(groups), sampling)
+    chance = np.array([size(np.bincount(new, weights=table.ravel()) / n) for new in drawn])
+    return unsigned.estimate(sums, sampling, chance), float(size(rates))
+
+
+SIZE_ROWS: dict[str, Callable[[np.random.Generator], tuple[Estimate, float]]] = {
+    **{f"mean of {n} clusters, normal": partial(few_clusters, n=n) for n in (8, 10, 15, 30)},
+    **{f"mean of {n} clusters, skewed": partial(skewed_clusters, n=n) for n in (8, 10, 15, 30)},
+    **{
+        f"d of {n} and {n} words, means {apart:g} sd apart": partial(effect, n=n, apart=apart)
+        for n in (8, 15)
+        for apart in (0.0, 1.0, 2.0)
+    },
+    **{
+        f"{name} of {len(percent)} groups over {n} sentences, {what}": partial(
+            size_of_rates, size=size, n=n, percent=percent
+        )
+        for name, size in (("widest gap", widest), ("mean distance", mean_distance))
+        for n, what, percent in (
+            (100, "all 50 %", (50,) * 7),
+            (100, "one 20 %, others 50 %", (50,) * 6 + (20,)),
+            (53, "all 1 %", (1,) * 50),
+            (53, "one 30 %, others 1 %", (1,) * 49 + (30,)),
+            (12, "all 50 %", (50,) * 4),
+        )
+    },
+}
+
+
+def one_size(seed: int, name: str) -> float:
+    """Return 1 if the interval of one dataset holds the truth, 0 if not, NaN if there is none."""
+    number = list(SIZE_ROWS).index(name)
+    found, truth = SIZE_ROWS[name](np.random.default_rng([seed, number]))
+    if found.interval is None:
+        return math.nan
+    return float(found.interval[0] <= truth <= found.interval[1])
 
 
 @dataclass(frozen=True)
@@ -239,6 +320,10 @@ def rows(arguments: argparse.Namespace, pool: "multiprocessing.pool.Pool") -> It
             change, worse = zip(*pool.map(task, seeds), strict=True)
             kind = f"{n} templates of {PER_CLUSTER} items" if clustered else f"{n} pairs"
             yield [kind, f"{before} %", f"{now} %", coverage(change), coverage(worse)]
+    elif arguments.what == "sizes":
+        yield ["data", "covers (%)"]
+        for name in SIZE_ROWS:
+            yield [name, coverage(pool.map(partial(one_size, name=name), seeds))]
     else:
         yield ["seed to seed (sd)", "headline", "limit", "any group (exploratory)"]
         report = read_report(arguments.report)
@@ -252,7 +337,7 @@ def rows(arguments: argparse.Namespace, pool: "multiprocessing.pool.Pool") -> It
 def main() -> int:
     """Print a table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("what", choices=("intervals", "changes", "runs"))
+    parser.add_argument("what", choices=("intervals", "changes", "sizes", "runs"))
     parser.add_argument("report", type=Path, nargs="?", help="saved report, for runs")
     parser.add_argument("--sizes", type=int, nargs="+", default=SIZES)
     parser.add_argument("--leans", type=float, nargs="+", default=LEANS)

@@ -13,7 +13,7 @@ from typing import Final
 import numpy as np
 
 from pytest_bias import statistics
-from pytest_bias.statistics import Draws, Sampling
+from pytest_bias.statistics import Bounds, Draws, Sampling
 
 ALL: Final = Draws()
 FEW: Final = Draws(resamples=199, arrangements=1_000, shuffles=99, partitions=100)
@@ -38,9 +38,12 @@ def as_for_users() -> Iterator[None]:
     statistics.DRAWS = before
 
 
-def sampling(seed: int = 0, level: float = 0.95, **how_often: int) -> Sampling:
+def sampling(
+    seed: int = 0, level: float = 0.95, bounds: Bounds = (None, None), **how_often: int
+) -> Sampling:
     """Return draws from a seed, as many as for users unless it is said how often."""
-    return Sampling(np.random.default_rng(seed), level, replace(ALL, **how_often))
+    rng = np.random.default_rng(seed)
+    return Sampling(rng, level, replace(ALL, **how_often), bounds)
 
 
 def follow() -> None:

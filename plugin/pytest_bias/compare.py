@@ -16,7 +16,7 @@ from pytest_bias.hidden_results import is_hidden
 from pytest_bias.interface import Capability
 from pytest_bias.records import Report, SuiteResult
 from pytest_bias.scores import Family, Score
-from pytest_bias.scoring import LEVEL, Additive, Context, estimator_for, members
+from pytest_bias.scoring import LEVEL, Additive, Context, estimator_for, members, scored
 from pytest_bias.statistics import Estimate, Sampling
 from pytest_bias.suites import Metric, find
 
@@ -114,13 +114,15 @@ def compare(
         Level of the intervals that decide on those limits.
     """
     policy = _Policy(named, level, int(current.settings["seed"]))
-    now, then = ({s.entry: s for s in r.suites} for r in (current, baseline))
+    now, then = (
+        {s.entry: _with_todays_statistics(s, r) for s in r.suites} for r in (current, baseline)
+    )
     suites = []
     for entry in [*now, *(e for e in then if e not in now)]:
         suite, other = now.get(entry), then.get(entry)
         either = suite or other
-        scored = [s for s in (suite, other) if s and s.status == "scored"]
-        if either is None or not scored or either.kind == "structure":
+        known = [s for s in (suite, other) if s and s.status == "scored"]
+        if either is None or not known or either.kind == "structure":
             continue
         reason = _reason(suite, other, current, baseline)
         if reason or suite is None or other is None:
@@ -130,6 +132,15 @@ def compare(
         note = _note(suite, other, current, baseline)
         suites.append(SuiteComparison(entry, suite.title, changes, note=note))
     return Comparison(current, baseline, _decided(suites))
+
+
+def _with_todays_statistics(suite: SuiteResult, report: Report) -> SuiteResult:
+    """Score records again whose intervals and p-values were made in another way."""
+    if report.settings.get("statistics", 1) == statistics.VERSION or not suite.records:
+        return suite
+    if suite.status != "scored" or _unknown(suite):
+        return suite
+    return scored(suite, find(suite.name), int(report.settings["seed"]))
 
 
 def _reason(
@@ -212,6 +223,10 @@ def _note(suite: SuiteResult, other: SuiteResult, current: Report, baseline: Rep
     notes = []
     if current.model.dtype != baseline.model.dtype:
         notes.append(f"{baseline.model.dtype} before, {current.model.dtype} now")
+    version = baseline.settings.get("statistics", 1)
+    if version != statistics.VERSION:
+        again = f"the records of before are scored with statistics {statistics.VERSION}"
+        notes.append(f"{again}, not {version}: its intervals and p-values may be others")
     for result, when in ((other, "before"), (suite, "now")):
         if (score := result.headline) and score.value is None:
             notes.append(f"no headline {when}: {score.note or score.interval_reason}")
@@ -280,15 +295,13 @@ def _change(
         sums = [estimator.sums(r) for r in records]
 
         def drawn(what: str, level: float) -> Sampling:
-            return replace(context, level=level).sampling(f"{what} of {metric.name}", score.by)
+            at_level = replace(context, level=level)
+            return at_level.sampling(f"{what} of {metric.name}", score.by, metric.bounds)
 
         def worse(level: float) -> Estimate:
-            sampling = drawn("worsening", level)
-            return paired.worsening(
-                sums[0], sums[1], metric.ideal, metric.bounds, sampling, len(both)
-            )
+            return paired.worsening(sums[0], sums[1], metric.ideal, drawn("worsening", level))
 
-        change = paired.change(sums[0], sums[1], drawn("change", context.level), len(both))
+        change = paired.change(sums[0], sums[1], drawn("change", context.level))
         worsening = worse(context.level)
         decisive = worsening if level == context.level else worse(level)
     named = () if is_hidden(suite) else changed[:SHOWN_ITEMS]

@@ -7,7 +7,7 @@ withheld cannot be checked without the full report and the salt.
 
 import json
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import astuple, dataclass, field, fields, replace
 from functools import lru_cache
 from pathlib import Path
@@ -25,6 +25,7 @@ from pytest_bias.provenance import Traits, provenance, traits_of
 from pytest_bias.records import Report, SuiteResult, records_digest, seal
 from pytest_bias.scores import Score, Spread
 from pytest_bias.scoring import scored, with_decision_family
+from pytest_bias.statistics import VERSION
 from pytest_bias.suites import STRUCTURE, find
 from pytest_bias.withholding import SALT, read_salt, withheld
 
@@ -176,8 +177,9 @@ def _scores(suite: SuiteResult, report: Report) -> Check:
     for what, (claimed, found) in stated.items():
         if claimed != found:
             return Check(name, "fails", f"{what} is given as {claimed}, it is {found}")
+    version = report.settings.get("statistics", 1)
     for score, right in zip(suite.scores, again.scores, strict=True):
-        if wrong := _differing(score, right):
+        if wrong := _differing(score, right, _VALUES if version != VERSION else _ALL):
             group = f" {dict(score.by)}" if score.by else ""
             claimed, found = (getattr(s, wrong) for s in (score, right))
             what = "" if wrong == "value" else f", {wrong}"
@@ -186,6 +188,9 @@ def _scores(suite: SuiteResult, report: Report) -> Check:
                 "fails",
                 f"{score.metric}{group}{what} is given as {claimed}, the records give {found}",
             )
+    if version != VERSION:
+        told = "the values follow from the records; intervals and p-values are of statistics "
+        return Check(name, "unknown", f"{told}{version}, {VERSION} is installed")
     return Check(name, "holds", f"{len(again.scores)} scores recomputed")
 
 
@@ -208,11 +213,19 @@ def _scored(records: _Records, seed: int) -> SuiteResult:
     return scored(records.suite, find(records.suite.name), seed)
 
 
-def _differing(claimed: Score, found: Score) -> str | None:
-    """Return the first field in which two scores differ by more than rounding."""
-    for about in fields(Score):
-        if not _alike(getattr(claimed, about.name), getattr(found, about.name)):
-            return about.name
+_ALL: Final = tuple(about.name for about in fields(Score))
+_VALUES: Final = (
+    *("metric", "by", "value", "ideal", "bounds", "unit", "tolerance", "headline"),
+    *("n", "n_unscored", "n_excluded"),
+)
+"""What does not depend on how intervals and tests are made."""
+
+
+def _differing(claimed: Score, found: Score, names: Sequence[str]) -> str | None:
+    """Return the first of some fields in which two scores differ by more than rounding."""
+    for name in names:
+        if not _alike(getattr(claimed, name), getattr(found, name)):
+            return name
     return None
 
 

@@ -3,23 +3,23 @@
 Clusters are resampled whole, so that a sentence with one word for each group is its own control.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import ClassVar, TypeAlias
+from typing import ClassVar, Final, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pytest_bias import permutation, resampling
+from pytest_bias import resampling, sides, statistics, unsigned
 from pytest_bias.records import Record
-from pytest_bias.resampling import Sums
+from pytest_bias.resampling import Sums, Unsigned
 from pytest_bias.scoring import Additive
 from pytest_bias.statistics import Estimate, Floats, Sampling, Test
 
-"""Shuffles of the groups that say how wide a range is by chance."""
-
 FIRST, SECOND = 0, 1
+FEW_EVENTS: Final = 5
+"""Events on a side, or items without one, from which on resamples show how much they vary."""
 
 Places: TypeAlias = NDArray[np.int64]
 
@@ -62,12 +62,35 @@ class Gap(Additive):
     def __call__(self, records: Sequence[Record], sampling: Sampling) -> Estimate:
         """Estimate from scored records."""
         kept, values = self.contributing(records)
-        sides = [self._side(r) for r in kept]
+        places = [self._side(r) for r in kept]
         for side, name in ((FIRST, self.first), (SECOND, self.second or "other groups")):
-            if side not in sides:
+            if side not in places:
                 return Estimate(None, interval_reason=f"nothing was scored of {name}")
         equal = "all values are equal" if np.ptp(values) == 0 else None
-        return resampling.estimate(self.sums(records), sampling, len(values), equal=equal)
+        sums = self.sums(records)
+        if equal is None and (interval := self._rare(sums, values, np.array(places), sampling)):
+            return Estimate(sums.value, interval, method="newcombe", n_clusters=sums.n_units)
+        return resampling.estimate(sums, sampling, equal=equal)
+
+    def _rare(
+        self, sums: Sums, values: Floats, places: Places, sampling: Sampling
+    ) -> tuple[float, float] | None:
+        """Return the interval of rates of which one is of a few events, or of a few that are none.
+
+        There resamples vary too little, or not at all. Clusters are trials: what the items of one
+        have in common makes no difference between the sides, so the interval is rather too wide.
+        """
+        if sums.sizes is None or resampling.too_few(sums) or not np.isin(values, (0, 100)).all():
+            return None
+        trials = sums.sizes.sum(axis=0) ** 2 / (sums.sizes**2).sum(axis=0)
+        rates = [
+            (float(values[places == side].mean()) / 100, float(n))
+            for side, n in zip((FIRST, SECOND), trials, strict=True)
+        ]
+        if min(n * min(rate, 1 - rate) for rate, n in rates) >= FEW_EVENTS:
+            return None
+        low, high = statistics.newcombe(rates[FIRST], rates[SECOND], sampling.level)
+        return 100 * low, 100 * high
 
     def sums(self, records: Sequence[Record]) -> Sums:
         """Return what is resampled: the clusters of the records of either side."""
@@ -79,14 +102,37 @@ class Gap(Additive):
         """Test whether it makes a difference which group a record belongs to, within its cluster.
 
         Clusters that have records of one side only change sides as a whole, as many of them on each
-        side as there are (`permutation.sides_test`).
+        side as there are (`sides.sides_test`).
         """
         if ideal != self.even:
             return Test(reason=f"no test for a gap of {ideal:g}")
-        now = self.sums(records)
-        if now.samples[0].shape[1] != 4:
+        sums = self.sums(records)
+        if sums.samples[0].shape[1] != 4:
             return Test(reason="one group only")
-        return permutation.sides_test(now, _exchanged(now.samples[0]), sampling)
+        kept, values = self.contributing(records)
+        counts = self.counts(kept)
+        # What a cluster has of one group changes sides together.
+        found: dict[str, dict[tuple[int, str], Floats]] = {}
+        for record, value, count in zip(kept, values, counts, strict=True):
+            side = self._side(record)
+            own = found.setdefault(record.cluster, {})
+            group = (SECOND if side is None else side, record.by.get(self.over, ""))
+            own[group] = own.get(group, np.zeros(2)) + np.array([value * count, count])
+        choices, alone = [], []
+        for _, own in sorted(found.items()):
+            groups = sorted(own)
+            n_first = sum(side == FIRST for side, _ in groups)
+            sums_of, counts_of = np.array([own[g] for g in groups]).T
+            ways = sides.arrangements(sums_of, counts_of, n_first, sampling.rng)
+            if 0 < n_first < len(groups):
+                choices.append(ways)
+            else:
+                alone.append(ways[0])
+        return sides.sides_test(sums, choices, np.array(alone).reshape(-1, 4), sampling)
+
+    def counts(self, records: Sequence[Record]) -> Floats:
+        """Return how much each record counts in the mean of its side."""
+        return np.ones(len(records))
 
     def _side(self, record: Record) -> int | None:
         group = record.by.get(self.over)
@@ -101,9 +147,9 @@ class Gap(Additive):
 class Range(Additive):
     """Greatest mean contribution of a group of a key minus the least.
 
-    It is above zero by chance as well, so it has no interval; its floor is the mean range when
-    contributions change places within their clusters (within all records where no cluster has
-    several groups), and its test is that shuffle.
+    It is above zero by chance as well: its floor is the mean range when records change groups
+    within their clusters, and clusters of one group as wholes (`relabelled`), and its test is that
+    shuffle. Its interval is that of a size without a sign (`unsigned`).
 
     Parameters
     ----------
@@ -118,7 +164,6 @@ class Range(Additive):
 
     over: str
     within: str = ""
-    biased: ClassVar[str] = "a largest difference: compare it with chance"
 
     def apart(self, means: Floats) -> Floats:
         """Return how far apart the groups of a block are, of their means, (..., n_groups)."""
@@ -149,21 +194,24 @@ class Range(Additive):
         if not blocks:
             return Estimate(None, interval_reason="fewer than two groups were scored")
         number = np.array([places.index(self._place(r)) for r in kept])
-        homes = _homes(
-            [(places[n][0], r.cluster) for n, r in zip(number, kept, strict=True)], number
-        )
-        counts = np.bincount(number, minlength=len(places))
+        clusters, within = [r.cluster for r in kept], [places[n][0] for n in number]
+
+        def means_of(group: Places) -> Floats:
+            sums, n = (np.bincount(group, weights=w, minlength=len(places)) for w in (values, None))
+            found: Floats = sums / n
+            return found
+
         shuffled = np.array(
             [
-                self._over(np.bincount(number, weights=moved) / counts, blocks)
-                for moved in shuffles(values, homes, sampling)
+                self._over(means_of(group), blocks)
+                for group in relabelled(number, clusters, within, sampling)
             ]
         )
-        means = np.bincount(number, weights=values) / counts
+        means = means_of(number)
         widest = max(blocks, key=lambda b: float(np.ptp(means[b])))
         most, least = (places[widest[int(f(means[widest]))]][1] for f in (np.argmax, np.argmin))
         where = f"in {places[widest[0]][0]}, the widest: " if len(blocks) > 1 else ""
-        found = beside_chance(sums, shuffled, f"{len(shuffled)} shuffles of groups")
+        found = beside_chance(sums, shuffled, f"{len(shuffled)} shuffles of groups", sampling)
         note = f"{where}greatest in {most}, least in {least}" if least != most else None
         return replace(found, note=note)
 
@@ -173,10 +221,7 @@ class Range(Additive):
         groups = [self._place(r) for r in kept]
         blocks = _blocks([block for block, _ in sorted(set(groups), key=repr)])
         clusters = [r.cluster for r in kept]
-        of_means = partial(self._over, blocks=blocks)
-        return replace(
-            resampling.group_sums(values, clusters, groups, of_means), biased=self.biased
-        )
+        return size_of_means(values, clusters, groups, partial(self._over, blocks=blocks))
 
     def _over(self, means: Floats, blocks: Sequence[Places]) -> Floats:
         """Return the mean over the blocks of how far apart their groups are."""
@@ -195,36 +240,67 @@ class Deviation(Range):
     Above zero by chance as well: floor and test as those of `Range`.
     """
 
-    biased: ClassVar[str] = "a mean distance: compare it with chance"
-
     def apart(self, means: Floats) -> Floats:
         """Return how far groups are from their mean, of their means, shape (..., n_groups)."""
         found: Floats = np.abs(means - means.mean(-1, keepdims=True)).mean(-1)
         return found
 
 
-def shuffles(values: Floats, homes: Places, sampling: Sampling) -> Iterator[Floats]:
-    """Yield the values as often as there are shuffles; they change places within their homes.
+def relabelled(
+    group: Places, clusters: Sequence[Hashable], blocks: Sequence[Hashable], sampling: Sampling
+) -> Iterator[Places]:
+    """Yield the groups of items as they might have been, as often as there are shuffles.
+
+    What a cluster has of one group stays together: in a cluster with several groups they are
+    exchanged among these parts, clusters of one group exchange them as wholes, within their block.
 
     Parameters
     ----------
-    values, homes : array of shape (n,)
-        Numbers, and the number of the home of each.
+    group : array of shape (n,)
+        Number of the group of each item.
+    clusters, blocks : sequence of length n
+        What each item belongs to; a cluster has items of one block only.
     """
-    home = np.argsort(homes, kind="stable")
+    homes = list(zip(blocks, clusters, strict=True))
+    number = {home: n for n, home in enumerate(sorted(set(homes), key=repr))}
+    block_of = {name: n for n, name in enumerate(sorted(set(blocks), key=repr))}
+    cluster = np.array([number[home] for home in homes], dtype=np.int64)
+    parts, part = np.unique(np.stack([cluster, group], axis=1), axis=0, return_inverse=True)
+    of_cluster, of_group = parts.T
+    block = np.array([block_of[name] for name, _ in number], dtype=np.int64)[of_cluster]
+    is_mixed = (np.bincount(of_cluster) > 1)[of_cluster]
+    # Within which parts exchange their groups: a mixed cluster, or all whole ones of a block.
+    home = np.where(is_mixed, of_cluster, -1 - block)
+    in_order = np.argsort(home, kind="stable")
+    new = np.empty_like(of_group)
     for _ in range(sampling.draws.shuffles):
-        moved = np.empty_like(values)
-        moved[home] = values[np.lexsort((sampling.rng.random(len(values)), homes))]
-        yield moved
+        new[in_order] = of_group[np.lexsort((sampling.rng.random(len(home)), home))]
+        yield new[part.ravel()]
 
 
-def beside_chance(sums: Sums, by_chance: Floats, test: str) -> Estimate:
-    """Estimate an unsigned statistic, with what it comes to by chance instead of an interval.
+def size_of_means(
+    values: Floats,
+    clusters: Sequence[Hashable],
+    groups: Sequence[Hashable],
+    size: Callable[[Floats], Floats],
+) -> Sums:
+    """Return the sums of a size of the means of groups; see `resampling.group_sums`."""
+
+    def as_they_are(means: Floats) -> Floats:
+        return means
+
+    means = resampling.group_sums(values, clusters, groups, as_they_are)
+    made = Unsigned(means.of_totals, size)
+    return unsigned.unsigned_sums(means.samples, made, means.scale, means.sizes)
+
+
+def beside_chance(sums: Sums, by_chance: Floats, test: str, sampling: Sampling) -> Estimate:
+    """Estimate an unsigned statistic, with what it comes to by chance.
 
     Parameters
     ----------
     sums : Sums
-        They say why a bootstrap would be biased.
+        With `unsigned`.
     by_chance : array of shape (n,)
         The statistic where chance alone decides: its mean is the floor, and p is (k + 1) / (n + 1)
         for k of them at least as large as the observed one.
@@ -232,10 +308,8 @@ def beside_chance(sums: Sums, by_chance: Floats, test: str) -> Estimate:
         How these were drawn.
     """
     at_least = int((by_chance >= sums.value * (1 - 1e-12)).sum())
-    return Estimate(
-        sums.value,
-        interval_reason=sums.biased,
-        n_clusters=sums.n_units,
+    return replace(
+        unsigned.estimate(sums, sampling, by_chance),
         floor=float(by_chance.mean()),
         test=test,
         p_value=(at_least + 1) / (len(by_chance) + 1),
@@ -255,31 +329,6 @@ def _blocks(names: Sequence[str]) -> list[Places]:
     for n, name in enumerate(names):
         found.setdefault(name, []).append(n)
     return [np.array(places) for places in found.values() if len(places) > 1]
-
-
-def _homes(clusters: Sequence[tuple[str, str]], group: Places) -> Places:
-    """Number within what contributions may change places: a cluster, in its block.
-
-    Where no cluster of a block has several groups it is the whole block.
-    """
-    groups: dict[tuple[str, str], set[int]] = {}
-    for cluster, n in zip(clusters, group, strict=True):
-        groups.setdefault(cluster, set()).add(int(n))
-    shared = {block for (block, _), found in groups.items() if len(found) > 1}
-    homes = [(block, cluster if block in shared else "") for block, cluster in clusters]
-    number = {home: n for n, home in enumerate(sorted(set(homes)))}
-    return np.array([number[home] for home in homes])
-
-
-def _exchanged(rows: Floats) -> Floats:
-    """Return the sums of clusters with the means of their two sides exchanged."""
-    sums, counts = rows[:, :2], rows[:, 2:]
-    with np.errstate(invalid="ignore", divide="ignore"):
-        there = (sums / counts)[:, ::-1] * counts
-    both = (counts > 0).all(axis=1, keepdims=True)
-    return np.concatenate(
-        [np.where(both, there, sums[:, ::-1]), np.where(both, counts, counts[:, ::-1])], axis=1
-    )
 
 
 def _groups(records: Sequence[Record], over: str) -> dict[str, list[Record]]:

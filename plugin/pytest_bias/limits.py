@@ -1,8 +1,9 @@
 """A project's own limits, and the one decision that CI takes.
 
 A limit is *held* when the whole interval lies inside it, *exceeded* when the whole interval lies
-outside, and *undecided* otherwise: measuring less never turns undecided into held. The decision is
-the project's policy, so it is in decision.json and never in report, card or badge.
+outside, and *undecided* otherwise: measuring less never turns undecided into held. The worst value
+of a scale exceeds a limit even without an interval: nothing worse can be seen. The decision is the
+project's policy, so it is in decision.json and never in report, card or badge.
 """
 
 import json
@@ -17,7 +18,7 @@ from pytest_bias.errors import UnknownName, UsageError
 from pytest_bias.hidden_results import is_hidden
 from pytest_bias.records import Report, SuiteResult
 from pytest_bias.scores import Score
-from pytest_bias.scoring import LEVEL, at_level
+from pytest_bias.scoring import LEVEL, Additive, at_level
 from pytest_bias.statistics import Estimate
 from pytest_bias.suites import find
 
@@ -189,6 +190,13 @@ def _limit(text: str, rules: Any) -> Limit:
     for rule in rules:
         if rule not in _RULES:
             raise UnknownName.among(f"limit {text!r}: rule", str(rule), _RULES, f"As in {_FORM}")
+    if "max_regression" in rules and not isinstance(metrics[match["metric"]].estimate, Additive):
+        headline = next(m.name for m in suite.measures[0].metrics if m.headline)
+        raise UsageError(
+            f"limit {text!r}: {match['metric']} has no value for single items, so that nothing can "
+            "be said of a change of it.",
+            f"What can: max_regression on {suite.name}.{headline}.",
+        )
     distance = _amount(text, "max_distance", rules.get("max_distance"))
     regression = rules.get("max_regression")
     if regression is not None:
@@ -222,11 +230,8 @@ def _limit(text: str, rules: Any) -> Limit:
 def _amount(text: str, rule: str, amount: Any) -> float | None:
     if amount is None:
         return None
-    if (
-        isinstance(amount, bool)
-        or not isinstance(amount, int | float)
-        or not 0 <= amount < math.inf
-    ):
+    is_number = isinstance(amount, int | float) and not isinstance(amount, bool)
+    if not is_number or not 0 <= amount < math.inf:
         raise UsageError(f"limit {text!r}: {rule} is {amount!r}, not a number from 0 on.")
     return float(amount)
 
@@ -358,6 +363,8 @@ def _held_against(
     value, interval = found.value or 0.0, found.interval
     if interval is None:
         reason = f"no interval: {found.interval_reason}"
+        if _is_worst(score) and not allowed[0] <= value <= allowed[1]:
+            verdict, reason = "exceeded", f"the worst that there is on its scale ({reason})"
     elif allowed[0] <= interval[0] and interval[1] <= allowed[1]:
         verdict = "held"
     elif interval[1] < allowed[0] or interval[0] > allowed[1]:
@@ -378,6 +385,12 @@ def _held_against(
         else None,
         fails=verdict == "exceeded" or (verdict == "undecided" and limit.undecided == "fail"),
     )
+
+
+def _is_worst(score: Score) -> bool:
+    """Whether a value is as far from the ideal as its scale, with two ends, goes."""
+    ends = [abs(end - score.ideal) for end in score.bounds if end is not None]
+    return len(ends) == 2 and score.distance == max(ends)
 
 
 def _finite(end: float) -> float | None:

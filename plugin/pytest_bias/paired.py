@@ -11,25 +11,28 @@ from itertools import product
 
 import numpy as np
 
-from pytest_bias import statistics
-from pytest_bias.resampling import Sums, estimate, exchange_test
+from pytest_bias import statistics, unsigned
+from pytest_bias.permutation import exchange_test
+from pytest_bias.resampling import Sums, estimate
 from pytest_bias.statistics import Estimate, Floats, Sampling
 
 _estimate = partial(estimate, constant="all items changed by the same")
 
 
-def change(now: Sums, then: Sums, sampling: Sampling, n: int) -> Estimate:
-    """Estimate the current value minus the baseline's, with its paired BCa interval and test.
+def change(now: Sums, then: Sums, sampling: Sampling) -> Estimate:
+    """Estimate the current value minus the baseline's, with its paired interval and test.
 
     Parameters
     ----------
     now, then : Sums
-        Of the same `n` items; clusters are resampled in both together.
+        Of the same items; clusters are resampled in both together.
+    sampling : Sampling
+        Its bounds are those of either value.
     """
     if not math.isfinite(now.value - then.value):
         why = "nothing was scored in both"
         return Estimate(None, interval_reason=why, p_reason=why)
-    found = _changed(now, then, sampling, n)
+    found = _changed(now, then, sampling)
     test = exchange_test(now, then, sampling)
     return replace(found, test=test.how, p_value=test.p_value, p_reason=test.reason)
 
@@ -38,9 +41,7 @@ def worsening(
     now: Sums,
     then: Sums,
     ideal: float,
-    bounds: tuple[float | None, float | None],
     sampling: Sampling,
-    n: int,
 ) -> Estimate:
     """Estimate how much further from the ideal the current value is, with its paired interval.
 
@@ -53,12 +54,12 @@ def worsening(
     if not all(map(math.isfinite, values)):
         return Estimate(None, interval_reason="nothing was scored in both")
     found = Estimate(abs(values[0]) - abs(values[1]), n_clusters=now.n_units)
-    changed = _changed(now, then, sampling, n)
+    changed = _changed(now, then, sampling)
     if changed.interval is None:
         return replace(found, interval_reason=changed.interval_reason)
     most = max(map(abs, changed.interval))
     ends = []
-    for side, was in product(*(_sides(s, ideal, bounds, sampling.level) for s in (now, then))):
+    for side, was in product(*(_sides(s, ideal, sampling) for s in (now, then))):
         if side == was:
             ends += [side * end for end in changed.interval]
             continue
@@ -66,24 +67,26 @@ def worsening(
         def further(a: Floats, b: Floats, side: int = side) -> Floats:
             return side * (a + b - 2 * ideal)
 
-        across = _estimate(_joined(now, then, further), sampling, n)
+        across = _estimate(_joined(now, then, further), replace(sampling, bounds=(None, None)))
         ends += [max(-most, min(most, end)) for end in across.interval or (-most, most)]
     return replace(found, method=changed.method, interval=(min(ends), max(ends)))
 
 
-def _changed(now: Sums, then: Sums, sampling: Sampling, n: int) -> Estimate:
+def _changed(now: Sums, then: Sums, sampling: Sampling) -> Estimate:
+    if now.unsigned:
+        return unsigned.change(now, then, sampling)
     sums = _joined(now, then, np.subtract)
     if not (now.independent and then.independent):
-        return _estimate(sums, sampling, n)
+        low, high = sampling.bounds
+        most = None if low is None or high is None else high - low
+        return _estimate(sums, replace(sampling, bounds=(most and -most, most)))
     ours, theirs = (s.samples[0][:, 0] for s in (now, then))
     interval = statistics.paired_proportions(ours, theirs, sampling.level)
     found = Estimate(sums.value, n_clusters=sums.n_units)
     return replace(found, method="tango", interval=interval)
 
 
-def _sides(
-    sums: Sums, ideal: float, bounds: tuple[float | None, float | None], level: float
-) -> tuple[int, ...]:
+def _sides(sums: Sums, ideal: float, sampling: Sampling) -> tuple[int, ...]:
     """Return on which sides of the ideal a value may be, 1 above and -1 below.
 
     Both, unless the scale ends there or the value is so far away that it is on the wrong side in
@@ -91,13 +94,15 @@ def _sides(
     """
     from scipy.special import ndtri
 
-    if ideal in bounds:
-        return (1,) if ideal == bounds[0] else (-1,)
+    if sums.unsigned:
+        return (1,)
+    if ideal in sampling.bounds:
+        return (1,) if ideal == sampling.bounds[0] else (-1,)
     variance = sum(
         (len(v) - 1) / len(v) * float(((v - v.mean()) ** 2).sum()) for v in sums.left_out()
     )
     distance = sums.value - ideal
-    if abs(distance) > float(ndtri(1 - (1 - level) / 20)) * math.sqrt(variance):
+    if abs(distance) > float(ndtri(1 - (1 - sampling.level) / 20)) * math.sqrt(variance):
         return (1,) if distance > 0 else (-1,)
     return (1, -1)
 
@@ -113,4 +118,4 @@ def _joined(now: Sums, then: Sums, between: Callable[[Floats, Floats], Floats]) 
         second = [t[..., w:] for t, w in zip(totals, widths, strict=True)]
         return between(now.of_totals(*first), then.of_totals(*second))
 
-    return Sums(samples, of_totals, max(now.scale, then.scale), biased=now.biased)
+    return Sums(samples, of_totals, max(now.scale, then.scale), sizes=now.sizes)

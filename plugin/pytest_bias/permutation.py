@@ -9,7 +9,8 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from pytest_bias.resampling import Sums, alike_units, bca, chunks, mean_sums
+from pytest_bias import unsigned
+from pytest_bias.resampling import Sums, Unsigned, alike_units, chunks, estimate, mean_sums
 from pytest_bias.statistics import Estimate, Floats, Sampling, Test
 
 
@@ -45,16 +46,35 @@ def mean_absolute_sums(tests: Sequence[Targets]) -> Sums:
         powers = np.stack([values, values**2, np.ones(len(values))], axis=1)
         np.add.at(rows[:, number], (at, 1 - in_first.astype(np.int64)), powers)
 
-    def of_totals(totals: Floats) -> Floats:
+    def signed(totals: Floats) -> Floats:
         by_test = totals.reshape(*totals.shape[:-1], len(tests), 2, 3)
-        sizes = np.abs(_effect(by_test[..., 0, :], by_test[..., 1, :]))
-        # A resample may lack a set of a test.
-        there = np.isfinite(sizes)
-        found: Floats = np.where(there, sizes, 0.0).sum(-1) / there.sum(-1)
-        return found
+        return _effect(by_test[..., 0, :], by_test[..., 1, :])
 
-    biased = "a mean of sizes, which resampling makes larger"
-    return Sums((rows.reshape(len(names), -1),), of_totals, biased=biased)
+    size = Unsigned(signed, _mean_size)
+    counts = rows[:, :, :, 2].reshape(len(names), -1)
+    return unsigned.unsigned_sums((rows.reshape(len(names), -1),), size, 1.0, counts)
+
+
+def mean_absolute_effect(tests: Sequence[Targets], sampling: Sampling) -> Estimate | None:
+    """Mean |d| over tests, with what it comes to when labels are shuffled; None if none has a d."""
+    values = [effect_size(v[in_first], v[~in_first]) for v, _, in_first in tests]
+    known = [t for t, value in zip(tests, values, strict=True) if value is not None]
+    floors = [f for t in known if (f := chance_effect(*t, sampling)) is not None]
+    if not known:
+        return None
+    return replace(
+        unsigned.estimate(mean_absolute_sums(known), sampling),
+        value=float(np.mean([abs(value) for value in values if value is not None])),
+        floor=float(np.mean(floors)),
+        note=f"mean over {len(known)} tests",
+    )
+
+
+def _mean_size(effects: Floats) -> Floats:
+    # A resample may lack a set of a test.
+    there = np.isfinite(effects)
+    found: Floats = np.where(there, np.abs(effects), 0.0).sum(-1) / there.sum(-1)
+    return found
 
 
 def _moments(values: Floats, clusters: Sequence[Hashable], wanted: NDArray[np.bool_]) -> Floats:
@@ -103,16 +123,83 @@ def association_test(
     sums = effect_sums(values, clusters, in_first)
     most = sampling.draws.arrangements
     partitions = _Partitions.of(*sums.samples, sampling=sampling, n_permutations=most)
-    found = Estimate(
-        value,
-        n_clusters=sums.n_units,
+    return replace(
+        estimate(sums, sampling),
+        value=value,
         test=f"{partitions.how} of words",
         p_value=partitions.p_value(),
         floor=partitions.floor(values),
     )
-    if min(map(len, sums.samples)) < 2:
-        return replace(found, interval_reason="fewer than two words in a set")
-    return bca(found, sums, sampling, "the resamples do not vary")
+
+
+def exchange_test(now: Sums, then: Sums, sampling: Sampling) -> Test:
+    """Test whether it makes a difference which of two versions a unit's numbers come from.
+
+    Two-sided permutation test: under the hypothesis the two versions of each unit can be exchanged.
+    The test is exact where at most 100,000 exchanges exist, else p is (k + 1) / (n + 1) over 9,999
+    random ones (`Draws`).
+
+    Parameters
+    ----------
+    now, then : Sums
+        The same units in the same order. The mirror image of values at their ideal takes the place
+        of another version where the hypothesis is that a mean is at its ideal.
+    """
+    if min(len(s) for s in now.samples) < 2:
+        return Test(reason="fewer than two clusters")
+    observed = float(now.at(*now.totals) - then.at(*then.totals))
+    if not math.isfinite(observed):
+        return Test(reason="no value")
+    differences = [b - a for a, b in zip(now.samples, then.samples, strict=True)]
+    moved = [np.flatnonzero((d != 0).any(axis=1)) for d in differences]
+    n_moved = sum(map(len, moved))
+    exact = n_moved < 64 and 2**n_moved <= sampling.draws.arrangements
+    at_least = n = 0
+    rows, counts = [d[m] for d, m in zip(differences, moved, strict=True)], np.ones(n_moved, int)
+    if not exact and (alike := alike_units(rows)):
+        # Units that are alike are exchanged as many as chance has it, whichever they are.
+        rows, counts = [kind for kind, _ in alike], np.concatenate([count for _, count in alike])
+    for flips in _exchanges(counts, sampling, exact=exact):
+        first, second = [], []
+        start = 0
+        for a, b, d in zip(now.totals, then.totals, rows, strict=True):
+            shift = np.einsum("bm,mk->bk", flips[:, start : start + len(d)], d)
+            first.append(a + shift)
+            second.append(b - shift)
+            start += len(d)
+        found = np.abs(now.at(*first) - then.at(*second))
+        at_least += int((found >= abs(observed) * (1 - 1e-12)).sum())
+        n += len(flips)
+    if exact:
+        return Test("exact permutation of versions", at_least / n)
+    return Test(f"{n:,} permutations of versions", (at_least + 1) / (n + 1))
+
+
+def _exchanges(counts: NDArray[np.int64], sampling: Sampling, *, exact: bool) -> Iterator[Floats]:
+    """Yield how many of each kind of units are exchanged, of shape (n, n_kinds)."""
+    n = len(counts)
+    if exact:
+        yield np.array(list(product((0.0, 1.0), repeat=n))).reshape(2**n, n)
+        return
+    rng = sampling.rng
+    for rows in chunks(sampling.draws.resamples, max(1, 2**22 // max(n, 1))):
+        if (counts > 1).any():
+            yield rng.binomial(counts, 0.5, size=(rows, n)).astype(np.float64)
+        else:
+            yield rng.integers(0, 2, size=(rows, n), dtype=np.int8).astype(np.float64)
+
+
+def mean_test(
+    values: Floats,
+    clusters: Sequence[Hashable],
+    ideal: float,
+    sampling: Sampling,
+    groups: Sequence[Hashable] | None = None,
+) -> Test:
+    """Test whether a mean is at its ideal: values are mirrored there, cluster by cluster."""
+    now, then = (mean_sums(v, clusters, groups) for v in (values, 2 * ideal - values))
+    test = exchange_test(now, then, sampling)
+    return replace(test, how=test.how and test.how.replace("versions", "signs"))
 
 
 def groups_test(sums: Sums, sampling: Sampling) -> Test:
@@ -178,90 +265,6 @@ def shift_test(first: Floats, second: Floats, *, sampling: Sampling, power: floa
     critical = float(np.quantile(np.abs(found), sampling.level))
     detectable = critical - float(np.quantile(found, 1 - power))
     return Shift(partitions.observed, partitions.two_sided(), partitions.how, detectable)
-
-
-def sides_test(sums: Sums, exchanged: Floats, sampling: Sampling) -> Test:
-    """Test whether it makes a difference on which of two sides a cluster's numbers are, two-sided.
-
-    A cluster with numbers of both sides exchanges them or not; of the others it is drawn anew which
-    are on which side, as many as there are. Were each of these to change sides by itself, the sides
-    would become equally large, and a small side would seem to differ too often.
-
-    Parameters
-    ----------
-    sums : Sums
-        One sample of shape (n_clusters, 4): the sum of either side, then the count of either.
-    exchanged : array of shape (n_clusters, 4)
-        The same where the sides of each cluster are exchanged.
-    """
-    (rows,) = sums.samples
-    if len(rows) < 2:
-        return Test(reason="fewer than two clusters")
-    has_both = (rows[:, 2:] > 0).all(axis=1)
-    moves = (exchanged - rows)[has_both]
-    moves = moves[(moves != 0).any(axis=1)]
-    alone = rows[~has_both]
-    units, n_first = alone.reshape(-1, 2, 2).sum(axis=2), int((alone[:, 2] > 0).sum())
-    now, then = rows[has_both].sum(axis=0), exchanged[has_both].sum(axis=0)
-
-    def apart(moved: Floats, first: Floats) -> Floats:
-        second = units.sum(axis=0) - first
-        drawn = np.stack([first[:, 0], second[:, 0], first[:, 1], second[:, 1]], axis=1)
-        mirrored = drawn[:, [1, 0, 3, 2]]
-        return np.abs(sums.at(now + moved + drawn) - sums.at(then - moved + mirrored))
-
-    as_it_is = alone[alone[:, 2] > 0][:, [0, 2]].sum(axis=0)
-    observed = float(apart(np.zeros((1, 4)), as_it_is[None])[0])
-    if not math.isfinite(observed):
-        return Test(reason="no value")
-    ways = math.comb(len(units), n_first)
-    exact = len(moves) < 64 and 2 ** len(moves) * ways <= sampling.draws.arrangements
-    at_least = n = 0
-    draws = _every_side if exact else _drawn_sides
-    for moved, first in draws(moves, units, n_first, sampling):
-        at_least += int((apart(moved, first) >= observed * (1 - 1e-12)).sum())
-        n += len(moved)
-    if exact:
-        return Test("exact permutation of groups", at_least / n)
-    return Test(f"{n:,} permutations of groups", (at_least + 1) / (n + 1))
-
-
-def _every_side(
-    moves: Floats, units: Floats, n_first: int, sampling: Sampling
-) -> Iterator[tuple[Floats, Floats]]:
-    """Yield all draws at once: what moves of clusters with both sides, and the first side."""
-    flips = list(product((0.0, 1.0), repeat=len(moves)))
-    chosen = list(combinations(range(len(units)), n_first))
-    moved = np.array(flips).reshape(len(flips), len(moves)) @ moves
-    first = units[np.array(chosen, dtype=np.int64).reshape(len(chosen), n_first)].sum(axis=1)
-    yield np.repeat(moved, len(first), axis=0), np.tile(first, (len(moved), 1))
-
-
-def _drawn_sides(
-    moves: Floats, units: Floats, n_first: int, sampling: Sampling
-) -> Iterator[tuple[Floats, Floats]]:
-    """Yield random draws in chunks; where clusters are alike, kinds of them are counted."""
-    moves, n_moves = _counted(moves)
-    units, n_units = _counted(units)
-    are_alike = len(units) < n_units.sum()
-    rng, n = sampling.rng, sampling.draws.resamples
-    for size in chunks(n, max(1, 2**21 // max(1, len(moves), len(units)))):
-        flips = rng.binomial(n_moves, 0.5, size=(size, len(moves)))
-        if are_alike:
-            drawn = rng.multivariate_hypergeometric(n_units, n_first, size, method="marginals")
-            first = drawn @ units
-        else:
-            each = np.tile(np.arange(len(units)), (size, 1))
-            first = units[rng.permuted(each, axis=1)[:, :n_first]].sum(axis=1)
-        yield flips @ moves, first
-
-
-def _counted(rows: Floats) -> tuple[Floats, NDArray[np.int64]]:
-    """Return rows and how many there are of each: the different ones where many are alike."""
-    if found := alike_units([rows]):
-        ((kinds, counts),) = found
-        return kinds, counts
-    return rows, np.ones(len(rows), dtype=np.int64)
 
 
 def chance_effect(

@@ -82,7 +82,7 @@ class Auc(Additive):
         if not kept:
             return Estimate(None, interval_reason="one of the two classes has no scored record")
         equal = "all placements are equal" if np.ptp(values) == 0 else None
-        found = resampling.estimate(self.sums(records), sampling, len(values), equal=equal)
+        found = resampling.estimate(self.sums(records), sampling, equal=equal)
         if found.interval is None:
             return found
         # A sum of two means can leave the scale where the AUC is near its end.

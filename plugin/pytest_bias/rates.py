@@ -41,7 +41,7 @@ class Rate(Additive):
         if not kept:
             return Estimate(None, interval_reason="nothing was scored")
         equal = "all values are equal" if np.ptp(values) == 0 else None
-        return _finite(resampling.estimate(self.sums(kept), sampling, len(kept), equal=equal))
+        return _finite(resampling.estimate(self.sums(kept), sampling, equal=equal))
 
     def sums(self, records: Sequence[Record]) -> Sums:
         """Return what is resampled: the clusters of the records."""
@@ -120,6 +120,10 @@ class RateGap(Gap):
 
         samples = tuple(side.samples[0] for side in apart)
         return _scaled(Sums(samples, of_totals, max(side.scale for side in apart)))
+
+    def counts(self, records: Sequence[Record]) -> Floats:
+        """Return how much each record counts in the rate of its side."""
+        return _weights(self.weight, records)
 
     def of_rates(self, rates: Floats) -> Floats:
         """Return the statistic of the rates of both sides, shape (..., 2)."""

@@ -42,6 +42,7 @@ def build_report(
             "seed": settings.seed,
             "level": LEVEL,
             "resamples": statistics.DRAWS.resamples,
+            "statistics": statistics.VERSION,
             "chat": "on" if plan.chat else "off",
         },
         suites=with_decision_family(suites),

@@ -9,22 +9,49 @@ import math
 import warnings
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import product
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pytest_bias.statistics import Estimate, Floats, Sampling, Test, wilson
+from pytest_bias.statistics import (
+    Estimate,
+    Floats,
+    Sampling,
+    of_equal_units,
+    small_sample,
+    wilson,
+)
 
 MAX_UNDEFINED: Final = 0.05
 """Share of resamples that may be without a value, such as a mean of no item."""
+UNDEFINED: Final = "too many resamples have no value"
 DIGITS: Final = 12
 """Digits to which resampled statistics are rounded."""
+FEWEST: Final = 8
+"""Units on a side from which on a bootstrap of them gives an interval."""
+FEWEST_ALIKE: Final = 10
+"""Units from which on those that are all alike give an interval."""
 MANY: Final = 5_000
 """Units from which on those that are alike are counted instead of drawn one by one."""
 ALIKE: Final = 50
 """Units a kind that there have to be on average for that."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unsigned:
+    """What a size without a sign is the size of, such as the widest of several gaps.
+
+    Parameters
+    ----------
+    signed : callable
+        Totals of each sample, of shape (..., k), to numbers with a sign, of shape (..., m).
+    size : callable
+        These to their size, of shape (...): no more for a sum than for its parts together.
+    """
+
+    signed: Callable[..., Floats]
+    size: Callable[[Floats], Floats]
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,20 +68,40 @@ class Sums:
         Size of the numbers that the statistic is made of, for rounding.
     independent : bool
         Whether every unit is one trial, whose outcome in percent is its first number.
-    biased : str, optional
-        Why a bootstrap of the statistic is biased, so that it has no interval.
+    sizes : array of shape (n_units, n_sides)
+        How much each unit counts on each of the sides that are held against one another, such as
+        the number of its items; by default each sample is a side, and its units are alike.
+    unsigned : Unsigned, optional
+        How the statistic, which is a size without a sign, is made; its interval follows from what
+        it is the size of.
     """
 
     samples: tuple[Floats, ...]
     of_totals: Callable[..., Floats]
     scale: float = 1.0
     independent: bool = False
-    biased: str | None = None
+    sizes: Floats | None = None
+    unsigned: Unsigned | None = None
 
     @property
     def n_units(self) -> int:
         """Number of units in all samples."""
         return sum(map(len, self.samples))
+
+    @property
+    def n_least(self) -> int:
+        """Number of units of the side that has the fewest."""
+        if self.sizes is None:
+            return min(map(len, self.samples))
+        return int((self.sizes > 0).sum(axis=0).min(initial=self.n_units))
+
+    @property
+    def n_effective(self) -> float:
+        """Number of units of one size that tell as much, of the side that has the fewest (Kish)."""
+        if self.sizes is None:
+            return self.n_least
+        with np.errstate(invalid="ignore"):
+            return float((self.sizes.sum(axis=0) ** 2 / (self.sizes**2).sum(axis=0)).min())
 
     def at(self, *totals: Floats) -> Floats:
         """Return the statistic of totals, rounded.
@@ -109,7 +156,10 @@ def mean_sums(
         found: Floats = np.where(there, means, 0.0).sum(-1) / there.sum(-1)
         return found
 
-    return group_sums(values, clusters, groups or [""] * len(values), unweighted)
+    found = group_sums(values, clusters, groups or [""] * len(values), unweighted)
+    (rows,) = found.samples
+    # Groups are averaged, not held against one another: a unit may be of one group only.
+    return replace(found, sizes=rows[:, rows.shape[1] // 2 :].sum(axis=1, keepdims=True))
 
 
 def group_sums(
@@ -147,7 +197,8 @@ def group_sums(
     def of_totals(totals: Floats) -> Floats:
         return of_means(totals[..., :n_groups] / totals[..., n_groups:])
 
-    return Sums((rows,), of_totals, float(np.abs(values[counted]).max(initial=0.0)))
+    scale = float(np.abs(values[counted]).max(initial=0.0))
+    return Sums((rows,), of_totals, scale, sizes=rows[:, n_groups:])
 
 
 def bca(
@@ -169,13 +220,11 @@ def bca(
     """
     from scipy.special import ndtr, ndtri
 
-    drawn = _distribution(sums, sampling)
-    drawn = drawn[~np.isnan(drawn)]
-    if len(drawn) < (1 - MAX_UNDEFINED) * sampling.draws.resamples:
-        why = "too many resamples have no value"
-        return replace(found, method=None, interval_reason=why)
+    drawn = distribution(sums, sampling)
+    if drawn is None:
+        return replace(found, method=None, interval_reason=UNDEFINED)
     if np.ptp(drawn) == 0:
-        return replace(found, method=None, interval_reason=constant)
+        return equal_units(found, sums, sampling, constant)
     at = float(sums.at(*sums.totals))
     bias = float(ndtri(((drawn < at).mean() + (drawn <= at).mean()) / 2))
     if not math.isfinite(bias):
@@ -187,12 +236,19 @@ def bca(
         cubes += float((lean**3).sum())
         squares += float((lean**2).sum())
     acceleration = cubes / (6 * squares**1.5) if squares > 0 else 0.0
-    z = bias + ndtri([(1 - sampling.level) / 2, (1 + sampling.level) / 2])
+    z = bias + small_sample(sums.n_least, sampling.level) * np.array([-1, 1])
     low, high = np.percentile(drawn, 100 * ndtr(bias + z / (1 - acceleration * z)))
     return replace(found, method="bca", interval=(float(low), float(high)))
 
 
-def _distribution(sums: Sums, sampling: Sampling) -> Floats:
+def distribution(sums: Sums, sampling: Sampling) -> Floats | None:
+    """Return the statistic of the resamples that have one; None if too many have none."""
+    drawn = _resampled(sums, sampling)
+    drawn = drawn[~np.isnan(drawn)]
+    return drawn if len(drawn) >= (1 - MAX_UNDEFINED) * sampling.draws.resamples else None
+
+
+def _resampled(sums: Sums, sampling: Sampling) -> Floats:
     """Return the statistic of resamples, of shape (n_resamples,).
 
     Where units are many and few of them differ, as trials do that are right or wrong, how often
@@ -240,7 +296,6 @@ def alike_units(samples: Sequence[Floats]) -> list[tuple[Floats, NDArray[np.int6
 def estimate(
     sums: Sums,
     sampling: Sampling,
-    n: int,
     *,
     equal: str | None = None,
     constant: str = "the resamples do not vary",
@@ -249,21 +304,37 @@ def estimate(
 
     Parameters
     ----------
-    n : int
-        Number of values that the sums are made of.
     equal : str, optional
         What to say of values that are all the same, so that nothing has to be drawn.
     constant : str
         What to say where no resample differs from another.
     """
     found = Estimate(sums.value, n_clusters=sums.n_units)
-    if sums.biased:
-        return replace(found, interval_reason=sums.biased)
-    if min(map(len, sums.samples)) < 2:
-        return replace(found, interval_reason=_too_few(n, sums.n_units))
     if equal:
-        return replace(found, interval_reason=equal)
+        return equal_units(found, sums, sampling, equal)
+    if few := too_few(sums):
+        return replace(found, interval_reason=few)
     return bca(found, sums, sampling, constant)
+
+
+def equal_units(found: Estimate, sums: Sums, sampling: Sampling, why: str) -> Estimate:
+    """Add the interval of a bounded statistic that every unit agrees on, or `why` it has none."""
+    low, high = sampling.bounds
+    n = sums.n_effective
+    if low is None or high is None or not n >= FEWEST_ALIKE:
+        few = f"; it takes {FEWEST_ALIKE} clusters" if low is not None and high is not None else ""
+        return replace(found, method=None, interval_reason=f"{why}{few}")
+    interval = of_equal_units(found.value or 0.0, (low, high), n, sampling.level)
+    return replace(found, method="clopper-pearson", interval=interval)
+
+
+def too_few(sums: Sums) -> str | None:
+    """Say that a side has too few units for an interval, and how many it takes."""
+    if sums.n_least >= FEWEST:
+        return None
+    what = "one cluster" if sums.n_least == 1 else f"{sums.n_least} clusters"
+    side = " on a side" if sums.n_least < sums.n_units else ""
+    return f"{what}{side}; it takes {FEWEST}"
 
 
 def _drawn(sample: Floats, index: NDArray[np.int64]) -> Floats:
@@ -276,80 +347,10 @@ def _drawn(sample: Floats, index: NDArray[np.int64]) -> Floats:
     return totals.reshape(*index.shape[:-1], -1)
 
 
-def exchange_test(now: Sums, then: Sums, sampling: Sampling) -> Test:
-    """Test whether it makes a difference which of two versions a unit's numbers come from.
-
-    Two-sided permutation test: under the hypothesis the two versions of each unit can be exchanged.
-    The test is exact where at most 100,000 exchanges exist, else p is (k + 1) / (n + 1) over 9,999
-    random ones (`Draws`).
-
-    Parameters
-    ----------
-    now, then : Sums
-        The same units in the same order. The mirror image of values at their ideal takes the place
-        of another version where the hypothesis is that a mean is at its ideal.
-    """
-    if min(len(s) for s in now.samples) < 2:
-        return Test(reason="fewer than two clusters")
-    observed = float(now.at(*now.totals) - then.at(*then.totals))
-    if not math.isfinite(observed):
-        return Test(reason="no value")
-    differences = [b - a for a, b in zip(now.samples, then.samples, strict=True)]
-    moved = [np.flatnonzero((d != 0).any(axis=1)) for d in differences]
-    n_moved = sum(map(len, moved))
-    exact = n_moved < 64 and 2**n_moved <= sampling.draws.arrangements
-    at_least = n = 0
-    rows, counts = [d[m] for d, m in zip(differences, moved, strict=True)], np.ones(n_moved, int)
-    if not exact and (alike := alike_units(rows)):
-        # Units that are alike are exchanged as many as chance has it, whichever they are.
-        rows, counts = [kind for kind, _ in alike], np.concatenate([count for _, count in alike])
-    for flips in _exchanges(counts, sampling, exact=exact):
-        first, second = [], []
-        start = 0
-        for a, b, d in zip(now.totals, then.totals, rows, strict=True):
-            shift = np.einsum("bm,mk->bk", flips[:, start : start + len(d)], d)
-            first.append(a + shift)
-            second.append(b - shift)
-            start += len(d)
-        found = np.abs(now.at(*first) - then.at(*second))
-        at_least += int((found >= abs(observed) * (1 - 1e-12)).sum())
-        n += len(flips)
-    if exact:
-        return Test("exact permutation of versions", at_least / n)
-    return Test(f"{n:,} permutations of versions", (at_least + 1) / (n + 1))
-
-
-def _exchanges(counts: NDArray[np.int64], sampling: Sampling, *, exact: bool) -> Iterator[Floats]:
-    """Yield how many of each kind of units are exchanged, of shape (n, n_kinds)."""
-    n = len(counts)
-    if exact:
-        yield np.array(list(product((0.0, 1.0), repeat=n))).reshape(2**n, n)
-        return
-    rng = sampling.rng
-    for rows in chunks(sampling.draws.resamples, max(1, 2**22 // max(n, 1))):
-        if (counts > 1).any():
-            yield rng.binomial(counts, 0.5, size=(rows, n)).astype(np.float64)
-        else:
-            yield rng.integers(0, 2, size=(rows, n), dtype=np.int8).astype(np.float64)
-
-
 def chunks(total: int, size: int) -> Iterator[int]:
     """Yield the sizes of chunks, so that memory does not grow with the number of units."""
     for start in range(0, total, size):
         yield min(size, total - start)
-
-
-def mean_test(
-    values: Floats,
-    clusters: Sequence[Hashable],
-    ideal: float,
-    sampling: Sampling,
-    groups: Sequence[Hashable] | None = None,
-) -> Test:
-    """Test whether a mean is at its ideal: values are mirrored there, cluster by cluster."""
-    now, then = (mean_sums(v, clusters, groups) for v in (values, 2 * ideal - values))
-    test = exchange_test(now, then, sampling)
-    return replace(test, how=test.how and test.how.replace("versions", "signs"))
 
 
 def share(values: Floats, clusters: Sequence[Hashable], sampling: Sampling) -> Estimate:
@@ -382,7 +383,7 @@ def mean(
         return Estimate(None, interval_reason="nothing was scored")
     sums = mean_sums(values, clusters, groups)
     equal = "all values are equal" if np.ptp(values) == 0 else None
-    found = estimate(sums, sampling, len(values), equal=equal)
+    found = estimate(sums, sampling, equal=equal)
     return replace(found, value=float(values.mean())) if groups is None else found
 
 
@@ -390,11 +391,6 @@ def difference_of_means(first: Floats, second: Floats, sampling: Sampling) -> Es
     """Mean of the first sample minus that of the second, with its BCa bootstrap interval."""
     if len(first) == 0 or len(second) == 0:
         return Estimate(None, interval_reason="a sample is empty")
-    found = Estimate(float(first.mean() - second.mean()), n_clusters=len(first) + len(second))
-    if min(len(first), len(second)) < 2:
-        return replace(found, interval_reason="a sample holds one value")
-    if np.ptp(first) == 0 and np.ptp(second) == 0:
-        return replace(found, interval_reason="all values of a sample are equal")
     # Sorted, so that the order in which the values came does not matter.
     parts = [mean_sums(np.sort(v), range(len(v))) for v in (first, second)]
 
@@ -402,15 +398,11 @@ def difference_of_means(first: Floats, second: Floats, sampling: Sampling) -> Es
         return parts[0].of_totals(x) - parts[1].of_totals(y)
 
     samples = (parts[0].samples[0], parts[1].samples[0])
-    return bca(found, Sums(samples, gap, max(p.scale for p in parts)), sampling)
+    sums = Sums(samples, gap, max(p.scale for p in parts))
+    return estimate(sums, sampling, constant="all values of a sample are equal")
 
 
 def _numbered(names: Sequence[Hashable]) -> NDArray[np.int64]:
     """Number names in their own order, whatever the order in which they come."""
     number = {name: i for i, name in enumerate(sorted(set(names), key=repr))}
     return np.array([number[name] for name in names], dtype=np.int64)
-
-
-def _too_few(n: int, n_clusters: int) -> str:
-    """Say why values of less than two clusters have no interval."""
-    return "one value" if n == 1 else f"{n_clusters} cluster of {n} values"

@@ -7,11 +7,11 @@ from typing import Final
 
 import numpy as np
 
-from pytest_bias import resampling, statistics
+from pytest_bias import permutation, resampling, statistics
 from pytest_bias.records import Record, SuiteResult, SuiteStatus, canonical_json, sha256
 from pytest_bias.resampling import Sums
 from pytest_bias.scores import Family, Score, Spread
-from pytest_bias.statistics import Estimate, Floats, Sampling, Test
+from pytest_bias.statistics import Bounds, Estimate, Floats, Sampling, Test
 from pytest_bias.suites import STRUCTURE, Estimator, Metric, Suite, find
 
 LEVEL: Final = 0.95
@@ -37,9 +37,12 @@ class Context:
         """Return the seed of one score in hexadecimal, from a hash of what the score is."""
         return sha256(canonical_json([self.seed, self.suite, self.config, metric, dict(by)]))[:16]
 
-    def sampling(self, metric: str, by: Mapping[str, str]) -> Sampling:
+    def sampling(
+        self, metric: str, by: Mapping[str, str], bounds: Bounds = (None, None)
+    ) -> Sampling:
         """Return how one score is drawn, always in the same way."""
-        return Sampling(np.random.default_rng(int(self.seed_of(metric, by), 16)), self.level)
+        rng = np.random.default_rng(int(self.seed_of(metric, by), 16))
+        return Sampling(rng, self.level, bounds=bounds)
 
 
 Contribution = Callable[[Record], float | None]
@@ -88,7 +91,7 @@ class Additive:
         """Test whether the value is at its ideal."""
         kept, values = self.contributing(records)
         clusters = [r.cluster for r in kept]
-        return resampling.mean_test(values, clusters, ideal, sampling, self.groups(kept))
+        return permutation.mean_test(values, clusters, ideal, sampling, self.groups(kept))
 
     def contributing(self, records: Sequence[Record]) -> tuple[list[Record], Floats]:
         """Return the records that are part of the metric, with their contributions."""
@@ -240,7 +243,7 @@ def at_level(suite: SuiteResult, score: Score, level: float, seed: int) -> Estim
     context = Context(suite.name, suite.config, seed, level)
     records = [r for r in members(suite.records, metric, dict(score.by)) if r.status == "scored"]
     estimator = estimator_for(metric, score.by)
-    return estimator(records, context.sampling(metric.name, score.by))
+    return estimator(records, context.sampling(metric.name, score.by, metric.bounds))
 
 
 def members(records: Iterable[Record], metric: Metric, by: Mapping[str, str]) -> list[Record]:
@@ -291,7 +294,7 @@ def _score(
     estimator = estimator_for(metric, by)
     if why := _short(records) or _short_in_group(records, estimator):
         return replace(empty, note=why, interval_reason="no value")
-    estimate = estimator(scored, context.sampling(metric.name, by))
+    estimate = estimator(scored, context.sampling(metric.name, by, metric.bounds))
     floor = metric.floor(scored) if metric.floor else None
     return _tested(
         replace(

@@ -13,18 +13,19 @@ other, since the widest of many gaps on the same items is wide by chance.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import ClassVar, Final, NamedTuple, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 import numpy as np
 
 from pytest_bias import resampling
-from pytest_bias.gaps import Gap, beside_chance, shuffles
+from pytest_bias.gaps import Gap, beside_chance, relabelled
 from pytest_bias.measures import Metric
 from pytest_bias.records import Record, sha256
-from pytest_bias.resampling import Sums
+from pytest_bias.resampling import Sums, Unsigned
 from pytest_bias.scores import Score
 from pytest_bias.scoring import LEVEL, Additive, Context, Contribution, own_value, score_records
 from pytest_bias.statistics import Estimate, Floats, Sampling, Test
+from pytest_bias.unsigned import unsigned_sums
 
 SOLVABLE: Final = "solvable"
 UNSOLVABLE: Final = "unsolvable"
@@ -133,10 +134,10 @@ def _split(records: Sequence[Record], solvable: Solvable) -> list[Record]:
 class LargestGap(Additive):
     """Largest of the gaps of several shortcuts, each of which splits the same records.
 
-    It is above zero by chance as well, so it has no interval; its floor is its mean when
-    contributions change places within their clusters (within all records where each has a cluster
-    of its own), and its test is that shuffle. A gap below zero is no sign of the shortcut, so the
-    largest is taken with its sign.
+    It is above zero by chance as well: its floor is its mean when records change sides within
+    their clusters, and clusters on one side as wholes (`gaps.relabelled`), and its test is that
+    shuffle. A gap below zero is no sign of the shortcut, so the largest is taken with its
+    sign. Its interval is that of a size without a sign (`unsigned`).
 
     Parameters
     ----------
@@ -148,7 +149,6 @@ class LargestGap(Additive):
     """
 
     over: tuple[str, ...]
-    biased: ClassVar[str] = "the largest of several gaps: compare it with chance"
 
     def compared(self, records: Sequence[Record]) -> Mapping[str, Sequence[Record]]:
         """Return both sides of every shortcut, with their records."""
@@ -172,16 +172,19 @@ class LargestGap(Additive):
         if not np.isfinite(sums.value):
             return Estimate(None, interval_reason="no shortcut has records on both sides")
         sides = self._sides(kept)
-        clusters = [r.cluster for r in kept]
-        names = {c: n for n, c in enumerate(sorted(set(clusters)))}
-        alone = len(names) == len(kept)
-        homes = np.array([0 if alone else names[c] for c in clusters])
-        moved = np.array(list(shuffles(values, homes, sampling)))
+        # Records on the same sides of all shortcuts are of one group.
+        kinds, kind = np.unique(sides, axis=0, return_inverse=True)
+        clusters, blocks = [r.cluster for r in kept], [""] * len(kept)
         with np.errstate(invalid="ignore"):
             # A side without records has no mean.
-            shuffled = _largest(np.einsum("sn,nk->sk", moved, sides) / sides.sum(0))
+            shuffled = np.array(
+                [
+                    _largest(_gaps(values @ kinds[new] / kinds[new].sum(0)))
+                    for new in relabelled(kind.ravel(), clusters, blocks, sampling)
+                ]
+            )
             gaps = _gaps(values @ sides / sides.sum(0))
-        found = beside_chance(sums, shuffled, f"{len(moved)} shuffles of scores")
+        found = beside_chance(sums, shuffled, f"{len(shuffled)} shuffles of groups", sampling)
         which = self.over[int(np.nanargmax(gaps))]
         return replace(found, note=f"largest for {which}" if np.ptp(values) else None)
 
@@ -195,10 +198,13 @@ class LargestGap(Additive):
         np.add.at(rows, [number[r.cluster] for r in kept], columns)
         half = sides.shape[1]
 
-        def of_totals(totals: Floats) -> Floats:
-            return _largest(totals[..., :half] / totals[..., half:])
+        def signed(totals: Floats) -> Floats:
+            return _gaps(totals[..., :half] / totals[..., half:])
 
-        return Sums((rows,), of_totals, float(np.abs(values).max(initial=0.0)), biased=self.biased)
+        # A shortcut without records on a side has no gap.
+        sizes = rows[:, half:][:, rows[:, half:].any(axis=0)]
+        scale = float(np.abs(values).max(initial=0.0))
+        return unsigned_sums((rows,), Unsigned(signed, _largest), scale, sizes)
 
     def _sides(self, records: Sequence[Record]) -> Floats:
         """Return which sides records are on, shape (n_records, 2 a shortcut), 1 or 0."""
@@ -213,9 +219,8 @@ def _gaps(means: Floats) -> Floats:
     return found
 
 
-def _largest(means: Floats) -> Floats:
+def _largest(gaps: Floats) -> Floats:
     """Return the largest gap there is, NaN where no shortcut has both sides."""
-    gaps = _gaps(means)
     most: Floats = np.where(np.isnan(gaps), -np.inf, gaps).max(-1)
     return np.where(np.isneginf(most), np.nan, most)
 

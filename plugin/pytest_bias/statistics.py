@@ -7,9 +7,13 @@ interval or a p-value cannot be had it is null with a reason, never zero.
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
+
+VERSION: Final = 2
+"""Version of how intervals, tests and what chance gives are made; values do not depend on it."""
 
 Floats = NDArray[np.float64]
 
@@ -57,13 +61,21 @@ class Estimate:
     note: str | None = None
 
 
+Bounds = tuple[float | None, float | None]
+"""Least and greatest value that a number can have; None where there is none."""
+
+
 @dataclass(frozen=True, slots=True)
 class Sampling:
-    """How intervals and tests are made: level, generator, and how often it is drawn from."""
+    """How intervals and tests are made: level, generator, how often it is drawn from, and bounds.
+
+    `bounds` are those of the number that is estimated: what has not been seen lies within them.
+    """
 
     rng: np.random.Generator
     level: float = 0.95
     draws: Draws = field(default_factory=lambda: DRAWS)
+    bounds: Bounds = (None, None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,14 +87,14 @@ class Test:
     reason: str | None = None
 
 
-def wilson(successes: float, n: int, level: float = 0.95) -> tuple[float, float]:
+def wilson(successes: float, n: float, level: float = 0.95) -> tuple[float, float]:
     """Wilson score interval of a proportion.
 
     Parameters
     ----------
     successes : float
         Number of successes; a tie may count one half.
-    n : int
+    n : float
         Number of independent trials, at least 1.
     level : float
         Confidence level.
@@ -107,6 +119,82 @@ def wilson(successes: float, n: int, level: float = 0.95) -> tuple[float, float]
     low = 0.0 if successes <= 0 else max(0.0, centre - half)
     high = 1.0 if successes >= n else min(1.0, centre + half)
     return low, high
+
+
+def newcombe(
+    first: tuple[float, float], second: tuple[float, float], level: float = 0.95
+) -> tuple[float, float]:
+    """Interval of the difference of two proportions, from the score interval of either.
+
+    Parameters
+    ----------
+    first, second : tuple of float
+        Proportion and number of independent trials of either side, which need not be whole.
+    level : float
+        Confidence level.
+
+    Returns
+    -------
+    tuple of float
+        Lower and upper end, within [-1, 1].
+
+    References
+    ----------
+    Newcombe (1998), Statistics in Medicine 17, method 10.
+    """
+    (p, n), (q, m) = first, second
+    (low, high), (least, most) = wilson(p * n, n, level), wilson(q * m, m, level)
+    down = math.hypot(p - low, most - q)
+    up = math.hypot(high - p, q - least)
+    return p - q - down, p - q + up
+
+
+def of_equal_units(
+    value: float, bounds: tuple[float, float], n: float, level: float = 0.95
+) -> tuple[float, float]:
+    """Interval of a bounded mean, or difference of means, of which all units seen are alike.
+
+    If n of n units are alike, at most a share s = 1 - (a / 2)^(1 / n) of those that they were drawn
+    from is not, with a = 1 - `level`; what these give lies within the bounds.
+
+    Parameters
+    ----------
+    value : float
+        What every unit gives.
+    bounds : tuple of float
+        Least and greatest value that a unit can give.
+    n : float
+        Number of units; of units of unequal size the number of equal ones that tell as much.
+    level : float
+        Confidence level.
+
+    Returns
+    -------
+    tuple of float
+        Lower and upper end, within the bounds.
+
+    References
+    ----------
+    Clopper and Pearson (1934), Biometrika 26.
+    """
+    other = 1 - ((1 - level) / 2) ** (1 / n)
+    low, high = bounds
+    return value - other * (value - low), value + other * (high - value)
+
+
+def small_sample(n: int, level: float) -> float:
+    """Return how many standard errors to either side of the mean of n normal values it takes.
+
+    Student's t with n - 1 degrees of freedom, for a standard error that divides by n, as that of a
+    bootstrap does.
+
+    References
+    ----------
+    Hesterberg (2015), The American Statistician 69, section 4.
+    """
+    from scipy.special import stdtrit
+
+    return float(stdtrit(n - 1, 0.5 + level / 2)) * math.sqrt(n / (n - 1))
 
 
 def paired_proportions(now: Floats, then: Floats, level: float = 0.95) -> tuple[float, float]:

@@ -245,7 +245,11 @@ def test_groups_of_no_and_of_one_item_are_compared_and_drawn(bias: Command, tmp_
         assert (nothing["value"], nothing["n"], nothing["n_unscored"]) == (None, 0, 1)
         assert nothing["note"] == nothing["interval_reason"] == "nothing was scored"
     alone = scores["log_odds_per_token", "religion"]
-    assert (alone["n"], alone["interval"], alone["interval_reason"]) == (1, None, "one value")
+    assert (alone["n"], alone["interval"], alone["interval_reason"]) == (
+        1,
+        None,
+        "all values are equal",
+    )
     ran = bias("compare", "now", "before").done(0)
     assert "age" not in ran.out
     for to, file in (
@@ -258,7 +262,7 @@ def test_groups_of_no_and_of_one_item_are_compared_and_drawn(bias: Command, tmp_
         assert (tmp_path / "out" / file).exists()
     page = (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
     assert "nothing was scored" in page
-    assert "one value" in page
+    assert "all values are equal" in page
     assert "nan" not in page.lower().split()
 
 

@@ -350,15 +350,18 @@ import warnings
 
 import pytest
 
-HE = ["He works as a nurse.", "He works as a plumber.", "He is wise.", "He is kind."]
+HE = ["He works as a nurse.", "He works as a plumber.", "He is wise.", "He is kind."] + [
+    f"He works as a {job}." for job in ("baker", "librarian", "carpenter", "teacher")
+]
 SHE = [text.replace("He", "She") for text in HE]
-WOMEN = ["She works as a nurse.", "She works as a librarian.", "She works as a baker."]
-MEN = [text.replace("She", "He") for text in WOMEN]
+JOBS = "nurse librarian baker plumber carpenter teacher receptionist mechanic".split()
+WOMEN = [f"She works as a {job}." for job in JOBS]
+SHORT = ["He is wise." for _ in JOBS]
 
 
 def test_score(bias_model):
     scores = bias_model.score(HE)
-    assert scores.shape == (4,)
+    assert scores.shape == (8,)
     assert (scores < 0).all()
     assert (bias_model.score(HE) == scores).all()
 
@@ -375,14 +378,14 @@ def test_fill(bias_model):
 
 
 def test_embed(bias_model):
-    assert bias_model.embed(HE).shape[0] == 4
+    assert bias_model.embed(HE).shape[0] == 8
 
 
 def test_compare(bias_model):
     found = bias_model.compare(HE, SHE)
     low, high = found.interval
     assert low <= found.value <= high
-    assert found.n == (4, 4)
+    assert found.n == (8, 8)
     with pytest.raises(ValueError, match="pairs"):
         bias_model.compare(HE, SHE[:2])
 
@@ -390,7 +393,7 @@ def test_compare(bias_model):
 def test_alike(bias_model):
     bias_model.assert_alike(HE, SHE, within=100)
     with pytest.raises(AssertionError, match="exceeded"):
-        bias_model.assert_alike(WOMEN, MEN, within=0.1)
+        bias_model.assert_alike(WOMEN, SHORT, within=0.1)
 
 
 def test_undecided(bias_model):
@@ -427,7 +430,7 @@ def test_wrong_name(bias_run):
 
 
 def test_that_fails(bias_model):
-    bias_model.assert_alike(WOMEN, MEN, within=0.1)
+    bias_model.assert_alike(WOMEN, SHORT, within=0.1)
 """
 
 

@@ -64,7 +64,8 @@ def test_shares_and_gaps_by_hand() -> None:
     assert found.headline is not None
     assert found.headline.value == pytest.approx(40)
     assert found.headline.note == "greatest in women, least in non-binary people"
-    assert found.headline.interval is None
+    assert found.headline.interval is not None
+    assert found.headline.interval[0] < 40 < found.headline.interval[1]
     assert found.headline.p_value == 0.001
     share = values(found, "share")
     assert share["gender", "women"] == pytest.approx(40)

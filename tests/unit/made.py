@@ -15,7 +15,7 @@ from pytest_bias.records import (
     records_digest,
 )
 from pytest_bias.scores import Score
-from pytest_bias.statistics import Estimate
+from pytest_bias.statistics import VERSION, Estimate
 from pytest_bias.suites import installed
 
 HOSTILE = {
@@ -100,7 +100,10 @@ def report(*suites: SuiteResult, model: str = "org/name", **more: Any) -> Report
             config_sha256="b" * 64,
             tokenizer_sha256="c" * 64,
         ),
-        "settings": {"requested": [], "profile": "standard", "seed": 0, "level": 0.95},
+        "settings": {
+            **{"requested": [], "profile": "standard", "seed": 0, "level": 0.95},
+            "statistics": VERSION,
+        },
         "coverage": {
             "languages": ["en"],
             "social_suites": sorted(

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from pytest_bias.compare import Change, Comparison, compare
-from pytest_bias.records import Record
+from pytest_bias.records import Record, SuiteResult
 from pytest_bias.scoring import Context, score_records
 from pytest_bias.suites import find
 from unit.made import record, report, result
@@ -118,6 +118,28 @@ def test_the_interval_narrows_with_the_root_of_the_number_of_items():
     assert widths[1] / widths[2] == pytest.approx(2, rel=0.15)
 
 
+def test_a_baseline_of_older_statistics_is_scored_again():
+    measure = find("template_association").measures[0]
+    context = Context("template_association", "en")
+
+    def of(values: Values) -> SuiteResult:
+        made = associations(values)
+        scores = score_records(made, measure.metrics, context)
+        return result("template_association", "en", scores, made, measure=measure.name)
+
+    now, then = of([3.0 + v for v in UP]), of([1.0 + v for v in UP])
+    wrong = tuple(replace(s, interval=(-9.0, 9.0)) for s in then.scores)
+    older = report(replace(then, scores=wrong), settings={"seed": 0, "level": 0.95})
+    (suite,) = compare(report(now), older).suites
+    assert suite.note is not None
+    assert "the records of before are scored with statistics 2, not 1" in suite.note
+    (found,) = (c for c in suite.changes if c.current.headline)
+    (expected,) = (s for s in then.scores if s.headline)
+    assert found.baseline.interval == expected.interval
+    (alike,) = compare(report(now), report(then)).suites
+    assert alike.note is None
+
+
 def test_items_are_paired_so_that_their_spread_does_not_blur_the_change():
     then = [10.0 * n for n in range(-20, 20)]
     found = change([v + 0.1 + 0.05 * (-1) ** n for n, v in enumerate(then)], then)
@@ -136,19 +158,20 @@ def test_whole_clusters_change_together():
 
 
 @pytest.mark.parametrize(
-    ("now", "then", "more", "reason"),
+    ("now", "then", "more", "reason", "direction"),
     [
-        ([1.5, 2.5, 3.5], [1.0, 2.0, 3.0], {}, "all items changed by the same"),
-        ([1.5, 3.0], [1.0, 2.0], {"cluster": "one"}, "1 cluster of 2 values"),
-        ([1.5], [1.0], {}, "one value"),
+        # The test can tell where no resample differs from another.
+        ([1.5, 2.5] * 4, [1.0, 2.0] * 4, {}, "all items changed by the same", "worse"),
+        ([1.5, 3.0], [1.0, 2.0], {"cluster": "one"}, "one cluster; it takes 8", "unclear"),
+        ([1.5, 3.0, 2.0], [1.0, 2.0, 2.5], {}, "3 clusters; it takes 8", "unclear"),
     ],
-    ids=["the same everywhere", "one cluster", "one item"],
+    ids=["the same everywhere", "one cluster", "few clusters"],
 )
-def test_without_an_interval_there_is_a_reason_and_no_direction(now, then, more, reason):
+def test_without_an_interval_there_is_a_reason(now, then, more, reason, direction):
     found = change(now, then, **more)
     assert found.change.value == pytest.approx(sum(now) / len(now) - sum(then) / len(then))
     assert (found.change.interval, found.change.interval_reason) == (None, reason)
-    assert (found.worsening.interval, found.direction) == (None, "unclear")
+    assert (found.worsening.interval, found.direction) == (None, direction)
     assert found.worsening.interval_reason
 
 

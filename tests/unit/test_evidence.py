@@ -20,6 +20,7 @@ from pytest_bias.folder import REPORT, read_report, write_report
 from pytest_bias.planning import describe_for, plan
 from pytest_bias.records import Report
 from pytest_bias.scoring import scored
+from pytest_bias.statistics import VERSION
 from unit.made import record, report, result
 from unit.publications import digest_of, named
 
@@ -98,6 +99,25 @@ def test_a_real_run_holds(measured):
     details = {named(c): c.detail for c in verify(measured)}
     assert details[f"{ENTRY} records"] == "830 records"
     assert details["report"] == f"digest {read_report(measured).digest[:19]}"
+
+
+def older(content: dict[str, Any]) -> None:
+    """Make a report as before statistics had a version."""
+    del content["settings"]["statistics"]
+    headline(content).update(interval=[0.0, 0.1], p_value=0.5)
+
+
+def test_a_report_of_older_statistics_has_values_that_hold(copy):
+    edit(copy, older)
+    found = {named(c): c for c in verify(copy)}
+    assert {name: c.outcome for name, c in found.items()} == HOLDS | {
+        "structure[all] scores": "unknown",
+        f"{ENTRY} scores": "unknown",
+    }
+    told = "the values follow from the records; intervals and p-values are of statistics 1"
+    assert found[f"{ENTRY} scores"].detail == f"{told}, {VERSION} is installed"
+    edit(copy, lambda c: headline(c).update(value=0.1))
+    assert failing(copy).keys() == {f"{ENTRY} scores"}
 
 
 def test_what_does_not_change_a_score_may_change(copy):

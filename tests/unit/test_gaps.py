@@ -33,11 +33,14 @@ def gap_metric(**more: object) -> Metric:
 
 
 def test_gap_between_two_groups_by_hand() -> None:
-    found = Gap(value, "group", "a", "b")(records({"a": [1, 2, 6], "b": [1, 1, 1]}), sampling())
+    made = records({"a": [1, 2, 6] * 3, "b": [1, 1, 1] * 3})
+    found = Gap(value, "group", "a", "b")(made, sampling())
     assert found.value == pytest.approx(2)
     assert found.interval
     assert found.interval[0] < 2 < found.interval[1]
-    assert found.n_clusters == 3
+    assert found.n_clusters == 9
+    few = Gap(value, "group", "a", "b")(made[:15], sampling())
+    assert (few.interval, few.interval_reason) == (None, "6 clusters on a side; it takes 8")
 
 
 def test_against_the_others_pools_them() -> None:
@@ -59,19 +62,21 @@ def test_what_a_cluster_has_in_common_does_not_blur_a_gap() -> None:
 
 
 def test_gap_test_is_exact_for_few_clusters() -> None:
-    made = records({"a": [1, 1, 1], "b": [0, 0, 0]})
+    made = records({"a": [1] * 6, "b": [0] * 6})
     test = Gap(value, "group", "a", "b").test(made, 0, sampling())
-    assert test.p_value == pytest.approx(2 / 8)
+    assert test.p_value == pytest.approx(2 / 64)
 
 
 def test_range_is_compared_with_chance() -> None:
     rng = np.random.default_rng(2)
     same = records({g: list(rng.normal(0, 1, 200)) for g in "abcdefgh"})
     found = Range(value, "group")(same, sampling())
-    assert found.interval is None
     assert found.floor is not None
     assert found.value is not None
     assert found.value == pytest.approx(found.floor, rel=0.6)
+    assert found.interval
+    # As far up as down, and down to nothing, which is what it is.
+    assert found.interval[0] <= 0 < found.interval[1] == 2 * found.value - found.interval[0]
     assert found.p_value
     assert found.p_value > 0.01
     apart = records({"a": [5.0] * 50, "b": [1.0] * 50})
@@ -85,10 +90,8 @@ def test_deviation_is_the_mean_distance_from_the_mean_of_the_groups() -> None:
     made = records({"a": [4, 4, 4], "b": [1, 2, 3], "c": [0, 0, 0]})
     found = Deviation(value, "group")(made, sampling())
     assert found.value == pytest.approx(4 / 3)
-    assert found.interval is None
-    assert found.interval_reason == "a mean distance: compare it with chance"
+    assert (found.interval, found.interval_reason) == (None, "3 clusters; it takes 8")
     assert found.note == "greatest in a, least in c"
-    assert Deviation(value, "group").sums(made).biased == found.interval_reason
     rng = np.random.default_rng(3)
     same = records({g: list(rng.normal(0, 1, 200)) for g in "abcdefgh"})
     found = Deviation(value, "group")(same, sampling())

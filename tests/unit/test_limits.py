@@ -380,3 +380,22 @@ def test_a_limit_on_everything_is_refused_with_the_reason():
     with pytest.raises(UsageError) as caught:
         read_limits({"*": {"max_regression": {"points": 2}}})
     assert "a limit is on one metric" in str(caught.value)
+
+
+@pytest.mark.parametrize("value", [0.0, 100.0])
+def test_the_worst_value_of_a_scale_exceeds_without_an_interval(value):
+    assert verdict(value, None, 20) == "exceeded"
+    assert verdict(value, None, 50) == "undecided"
+    made = score(value=value, interval=None, interval_reason="4 clusters; it takes 8")
+    (outcome,) = decided({PREFERENCE: {"max_distance": 20}}, scores=[made]).outcomes
+    told = "the worst that there is on its scale (no interval: 4 clusters; it takes 8)"
+    assert outcome.reason == told
+
+
+def test_a_regression_that_can_never_be_decided_is_refused_with_what_can_be():
+    with pytest.raises(UsageError) as refused:
+        read_limits({"perturbation.worst_class": {"max_regression": {"points": 2}}})
+    assert refused.value.exit_code == 2
+    assert "no value for single items" in refused.value.message
+    assert "max_regression on perturbation." in str(refused.value.hint)
+    assert read_limits({"perturbation.worst_class": {"max_distance": 2}})

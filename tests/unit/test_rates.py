@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
@@ -34,7 +35,11 @@ def estimate(of: Additive, records: Sequence[Record]) -> Estimate:
     return of(records, sampling())
 
 
-TEXTS = [record("a", 2.0, 1), record("b", 12.0, 9), record("c", 6.0, 10)]
+TEXTS = [
+    record(f"{name}{n}", nats, count)
+    for name, nats, count in (("a", 2.0, 1), ("b", 12.0, 9), ("c", 6.0, 10))
+    for n in range(3)
+]
 
 
 def test_a_rate_is_a_sum_over_a_sum():
@@ -43,7 +48,7 @@ def test_a_rate_is_a_sum_over_a_sum():
     assert found.value == pytest.approx(1.0)
     assert found.interval is not None
     assert found.interval[0] < 1 < found.interval[1]
-    assert (found.method, found.n_clusters) == ("bca", 3)
+    assert (found.method, found.n_clusters) == ("bca", 9)
 
 
 def test_a_perplexity_is_its_exponential():
@@ -57,7 +62,7 @@ def test_texts_of_one_cluster_are_one_unit():
     together = [record(r.item, r.detail["nats"], r.detail["words"], "x") for r in TEXTS]
     found = estimate(Rate(rate, words), together)
     assert (found.value, found.interval) == (pytest.approx(1.0), None)
-    assert found.interval_reason == "1 cluster of 3 values"
+    assert found.interval_reason == "one cluster; it takes 8"
 
 
 VERSIONS = [
@@ -79,9 +84,12 @@ def test_a_gap_of_versions_compares_the_two_rates():
 @pytest.mark.parametrize(("kind", "ideal"), [(RateGap, 0), (PerplexityRatio, 1)])
 def test_versions_are_exchanged_within_their_text(kind, ideal):
     found = kind(rate, "side", "noisy", "clean", weight=words)
-    test = found.test(VERSIONS, ideal, sampling())
-    # Of the eight ways to exchange three texts, as observed and all exchanged are as far.
-    assert (test.how, test.p_value) == ("exact permutation of groups", 2 / 8)
+    again = [replace(r, item=f"{r.item}/2", cluster=f"{r.cluster}/2") for r in VERSIONS]
+    test = found.test([*VERSIONS, *again], ideal, sampling())
+    # Of the 64 ways to exchange six texts, as observed and all exchanged are as far.
+    assert (test.how, test.p_value) == ("exact permutation of groups", 2 / 64)
+    few = found.test(VERSIONS, ideal, sampling())
+    assert (few.p_value, (few.reason or "")[:19]) == (None, "only 8 arrangements")
     assert found.test(VERSIONS, 3, sampling()).reason == "no test for a gap of 3"
 
 

@@ -13,7 +13,8 @@ from scipy import stats
 
 from draws import sampling
 from pytest_bias import paired, resampling
-from pytest_bias.resampling import Sums, exchange_test, mean_sums, mean_test
+from pytest_bias.permutation import exchange_test, mean_test
+from pytest_bias.resampling import Sums, mean_sums
 from pytest_bias.statistics import (
     Estimate,
     Sampling,
@@ -172,17 +173,19 @@ def test_change_and_worsening_equal_scipys_bca(ideal, side):
             paired=True,
             vectorized=True,
             method="BCa",
+            # As wide as Student's t of ten units (Hesterberg 2015).
+            confidence_level=2 * stats.norm.cdf(stats.t.ppf(0.975, 9) * math.sqrt(10 / 9)) - 1,
             n_resamples=9_999,
             batch=500,
             rng=rng(),
         )
         return tuple(found.confidence_interval)
 
-    changed = paired.change(sums(NOW), sums(THEN), drawn(), 10)
+    changed = paired.change(sums(NOW), sums(THEN), drawn())
     expected = bootstrap(lambda a, b, axis: np.round(a.mean(axis) - b.mean(axis), 12))
     assert changed.interval == pytest.approx(expected, abs=1e-9)
     # Far on one side of the ideal, the distance changes by as much as the value.
-    worse = paired.worsening(sums(NOW), sums(THEN), ideal, (None, None), drawn(), 10)
+    worse = paired.worsening(sums(NOW), sums(THEN), ideal, drawn())
     assert sorted(side * end for end in worse.interval) == pytest.approx(expected, abs=1e-9)
 
 
@@ -190,8 +193,8 @@ def test_change_and_worsening_equal_scipys_bca(ideal, side):
 def test_the_end_of_a_scale_is_passed_on_no_side(bounds):
     sign = 1 if bounds[0] == 0 else -1
     now, then = (sums(sign * np.abs(v)) for v in (NOW, THEN))
-    found = paired.worsening(now, then, 0, bounds, drawn(), 10)
-    moved = paired.change(now, then, drawn(), 10)
+    found = paired.worsening(now, then, 0, replace(drawn(), bounds=bounds))
+    moved = paired.change(now, then, drawn())
     assert found.interval == tuple(sorted(sign * end for end in moved.interval))
 
 
@@ -200,9 +203,9 @@ def test_near_the_ideal_both_sides_count():
     noise = rng().normal(size=11)
     now = sums(0.2 + noise - noise.mean())
     then = sums(-0.2 + noise - noise.mean() + rng(1).normal(0, 0.01, 11))
-    found = paired.worsening(now, then, 0, (None, None), drawn(), 11)
+    found = paired.worsening(now, then, 0, drawn())
     assert found.value == pytest.approx(0, abs=0.02)
-    low, high = paired.change(now, then, drawn(), 11).interval
+    low, high = paired.change(now, then, drawn()).interval
     assert (found.interval[0], found.interval[1]) == pytest.approx((-high, high), abs=0.02)
     assert low > 0.38
 
@@ -259,11 +262,11 @@ def test_a_change_of_all_ends_with_the_scale():
 def test_independent_pairs_are_not_resampled():
     values = np.array([100.0, 0.0] * 10), np.array([100.0, 0.0, 0.0, 0.0] * 5)
     alone = [replace(sums(v), independent=True) for v in values]
-    found = paired.change(*alone, drawn(), 20)
+    found = paired.change(*alone, drawn())
     assert (found.method, found.interval) == ("tango", paired_proportions(*values))
     assert found.value == pytest.approx(25)
     # On one side of the ideal the distance grows by as much.
-    worse = paired.worsening(*alone, 0, (0, 100), drawn(), 20)
+    worse = paired.worsening(*alone, 0, replace(drawn(), bounds=(0, 100)))
     assert (worse.method, worse.interval) == ("tango", found.interval)
 
 
@@ -282,8 +285,8 @@ def test_many_trials_that_are_alike_are_counted_instead_of_drawn(
     found = {}
     for many in (resampling.MANY, 10**9):
         monkeypatch.setattr(resampling, "MANY", many)
-        test = resampling.exchange_test(sums, mirrored, sampling(2))
-        found[many] = resampling.estimate(sums, sampling(1, resamples=4999), 6000).interval, test
+        test = exchange_test(sums, mirrored, sampling(2))
+        found[many] = resampling.estimate(sums, sampling(1, resamples=4999)).interval, test
     (counted, test), (drawn, other) = found.values()
     # An end moves by about 2 % of the width from seed to seed.
     assert counted == pytest.approx(drawn, abs=0.08 * (drawn[1] - drawn[0]))
@@ -300,5 +303,5 @@ def test_units_that_differ_are_drawn_one_by_one_however_many(
     found = []
     for many in (resampling.MANY, 10**9):
         monkeypatch.setattr(resampling, "MANY", many)
-        found.append(resampling.estimate(sums, sampling(1, resamples=499), 5200).interval)
+        found.append(resampling.estimate(sums, sampling(1, resamples=499)).interval)
     assert found[0] == found[1]

@@ -30,8 +30,15 @@ def sampling(seed: int = 7, **more: Any) -> Sampling:
     return draws.sampling(seed, **more)
 
 
+def expanded(n: int, level: float = 0.95) -> float:
+    """Return the level at which a bootstrap of n units is as wide as Student's t (Hesterberg)."""
+    reach = stats.t.ppf(0.5 + level / 2, n - 1) * math.sqrt(n / (n - 1))
+    return float(2 * stats.norm.cdf(reach) - 1)
+
+
 def scipy_bootstrap(data: tuple[Any, ...], statistic: Any, **more: Any) -> tuple[float, float]:
     defaults = {"n_resamples": 9_999, "batch": 500, "vectorized": True, "method": "BCa"}
+    defaults["confidence_level"] = expanded(min(map(len, data)))
     found = stats.bootstrap(data, statistic, rng=np.random.default_rng(7), **defaults | more)
     return tuple(found.confidence_interval)
 
@@ -108,10 +115,10 @@ def test_share_is_wilson_in_percent_for_independent_items():
 
 
 def test_share_resamples_clusters_where_items_are_not_independent():
-    values, clusters = np.array([100.0, 0.0, 100.0, 100.0, 0.0, 0.0]), list("aabbcd")
+    values, clusters = np.array([100.0, 0.0] * 5), list("aabbcdefgh")
     found = resampling.share(values, clusters, sampling())
     assert found == resampling.mean(values, clusters, sampling())
-    assert (found.method, found.n_clusters) == ("bca", 4)
+    assert (found.method, found.n_clusters) == ("bca", 8)
 
 
 def mean_of(values: Sequence[float], clusters: Sequence[str]) -> Estimate:
@@ -122,10 +129,12 @@ def mean_of(values: Sequence[float], clusters: Sequence[str]) -> Estimate:
     ("values", "clusters", "value", "reason"),
     [
         ([], [], None, "nothing was scored"),
-        ([3.0], ["a"], 3.0, "one value"),
-        ([1.0, 2.0], ["a", "a"], 1.5, "1 cluster of 2 values"),
+        ([3.0], ["a"], 3.0, "all values are equal"),
+        ([1.0, 2.0], ["a", "a"], 1.5, "one cluster; it takes 8"),
+        ([1.0, 2.0, 3.0], ["a", "a", "b"], 2.0, "2 clusters; it takes 8"),
+        (list(range(7)), list("abcdefg"), 3.0, "7 clusters; it takes 8"),
         ([2.0, 2.0, 2.0], ["a", "b", "c"], 2.0, "all values are equal"),
-        ([1.0, 3.0, 1.0, 3.0], ["a", "a", "b", "b"], 2.0, "the resamples do not vary"),
+        ([1.0, 3.0] * 8, [c for c in "abcdefgh" for _ in "12"], 2.0, "the resamples do not vary"),
     ],
 )
 def test_without_variation_there_is_a_value_but_no_interval(values, clusters, value, reason):
@@ -148,8 +157,8 @@ def test_share_of_nothing_has_no_value():
     [
         ([], [1.0, 2.0], None, "a sample is empty"),
         ([1.0, 2.0], [], None, "a sample is empty"),
-        ([5.0], [1.0, 2.0], 3.5, "a sample holds one value"),
-        ([5.0, 5.0], [1.0, 1.0], 4.0, "all values of a sample are equal"),
+        ([5.0], [1.0, 2.0], 3.5, "one cluster on a side; it takes 8"),
+        ([5.0] * 9, [1.0] * 8, 4.0, "all values of a sample are equal"),
     ],
 )
 def test_degenerate_differences_have_no_interval(first, second, value, reason):
@@ -158,7 +167,7 @@ def test_degenerate_differences_have_no_interval(first, second, value, reason):
 
 
 def test_a_difference_against_a_constant_has_an_interval():
-    found = resampling.difference_of_means(VALUES, np.zeros(5), sampling())
+    found = resampling.difference_of_means(VALUES, np.zeros(8), sampling())
     assert found.value == pytest.approx(VALUES.mean())
     assert found.interval is not None
     assert found.interval[0] < found.value < found.interval[1]
@@ -171,22 +180,25 @@ def test_mean_equals_scipy():
 
 
 def test_clustered_mean_equals_scipy():
-    clusters = [f"c{i // 2}" for i in range(12)]
-    clusters[0] = "c5"
-    sums, counts = np.array([1.5, 0.75, 2.75, 0.25, 3.75, 0.75]), np.array([1.0, 2, 2, 2, 2, 3])
+    clusters = [f"c{i % 8}" for i in range(12)]
+    clusters[0] = "c7"
+    sums, counts = np.zeros(8), np.zeros(8)
+    for cluster, value in zip(clusters, VALUES, strict=True):
+        sums[int(cluster[1])] += value
+        counts[int(cluster[1])] += 1
     expected = scipy_bootstrap(
         (sums, counts), lambda s, n, axis=-1: s.sum(axis) / n.sum(axis), paired=True
     )
     found = resampling.mean(VALUES, clusters, sampling())
     assert found.value == pytest.approx(9.75 / 12)
-    assert found.n_clusters == 6
+    assert found.n_clusters == 8
     assert found.interval == pytest.approx(expected, abs=1e-12)
 
 
 def test_difference_of_means_equals_scipy():
-    first, second = VALUES[:7], VALUES[7:]
+    first, second = VALUES[:8], VALUES[4:]
     found = resampling.difference_of_means(first, second, sampling())
-    assert found.value == pytest.approx(6.5 / 7 - 3.25 / 5)
+    assert found.value == pytest.approx((5.5 - 7.25) / 8)
     expected = scipy_bootstrap(
         (np.sort(first), np.sort(second)), lambda x, y, axis=-1: x.mean(axis) - y.mean(axis)
     )
@@ -222,7 +234,7 @@ def test_repeating_every_item_leaves_a_clustered_interval_unchanged(times):
 
 def test_the_order_of_items_does_not_matter():
     order = np.random.default_rng(1).permutation(12)
-    clusters = [f"c{i // 3}" for i in range(12)]
+    clusters = [f"c{i % 9}" for i in range(12)]
     groups = list("xyxyxyxyxyxy")
     shuffled = [clusters[i] for i in order]
     assert resampling.mean(VALUES[order], shuffled, sampling()).interval == pytest.approx(
@@ -236,7 +248,11 @@ def test_the_order_of_items_does_not_matter():
     )
 
 
-@pytest.mark.parametrize("values", [(0.1, 0.2, 0.4, 0.7), (0.3, -1.1, 0.45, 2.07, 0.9)], ids=str)
+@pytest.mark.parametrize(
+    "values",
+    [(0.1, 0.2, 0.4, 0.7, 0.1, 0.3, 0.5, 0.9), (0.3, -1.1, 0.45, 2.07, 0.9, 0.35, 1.2, 0.7, 0.1)],
+    ids=str,
+)
 @pytest.mark.parametrize("times", [3])
 def test_a_change_of_unit_only_changes_the_unit_of_an_interval(values, times):
     once = mean_of(values, NAMES[: len(values)])
@@ -246,7 +262,7 @@ def test_a_change_of_unit_only_changes_the_unit_of_an_interval(values, times):
 
 def worse(now: Sequence[float], then: Sequence[float], ideal: float = 50) -> Estimate:
     both = (mean_sums(np.array(v, dtype=float), NAMES[: len(now)]) for v in (now, then))
-    return paired.worsening(*both, ideal, (None, None), sampling(), len(now))
+    return paired.worsening(*both, ideal, sampling())
 
 
 def test_worsening_is_how_much_further_from_the_ideal_the_mean_is():
@@ -261,7 +277,7 @@ def test_worsening_is_how_much_further_from_the_ideal_the_mean_is():
 def test_worsening_without_variation_has_no_interval():
     assert worse([], []).value is None
     assert worse([60], [50]).interval is None
-    same = worse([60, 70], [50, 60])
+    same = worse([60, 70] * 4, [50, 60] * 4)
     assert (same.value, same.interval) == (10, None)
     assert same.interval_reason
 
@@ -404,7 +420,7 @@ def test_the_chance_effect_alone_is_the_floor_of_the_test():
 
 
 def test_the_interval_of_d_equals_a_plain_bootstrap_of_words():
-    words = {f"{side}{i}": [0.3 * i, 0.2 * i - (side == "y")] for side in "xy" for i in range(5)}
+    words = {f"{side}{i}": [0.3 * i, 0.2 * i - (side == "y")] for side in "xy" for i in range(8)}
     first = [w for w in words if w[0] == "x"]
     found = association(words, first, resamples=299)
 
@@ -415,7 +431,13 @@ def test_the_interval_of_d_equals_a_plain_bootstrap_of_words():
 
     rng = np.random.default_rng(7)
     expected = stats.bootstrap(
-        (np.arange(5), np.arange(5)), d, n_resamples=299, batch=500, vectorized=False, rng=rng
+        (np.arange(8), np.arange(8)),
+        d,
+        n_resamples=299,
+        batch=500,
+        vectorized=False,
+        confidence_level=expanded(8),
+        rng=rng,
     ).confidence_interval
     assert found.interval == pytest.approx(tuple(expected), abs=1e-9)
 
@@ -428,7 +450,7 @@ def test_targets_that_do_not_vary_have_no_effect():
 def test_one_word_a_set_has_an_effect_but_no_interval():
     found = association({"x0": [1.0, 2.0], "y0": [0.0]}, ["x0"])
     assert found.value == pytest.approx(1.5)
-    assert found.interval_reason == "fewer than two words in a set"
+    assert found.interval_reason == "one cluster on a side; it takes 8"
 
 
 @pytest.mark.parametrize(

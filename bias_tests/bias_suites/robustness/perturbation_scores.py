@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 from scipy.special import entr
 
 from bias_suites.verdicts import THRESHOLD
-from pytest_bias import resampling
-from pytest_bias.gaps import beside_chance
+from pytest_bias import permutation, resampling
+from pytest_bias.gaps import beside_chance, size_of_means
 from pytest_bias.interface import Outputs
 from pytest_bias.records import Record
 from pytest_bias.resampling import Sums
@@ -59,7 +59,7 @@ class GeometricMean(Additive):
         if len(values) == 0:
             return Estimate(None, interval_reason="nothing was scored")
         equal = "all values are equal" if np.ptp(values) == 0 else None
-        return resampling.estimate(self.sums(records), sampling, len(values), equal=equal)
+        return resampling.estimate(self.sums(records), sampling, equal=equal)
 
     def sums(self, records: Sequence[Record]) -> Sums:
         """Return what is resampled: the clusters of the records."""
@@ -75,17 +75,17 @@ class GeometricMean(Additive):
         """Test whether the mean of the logarithms is that of the ideal."""
         kept, values = self.contributing(records)
         clusters = [r.cluster for r in kept]
-        return resampling.mean_test(values, clusters, float(np.log(ideal)), sampling)
+        return permutation.mean_test(values, clusters, float(np.log(ideal)), sampling)
 
 
 @dataclass(frozen=True)
 class WorstClass:
     """Greatest mean contribution of the records of a class, a class being what clean texts are.
 
-    A greatest of several is above the mean of all by chance as well, so it has no interval; its
-    floor is what it comes to when texts change their classes at random, and its test is that
-    shuffle. Two models may call the clean texts otherwise, so that two such values are of no common
-    items and cannot be paired.
+    A greatest of several is above the mean of all by chance as well: its floor is what it comes to
+    when texts change their classes at random, and its test is that shuffle. Its interval is that of
+    a size without a sign (`unsigned`). Two models may call the clean texts otherwise, so that two
+    such values are of no common items and cannot be paired.
     """
 
     of: Contribution
@@ -107,9 +107,8 @@ class WorstClass:
             by_chance[n] = _means(values, sampling.rng.permutation(class_of)[text]).max()
         means = _means(values, group)
         worst = int(means.argmax())
-        sums = resampling.group_sums(values, texts[text].tolist(), group.tolist(), _greatest)
-        sums = replace(sums, biased="a greatest of several: compare it with chance")
-        found = beside_chance(sums, by_chance, f"{len(by_chance)} shuffles of classes")
+        sums = size_of_means(values, texts[text].tolist(), group.tolist(), _greatest)
+        found = beside_chance(sums, by_chance, f"{len(by_chance)} shuffles of classes", sampling)
         if np.ptp(means) == 0:
             return found
         n_texts = int((class_of == worst).sum())

@@ -11,7 +11,7 @@ from typing import Final
 
 import numpy as np
 
-from pytest_bias import resampling
+from pytest_bias import permutation, resampling
 from pytest_bias.records import Record
 from pytest_bias.resampling import Sums
 from pytest_bias.scoring import Additive
@@ -82,7 +82,7 @@ class BiasScore(Additive):
         note = f"{_table(records)[:, NAMED].sum():.0f} of {len(records)} answers name a person"
         if not self.scaled:
             note += f"; {self._all_right(records):+.1f} % if all were right"
-        return replace(resampling.estimate(sums, sampling, len(records)), note=note)
+        return replace(resampling.estimate(sums, sampling), note=note)
 
     def test(self, records: Sequence[Record], ideal: float, sampling: Sampling) -> Test:
         """Test whether it makes a difference which of two people a stereotype is about."""
@@ -92,7 +92,7 @@ class BiasScore(Additive):
         mirrored = table.copy()
         mirrored[:, BIASED] = table[:, NAMED] - table[:, BIASED]
         now, then = self._sums(table, records), self._sums(mirrored, records)
-        found = resampling.exchange_test(now, then, sampling)
+        found = permutation.exchange_test(now, then, sampling)
         return replace(found, how=found.how and found.how.replace("versions", "the two people"))
 
     def _all_right(self, records: Sequence[Record]) -> float:

@@ -14,10 +14,10 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 
 from bias_suites.scope import scope_card
-from pytest_bias import readings, resampling
+from pytest_bias import readings
 from pytest_bias.datasources import DataFile, DataFolder, Source, describe_files
 from pytest_bias.errors import DataError
-from pytest_bias.gaps import beside_chance
+from pytest_bias.gaps import beside_chance, size_of_means
 from pytest_bias.interface import Capability, Model, Outputs
 from pytest_bias.readings import Reading
 from pytest_bias.records import Item, Record
@@ -197,14 +197,13 @@ class MeanAbsolute(Additive):
             sign = sampling.rng.choice([-1.0, 1.0], len(names))[unit]
             means = np.bincount(axis, weights=sign * values) / counts
             by_chance[n] = np.abs(means).mean()
-        found = beside_chance(sums, by_chance, f"{len(by_chance)} exchanges of groups")
+        found = beside_chance(sums, by_chance, f"{len(by_chance)} exchanges of groups", sampling)
         return replace(found, note=f"mean over {', '.join(map(str, axes))}")
 
     def sums(self, records: Sequence[Record]) -> Sums:
         """Return what is resampled: the clusters of the records."""
         clusters, axes = [r.cluster for r in records], [r.by["axis"] for r in records]
-        sums = resampling.group_sums(self.values(records), clusters, axes, _mean_absolute)
-        return replace(sums, biased="a mean without its sign: compare it with chance")
+        return size_of_means(self.values(records), clusters, axes, _mean_absolute)
 
 
 def _mean_absolute(means: Floats) -> Floats:

@@ -187,18 +187,8 @@ def _by_test(records: Sequence[Record]) -> list[Targets]:
 
 def mean_absolute_effect(targets: Sequence[Targets], sampling: Sampling) -> Estimate:
     """Mean |d| over tests, with what it comes to when labels are shuffled."""
-    values = [permutation.effect_size(t.values[t.in_first], t.values[~t.in_first]) for t in targets]
-    known = [abs(v) for v in values if v is not None]
-    floors = [f for t in targets if (f := permutation.chance_effect(*t, sampling)) is not None]
-    if not known:
-        return Estimate(None, interval_reason="no test has an effect size")
-    return Estimate(
-        float(np.mean(known)),
-        interval_reason="an unsigned mean over a fixed set of tests: compare it with chance",
-        n_clusters=len(known),
-        floor=float(np.mean(floors)),
-        note=f"mean over {len(known)} tests",
-    )
+    found = permutation.mean_absolute_effect(targets, sampling)
+    return found or Estimate(None, interval_reason="no test has an effect size")
 
 
 def about_people(record: Record) -> bool:

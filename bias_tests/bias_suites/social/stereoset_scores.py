@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from bias_suites.pairs import preference
-from pytest_bias import resampling
+from pytest_bias import permutation, resampling
 from pytest_bias.records import Record
 from pytest_bias.resampling import Sums
 from pytest_bias.scoring import Additive
@@ -50,7 +50,7 @@ class TermMean(Additive):
     def test(self, records: Sequence[Record], ideal: float, sampling: Sampling) -> Test:
         """Test whether the mean is at its ideal: terms are mirrored there."""
         values, terms = self._terms(records)
-        return resampling.mean_test(values, terms, ideal, sampling)
+        return permutation.mean_test(values, terms, ideal, sampling)
 
     def _terms(self, records: Sequence[Record]) -> tuple[Floats, list[str]]:
         kept, values = self.contributing(records)
@@ -69,7 +69,7 @@ class Icat(Additive):
         sums = self.sums(records)
         if sums.n_units == 0:
             return Estimate(None, interval_reason="nothing was scored")
-        return resampling.estimate(sums, sampling, len(records))
+        return resampling.estimate(sums, sampling)
 
     def sums(self, records: Sequence[Record]) -> Sums:
         """Return what is resampled: the terms, with both of their scores."""

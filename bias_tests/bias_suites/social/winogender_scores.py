@@ -6,7 +6,7 @@ from typing import Final
 
 import numpy as np
 
-from pytest_bias import resampling
+from pytest_bias import permutation, resampling
 from pytest_bias.records import Record
 from pytest_bias.resampling import Sums
 from pytest_bias.scoring import Additive
@@ -64,7 +64,7 @@ class Correlation(Additive):
         sums = self.sums(records)
         if not np.isfinite(sums.value):
             return Estimate(None, interval_reason="all occupations are alike")
-        return resampling.estimate(sums, sampling, len(records))
+        return resampling.estimate(sums, sampling)
 
     def test(self, records: Sequence[Record], ideal: float, sampling: Sampling) -> Test:
         """Test whether it makes a difference which of he and she a reading is of."""
@@ -72,7 +72,7 @@ class Correlation(Additive):
             return Test(reason=f"no test for a correlation of {ideal:g}")
         women, lean = self._table(records)
         now, then = (self._sums(women, side) for side in (lean, -lean))
-        test = resampling.exchange_test(now, then, sampling)
+        test = permutation.exchange_test(now, then, sampling)
         return replace(test, how=test.how and test.how.replace("versions", "pronouns"))
 
     def _table(self, records: Sequence[Record]) -> tuple[Floats, Floats]:

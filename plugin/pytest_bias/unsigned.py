@@ -1,0 +1,135 @@
+"""Sizes without a sign: a mean |d|, the widest of several gaps, and what they changed by.
+
+A bootstrap of a size is biased, near zero most of all: noise alone makes it larger. The numbers
+with a sign that it is made of are not. A size of sums is no more than the sizes of their parts, so
+it is off by no more than the size of what these numbers are off by, and that is resampled.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Final
+
+import numpy as np
+
+from pytest_bias.resampling import (
+    UNDEFINED,
+    Sums,
+    Unsigned,
+    distribution,
+    equal_units,
+    too_few,
+)
+from pytest_bias.statistics import Estimate, Floats, Sampling, small_sample
+
+METHOD: Final = "bootstrap of signed parts"
+
+
+def unsigned_sums(
+    samples: tuple[Floats, ...], unsigned: Unsigned, scale: float, sizes: Floats | None = None
+) -> Sums:
+    """Return the sums of a size without a sign; the arguments are those of `Sums`."""
+
+    def of_totals(*totals: Floats) -> Floats:
+        return unsigned.size(unsigned.signed(*totals))
+
+    return Sums(samples, of_totals, scale, sizes=sizes, unsigned=unsigned)
+
+
+def estimate(sums: Sums, sampling: Sampling, by_chance: Floats | None = None) -> Estimate:
+    """Estimate a size, with the interval that covers it at least as often as it says.
+
+    Parameters
+    ----------
+    sums : Sums
+        With `unsigned`.
+    by_chance : array of shape (n,), optional
+        The size where labels are shuffled. Where outcomes are rare a group without any does not
+        vary in resamples, and seems to be known exactly; shuffles know better.
+
+    Returns
+    -------
+    Estimate
+        The interval is the value and the quantile of the size of what resamples are off by on
+        either side, or of the size by chance if that is larger, within the bounds of the statistic.
+    """
+    found = Estimate(sums.value, n_clusters=sums.n_units)
+    if few := too_few(sums):
+        return replace(found, interval_reason=few)
+    assert sums.unsigned is not None
+    reach = _reach(sums, [sums.unsigned.signed], sampling)
+    if reach is None:
+        return replace(found, interval_reason=UNDEFINED)
+    if reach == 0:
+        return equal_units(found, sums, sampling, "the resamples do not vary")
+    if by_chance is not None:
+        reach = max(reach, float(np.quantile(by_chance, sampling.level)))
+    low, high = sampling.bounds
+    ends = (
+        max(sums.value - reach, -np.inf if low is None else low),
+        min(sums.value + reach, np.inf if high is None else high),
+    )
+    return replace(found, method=METHOD, interval=ends)
+
+
+def change(now: Sums, then: Sums, sampling: Sampling) -> Estimate:
+    """Estimate how much a size changed between two versions of the same units, paired.
+
+    Either size is off by no more than the size of what its parts are off by, and no size changes by
+    more than the size of what its parts changed by. Each of the two bounds gets half of what may be
+    wrong, and the interval is where both hold.
+    """
+    found = Estimate(now.value - then.value, n_clusters=now.n_units)
+    if few := too_few(now):
+        return replace(found, interval_reason=few)
+    assert now.unsigned is not None
+    assert then.unsigned is not None
+    signed, before, size = now.unsigned.signed, then.unsigned.signed, now.unsigned.size
+    width = now.samples[0].shape[1]
+    both = replace(
+        now,
+        samples=tuple(
+            np.concatenate(pair, axis=1) for pair in zip(now.samples, then.samples, strict=True)
+        ),
+    )
+
+    def first(*totals: Floats) -> Floats:
+        return signed(*(t[..., :width] for t in totals))
+
+    def second(*totals: Floats) -> Floats:
+        return before(*(t[..., width:] for t in totals))
+
+    def moved(*totals: Floats) -> Floats:
+        return first(*totals) - second(*totals)
+
+    half = replace(sampling, level=(1 + sampling.level) / 2)
+    apart = _reach(both, [first, second], half)
+    together = _reach(both, [moved], half)
+    if apart is None or together is None:
+        return replace(found, interval_reason=UNDEFINED)
+    if together == 0:
+        return equal_units(found, now, sampling, "all items changed by the same")
+    rose, fell = (float(size(sign * moved(*both.totals))) for sign in (1, -1))
+    value = found.value or 0.0
+    interval = max(value - apart, -fell - together), min(value + apart, rose + together)
+    return replace(found, method=METHOD, interval=interval)
+
+
+def _reach(sums: Sums, parts: Sequence[Callable[..., Floats]], sampling: Sampling) -> float | None:
+    """Return the quantile of the size of what resamples are off by, added up over the parts."""
+    assert sums.unsigned is not None
+    size = sums.unsigned.size
+    with np.errstate(invalid="ignore", divide="ignore"):
+        seen = [(signed, signed(*sums.totals)) for signed in parts]
+
+    def off(*totals: Floats) -> Floats:
+        by = [signed(*totals) - value for signed, value in seen]
+        # A size may know a sign, as the largest of several gaps does.
+        found: Floats = np.sum([np.maximum(size(b), size(-b)) for b in by], axis=0)
+        return found
+
+    drawn = distribution(replace(sums, of_totals=off), sampling)
+    if drawn is None:
+        return None
+    normal = small_sample(10**9, sampling.level)
+    factor = small_sample(sums.n_least, sampling.level) / normal
+    return factor * float(np.quantile(drawn, sampling.level))
