@@ -16,7 +16,15 @@ from pytest_bias.hidden_results import is_hidden
 from pytest_bias.interface import Capability
 from pytest_bias.records import Report, SuiteResult
 from pytest_bias.scores import Family, Score
-from pytest_bias.scoring import LEVEL, Additive, Context, estimator_for, members, scored
+from pytest_bias.scoring import (
+    LEVEL,
+    Additive,
+    Context,
+    estimator_for,
+    members,
+    scored,
+    statistics_of,
+)
 from pytest_bias.statistics import Estimate, Sampling
 from pytest_bias.suites import Metric, find
 
@@ -136,7 +144,7 @@ def compare(
 
 def _with_todays_statistics(suite: SuiteResult, report: Report) -> SuiteResult:
     """Score records again whose intervals and p-values were made in another way."""
-    if report.settings.get("statistics", 1) == statistics.VERSION or not suite.records:
+    if statistics_of(report) == statistics.VERSION or not suite.records:
         return suite
     if suite.status != "scored" or _unknown(suite):
         return suite
@@ -223,7 +231,7 @@ def _note(suite: SuiteResult, other: SuiteResult, current: Report, baseline: Rep
     notes = []
     if current.model.dtype != baseline.model.dtype:
         notes.append(f"{baseline.model.dtype} before, {current.model.dtype} now")
-    version = baseline.settings.get("statistics", 1)
+    version = statistics_of(baseline)
     if version != statistics.VERSION:
         again = f"the records of before are scored with statistics {statistics.VERSION}"
         notes.append(f"{again}, not {version}: its intervals and p-values may be others")

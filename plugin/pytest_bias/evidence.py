@@ -24,7 +24,7 @@ from pytest_bias.own_data import data_check
 from pytest_bias.provenance import Traits, provenance, traits_of
 from pytest_bias.records import Report, SuiteResult, records_digest, seal
 from pytest_bias.scores import Score, Spread
-from pytest_bias.scoring import scored, with_decision_family
+from pytest_bias.scoring import scored, statistics_of, with_decision_family
 from pytest_bias.statistics import VERSION
 from pytest_bias.suites import STRUCTURE, find
 from pytest_bias.withholding import SALT, read_salt, withheld
@@ -177,7 +177,7 @@ def _scores(suite: SuiteResult, report: Report) -> Check:
     for what, (claimed, found) in stated.items():
         if claimed != found:
             return Check(name, "fails", f"{what} is given as {claimed}, it is {found}")
-    version = report.settings.get("statistics", 1)
+    version = statistics_of(report)
     for score, right in zip(suite.scores, again.scores, strict=True):
         if wrong := _differing(score, right, _VALUES if version != VERSION else _ALL):
             group = f" {dict(score.by)}" if score.by else ""

@@ -292,7 +292,7 @@ class Report:
     scores are not published.
     """
 
-    tool: Mapping[str, str]
+    tool: Mapping[str, Any]
     model: ModelIdentity
     settings: Mapping[str, Json]
     suites: tuple[SuiteResult, ...]

@@ -13,6 +13,7 @@ from pytest_bias.errors import ReportError
 
 TYPES: Final[Mapping[tuple[str, str], Any]] = {
     ("tool", "version"): str,
+    ("tool", "statistics_version"): int,
     ("settings", "requested"): Sequence[str],
     ("settings", "profile"): str,
     ("settings", "chat"): str,

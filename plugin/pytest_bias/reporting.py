@@ -34,7 +34,10 @@ def build_report(
     suites = [replace(s, reason=told(s.reason)) if s.reason else s for s in suites]
     notices = [told(str(text)) for text in about_run.get("notices", ())]
     return Report(
-        tool={"name": "pytest-bias", "version": tool_version()},
+        tool={
+            **{"name": "pytest-bias", "version": tool_version()},
+            "statistics_version": statistics.VERSION,
+        },
         model=identity,
         settings={
             "requested": list(plan.requested),
@@ -42,7 +45,6 @@ def build_report(
             "seed": settings.seed,
             "level": LEVEL,
             "resamples": statistics.DRAWS.resamples,
-            "statistics": statistics.VERSION,
             "chat": "on" if plan.chat else "off",
         },
         suites=with_decision_family(suites),

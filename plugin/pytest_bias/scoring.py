@@ -8,7 +8,7 @@ from typing import Final
 import numpy as np
 
 from pytest_bias import permutation, resampling, statistics
-from pytest_bias.records import Record, SuiteResult, SuiteStatus, canonical_json, sha256
+from pytest_bias.records import Record, Report, SuiteResult, SuiteStatus, canonical_json, sha256
 from pytest_bias.resampling import Sums
 from pytest_bias.scores import Family, Score, Spread
 from pytest_bias.statistics import Bounds, Estimate, Floats, Sampling, Test
@@ -160,6 +160,11 @@ def scored(result: SuiteResult, suite: Suite, seed: int) -> SuiteResult:
     scores = score_records(result.records, measure.metrics, context)
     status, reason = _status(result.records, suite)
     return replace(result, scores=scores, status=status, reason=reason)
+
+
+def statistics_of(report: Report) -> int:
+    """Return the version of `statistics` that made the intervals and tests of a report."""
+    return int(report.tool.get("statistics_version", 1))
 
 
 def _status(records: Sequence[Record], suite: Suite) -> tuple[SuiteStatus, str | None]:

@@ -45,6 +45,7 @@ def digest(suite, model, items):
     return records_digest(records)
 
 
+@pytest.mark.by_day("encoder-seat", "byte-level-template_association", "wordpiece-perturbation")
 @pytest.mark.parametrize(("name", "suite"), CASES)
 def test_nothing_about_batches_changes_a_bit(name, suite, checkpoint, data_dir):
     items = items_of(suite, data_dir)

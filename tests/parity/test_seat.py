@@ -27,7 +27,7 @@ def by_test(of):
         pytest.param("minilm", "en-religion", marks=pytest.mark.slow),
         pytest.param("bert-tiny", "en-published", marks=pytest.mark.slow),
         ("bert-tiny", "en"),
-        ("encoder", "en-published"),
+        pytest.param("encoder", "en-published", marks=pytest.mark.nightly),
         ("encoder", "en"),
         ("byte-level", "en"),
         ("unigram", "en"),

@@ -93,17 +93,14 @@ def result(
 def report(*suites: SuiteResult, model: str = "org/name", **more: Any) -> Report:
     """Return a report of these suites, dated as in the design."""
     defaults: dict[str, Any] = {
-        "tool": {"name": "pytest-bias", "version": "0.1.0"},
+        "tool": {"name": "pytest-bias", "version": "0.1.0", "statistics_version": VERSION},
         "model": ModelIdentity(
             *(model, "masked", "BertForMaskedLM", 4_416_698),
             weights_sha256="a" * 64,
             config_sha256="b" * 64,
             tokenizer_sha256="c" * 64,
         ),
-        "settings": {
-            **{"requested": [], "profile": "standard", "seed": 0, "level": 0.95},
-            "statistics": VERSION,
-        },
+        "settings": {"requested": [], "profile": "standard", "seed": 0, "level": 0.95},
         "coverage": {
             "languages": ["en"],
             "social_suites": sorted(

@@ -103,7 +103,7 @@ def test_a_real_run_holds(measured):
 
 def older(content: dict[str, Any]) -> None:
     """Make a report as before statistics had a version."""
-    del content["settings"]["statistics"]
+    del content["tool"]["statistics_version"]
     headline(content).update(interval=[0.0, 0.1], p_value=0.5)
 
 

@@ -56,7 +56,7 @@ def test_the_reach_is_the_quantile_of_what_resamples_are_off_by() -> None:
 def test_an_interval_covers_what_is_true(size, levels):
     truth = float(size(np.array(levels, dtype=float)))
     held = 0
-    for seed in range(200):
+    for seed in range(80):
         rng = np.random.default_rng([seed, 11])
         table = 100.0 * (rng.random((60, len(levels))) < np.array(levels) / 100)
         sums = sums_of(table, size)
@@ -66,13 +66,13 @@ def test_an_interval_covers_what_is_true(size, levels):
         chance = np.array([size(np.bincount(new, weights=table.ravel()) / 60) for new in drawn])
         found = unsigned.estimate(sums, percent(), chance)
         held += found.interval is None or found.interval[0] <= truth <= found.interval[1]
-    # 95 % of 200, less three standard errors.
-    assert held >= 181
+    # 95 % of 80, less three standard errors.
+    assert held >= 70
 
 
 def test_without_a_difference_a_change_of_a_size_is_found_as_seldom_as_it_says():
     held = found = 0
-    for seed in range(200):
+    for seed in range(80):
         rng = np.random.default_rng([seed, 12])
         before = rng.normal(0, 1, (60, 5))
         now, then = before + rng.normal(0, 0.5, before.shape), before
@@ -82,8 +82,8 @@ def test_without_a_difference_a_change_of_a_size_is_found_as_seldom_as_it_says()
         change = unsigned.change(sums_of(moved), sums_of(then), percent())
         found += change.interval[0] > 0
         assert change.interval[0] <= 3 <= change.interval[1]
-    assert held >= 190
-    assert found == 200
+    assert held >= 76
+    assert found == 80
 
 
 def test_no_size_changes_by_more_than_its_parts():
