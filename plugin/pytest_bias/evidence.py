@@ -13,6 +13,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final
 
+from pytest_bias import statistics
 from pytest_bias.checks import Check
 from pytest_bias.config import Settings
 from pytest_bias.emit import badges
@@ -204,7 +205,7 @@ class _Records:
     @classmethod
     def of(cls, suite: SuiteResult) -> "_Records":
         about = replace(suite, scores=(), records_sha256=None)
-        return cls((records_digest(suite.records), repr(about)), suite)
+        return cls((records_digest(suite.records), repr(about), repr(statistics.DRAWS)), suite)
 
 
 @lru_cache(maxsize=64)
