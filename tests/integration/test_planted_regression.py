@@ -13,6 +13,9 @@ from transformers import AutoTokenizer, BertForMaskedLM
 
 from pytest_bias.models.reference import ModelRef
 
+# Eleven decisions, adjusted for one another: no p-value of a few draws is small enough.
+pytestmark = pytest.mark.all_draws
+
 ROOT = Path(__file__).parents[2]
 ASSOCIATION = "template_association.association"
 AXES = (
