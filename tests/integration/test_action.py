@@ -426,6 +426,7 @@ def test_secrets_are_nowhere(caller: Caller) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.cold
 def test_a_model_speaks_neither_to_the_runner_nor_with_its_tokens(
     caller: Caller, tiny: Callable[[str], Path]
 ) -> None:
