@@ -32,7 +32,7 @@ from pytest_bias.compare import compare
 from pytest_bias.folder import read_report
 from pytest_bias.limits import decide, decision_level, named_by, read_limits
 from pytest_bias.records import Record, Report, SuiteResult
-from pytest_bias.scoring import LEVEL, Context, score_records, with_decision_family
+from pytest_bias.scoring import LEVEL, Context, own_value, score_records, with_decision_family
 from pytest_bias.statistics import Draws, Estimate, Floats, Sampling, wilson
 from pytest_bias.suites import find
 
@@ -47,6 +47,7 @@ LEANS = (0.0, 0.1, 0.25)
 """Standard deviation of what a seed of training adds to all items alike, in noise of an item."""
 DRAWS = Draws(resamples=999, shuffles=199)
 """Of sizes, for which fewer do."""
+WIDEST, MEAN_DISTANCE = (kind(own_value, "group").apart for kind in (gaps.Range, gaps.Deviation))
 FLIPS = 0.1
 """Share of the items whose outcome is drawn anew, besides those that have to change."""
 
@@ -135,18 +136,6 @@ def effect(rng: np.random.Generator, n: int, apart: float) -> tuple[Estimate, fl
     return found, apart / math.sqrt(1 + apart**2 / 4)
 
 
-def widest(means: Floats) -> Floats:
-    """Return the greatest minus the least of the last axis."""
-    found: Floats = means.max(-1) - means.min(-1)
-    return found
-
-
-def mean_distance(means: Floats) -> Floats:
-    """Return the mean distance from the mean of the last axis."""
-    found: Floats = np.abs(means - means.mean(-1, keepdims=True)).mean(-1)
-    return found
-
-
 def size_of_rates(
     rng: np.random.Generator, size: Callable[[Floats], Floats], n: int, percent: Sequence[float]
 ) -> tuple[Estimate, float]:
@@ -174,7 +163,7 @@ SIZE_ROWS: dict[str, Callable[[np.random.Generator], tuple[Estimate, float]]] = 
         f"{name} of {len(percent)} groups over {n} sentences, {what}": partial(
             size_of_rates, size=size, n=n, percent=percent
         )
-        for name, size in (("widest gap", widest), ("mean distance", mean_distance))
+        for name, size in (("widest gap", WIDEST), ("mean distance", MEAN_DISTANCE))
         for n, what, percent in (
             (100, "all 50 %", (50,) * 7),
             (100, "one 20 %, others 50 %", (50,) * 6 + (20,)),

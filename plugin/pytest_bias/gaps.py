@@ -82,10 +82,9 @@ class Gap(Additive):
         """
         if sums.sizes is None or resampling.too_few(sums) or not np.isin(values, (0, 100)).all():
             return None
-        trials = sums.sizes.sum(axis=0) ** 2 / (sums.sizes**2).sum(axis=0)
         rates = [
             (float(values[places == side].mean()) / 100, float(n))
-            for side, n in zip((FIRST, SECOND), trials, strict=True)
+            for side, n in zip((FIRST, SECOND), sums.n_effective, strict=True)
         ]
         if min(n * min(rate, 1 - rate) for rate, n in rates) >= FEW_EVENTS:
             return None

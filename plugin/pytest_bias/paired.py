@@ -13,7 +13,7 @@ import numpy as np
 
 from pytest_bias import statistics, unsigned
 from pytest_bias.permutation import exchange_test
-from pytest_bias.resampling import Sums, estimate
+from pytest_bias.resampling import UNDEFINED, Sums, equal_units, estimate, too_few
 from pytest_bias.statistics import Estimate, Floats, Sampling
 
 _estimate = partial(estimate, constant="all items changed by the same")
@@ -73,17 +73,49 @@ def worsening(
 
 
 def _changed(now: Sums, then: Sums, sampling: Sampling) -> Estimate:
-    if now.unsigned:
-        return unsigned.change(now, then, sampling)
+    low, high = sampling.bounds
+    most = None if low is None or high is None else high - low
+    of_change = replace(sampling, bounds=(most and -most, most))
+    if now.unsigned and then.unsigned:
+        return _size_changed(now, then, of_change)
     sums = _joined(now, then, np.subtract)
     if not (now.independent and then.independent):
-        low, high = sampling.bounds
-        most = None if low is None or high is None else high - low
-        return _estimate(sums, replace(sampling, bounds=(most and -most, most)))
+        return _estimate(sums, of_change)
     ours, theirs = (s.samples[0][:, 0] for s in (now, then))
     interval = statistics.paired_proportions(ours, theirs, sampling.level)
     found = Estimate(sums.value, n_clusters=sums.n_units)
     return replace(found, method="tango", interval=interval)
+
+
+def _size_changed(now: Sums, then: Sums, sampling: Sampling) -> Estimate:
+    """Estimate how much a size without a sign changed.
+
+    Either size is off by no more than the size of what its parts are off by, and no size changes by
+    more than the size of what its parts changed by. Each of the two bounds gets half of what may be
+    wrong, and the interval is where both hold.
+    """
+    assert now.unsigned is not None
+    assert then.unsigned is not None
+    value, size = now.value - then.value, now.unsigned.size
+    found = Estimate(value, n_clusters=now.n_units)
+    if few := too_few(now):
+        return replace(found, interval_reason=few)
+    parts = [replace(s, of_totals=s.unsigned.signed) for s in (now, then) if s.unsigned]
+    first, second, moved = (
+        _joined(parts[0], parts[1], between)
+        for between in (lambda a, _: a, lambda _, b: b, np.subtract)
+    )
+    both = replace(moved, unsigned=now.unsigned)
+    half = replace(sampling, level=(1 + sampling.level) / 2)
+    apart = unsigned.reach(both, [first.of_totals, second.of_totals], half)
+    together = unsigned.reach(both, [moved.of_totals], half)
+    if apart is None or together is None:
+        return replace(found, interval_reason=UNDEFINED)
+    if together == 0:
+        return equal_units(found, now, sampling, "all items changed by the same")
+    rose, fell = (float(size(sign * moved.of_totals(*both.totals))) for sign in (1, -1))
+    interval = max(value - apart, -fell - together), min(value + apart, rose + together)
+    return replace(found, method=unsigned.METHOD, interval=interval)
 
 
 def _sides(sums: Sums, ideal: float, sampling: Sampling) -> tuple[int, ...]:

@@ -1,4 +1,4 @@
-"""Effect sizes of association tests, and permutation tests: of words, of samples, of sides."""
+"""Effect sizes of association tests, and permutation tests: of words, of versions, of samples."""
 
 import math
 from collections.abc import Hashable, Iterable, Iterator, Sequence

@@ -96,12 +96,13 @@ class Sums:
         return int((self.sizes > 0).sum(axis=0).min(initial=self.n_units))
 
     @property
-    def n_effective(self) -> float:
-        """Number of units of one size that tell as much, of the side that has the fewest (Kish)."""
+    def n_effective(self) -> Floats:
+        """Number of units of one size that tell as much, of each side (Kish)."""
         if self.sizes is None:
-            return self.n_least
+            return np.array([len(sample) for sample in self.samples], dtype=np.float64)
         with np.errstate(invalid="ignore"):
-            return float((self.sizes.sum(axis=0) ** 2 / (self.sizes**2).sum(axis=0)).min())
+            found: Floats = self.sizes.sum(axis=0) ** 2 / (self.sizes**2).sum(axis=0)
+        return found
 
     def at(self, *totals: Floats) -> Floats:
         """Return the statistic of totals, rounded.
@@ -320,7 +321,7 @@ def estimate(
 def equal_units(found: Estimate, sums: Sums, sampling: Sampling, why: str) -> Estimate:
     """Add the interval of a bounded statistic that every unit agrees on, or `why` it has none."""
     low, high = sampling.bounds
-    n = sums.n_effective
+    n = float(sums.n_effective.min())
     if low is None or high is None or not n >= FEWEST_ALIKE:
         few = f"; it takes {FEWEST_ALIKE} clusters" if low is not None and high is not None else ""
         return replace(found, method=None, interval_reason=f"{why}{few}")

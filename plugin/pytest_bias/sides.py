@@ -1,4 +1,4 @@
-"""Permutation test of two sides: which of its items a cluster has on which, and which clusters."""
+"""Permutation test of two sides: which of its groups a cluster has on which, and which clusters."""
 
 import math
 from collections.abc import Iterator, Sequence

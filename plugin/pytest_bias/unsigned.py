@@ -1,4 +1,4 @@
-"""Sizes without a sign: a mean |d|, the widest of several gaps, and what they changed by.
+"""Sizes without a sign: a mean |d|, the widest of several gaps.
 
 A bootstrap of a size is biased, near zero most of all: noise alone makes it larger. The numbers
 with a sign that it is made of are not. A size of sums is no more than the sizes of their parts, so
@@ -56,66 +56,25 @@ def estimate(sums: Sums, sampling: Sampling, by_chance: Floats | None = None) ->
     if few := too_few(sums):
         return replace(found, interval_reason=few)
     assert sums.unsigned is not None
-    reach = _reach(sums, [sums.unsigned.signed], sampling)
-    if reach is None:
+    off_by = reach(sums, [sums.unsigned.signed], sampling)
+    if off_by is None:
         return replace(found, interval_reason=UNDEFINED)
-    if reach == 0:
+    if off_by == 0:
         return equal_units(found, sums, sampling, "the resamples do not vary")
     if by_chance is not None:
-        reach = max(reach, float(np.quantile(by_chance, sampling.level)))
+        off_by = max(off_by, float(np.quantile(by_chance, sampling.level)))
     low, high = sampling.bounds
     ends = (
-        max(sums.value - reach, -np.inf if low is None else low),
-        min(sums.value + reach, np.inf if high is None else high),
+        max(sums.value - off_by, -np.inf if low is None else low),
+        min(sums.value + off_by, np.inf if high is None else high),
     )
     return replace(found, method=METHOD, interval=ends)
 
 
-def change(now: Sums, then: Sums, sampling: Sampling) -> Estimate:
-    """Estimate how much a size changed between two versions of the same units, paired.
-
-    Either size is off by no more than the size of what its parts are off by, and no size changes by
-    more than the size of what its parts changed by. Each of the two bounds gets half of what may be
-    wrong, and the interval is where both hold.
-    """
-    found = Estimate(now.value - then.value, n_clusters=now.n_units)
-    if few := too_few(now):
-        return replace(found, interval_reason=few)
-    assert now.unsigned is not None
-    assert then.unsigned is not None
-    signed, before, size = now.unsigned.signed, then.unsigned.signed, now.unsigned.size
-    width = now.samples[0].shape[1]
-    both = replace(
-        now,
-        samples=tuple(
-            np.concatenate(pair, axis=1) for pair in zip(now.samples, then.samples, strict=True)
-        ),
-    )
-
-    def first(*totals: Floats) -> Floats:
-        return signed(*(t[..., :width] for t in totals))
-
-    def second(*totals: Floats) -> Floats:
-        return before(*(t[..., width:] for t in totals))
-
-    def moved(*totals: Floats) -> Floats:
-        return first(*totals) - second(*totals)
-
-    half = replace(sampling, level=(1 + sampling.level) / 2)
-    apart = _reach(both, [first, second], half)
-    together = _reach(both, [moved], half)
-    if apart is None or together is None:
-        return replace(found, interval_reason=UNDEFINED)
-    if together == 0:
-        return equal_units(found, now, sampling, "all items changed by the same")
-    rose, fell = (float(size(sign * moved(*both.totals))) for sign in (1, -1))
-    value = found.value or 0.0
-    interval = max(value - apart, -fell - together), min(value + apart, rose + together)
-    return replace(found, method=METHOD, interval=interval)
-
-
-def _reach(sums: Sums, parts: Sequence[Callable[..., Floats]], sampling: Sampling) -> float | None:
+def reach(sums: Sums, parts: Sequence[Callable[..., Floats]], sampling: Sampling) -> float | None:
     """Return the quantile of the size of what resamples are off by, added up over the parts."""
+    from scipy.special import ndtri
+
     assert sums.unsigned is not None
     size = sums.unsigned.size
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -130,6 +89,5 @@ def _reach(sums: Sums, parts: Sequence[Callable[..., Floats]], sampling: Samplin
     drawn = distribution(replace(sums, of_totals=off), sampling)
     if drawn is None:
         return None
-    normal = small_sample(10**9, sampling.level)
-    factor = small_sample(sums.n_least, sampling.level) / normal
+    factor = small_sample(sums.n_least, sampling.level) / float(ndtri(0.5 + sampling.level / 2))
     return factor * float(np.quantile(drawn, sampling.level))

@@ -6,21 +6,15 @@ import numpy as np
 import pytest
 
 from draws import sampling
-from pytest_bias import gaps, permutation, unsigned
+from pytest_bias import gaps, paired, permutation, unsigned
 from pytest_bias.resampling import Sums, Unsigned
+from pytest_bias.scoring import own_value
 from pytest_bias.statistics import Floats, Sampling, small_sample
 
 pytestmark = pytest.mark.all_draws
 
 
-def widest(means: Floats) -> Floats:
-    found: Floats = means.max(-1) - means.min(-1)
-    return found
-
-
-def mean_distance(means: Floats) -> Floats:
-    found: Floats = np.abs(means - means.mean(-1, keepdims=True)).mean(-1)
-    return found
+widest, mean_distance = (kind(own_value, "group").apart for kind in (gaps.Range, gaps.Deviation))
 
 
 def sums_of(table: Floats, size: Callable[[Floats], Floats] = widest) -> Sums:
@@ -76,10 +70,10 @@ def test_without_a_difference_a_change_of_a_size_is_found_as_seldom_as_it_says()
         rng = np.random.default_rng([seed, 12])
         before = rng.normal(0, 1, (60, 5))
         now, then = before + rng.normal(0, 0.5, before.shape), before
-        change = unsigned.change(sums_of(now), sums_of(then), percent())
+        change = paired.change(sums_of(now), sums_of(then), percent())
         held += change.interval[0] <= 0 <= change.interval[1]
         moved = now + np.array([3, 0, 0, 0, 0])
-        change = unsigned.change(sums_of(moved), sums_of(then), percent())
+        change = paired.change(sums_of(moved), sums_of(then), percent())
         found += change.interval[0] > 0
         assert change.interval[0] <= 3 <= change.interval[1]
     assert held >= 76
@@ -89,9 +83,17 @@ def test_without_a_difference_a_change_of_a_size_is_found_as_seldom_as_it_says()
 def test_no_size_changes_by_more_than_its_parts():
     table = np.random.default_rng(3).normal(0, 10, (50, 4))
     noise = np.random.default_rng(4).normal(0, 0.01, table.shape)
-    found = unsigned.change(sums_of(table + noise), sums_of(table), percent())
+    found = paired.change(sums_of(table + noise), sums_of(table), percent())
     # Either size is known to within some units, what changed to within hundredths.
     assert found.interval[1] - found.interval[0] < 0.1
+
+
+def test_a_size_that_every_cluster_changed_alike_has_the_bounds_of_a_change():
+    now, then = np.tile([20.0, 0.0], (40, 1)), np.tile([50.0, 0.0], (40, 1))
+    found = paired.change(sums_of(now), sums_of(then), percent(bounds=(0, 100)))
+    other = 1 - 0.025 ** (1 / 40)
+    assert found.value == -30
+    assert found.interval == pytest.approx((-30 - 70 * other, -30 + 130 * other))
 
 
 def test_the_largest_gap_knows_its_sign():
