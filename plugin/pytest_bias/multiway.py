@@ -6,7 +6,7 @@ together, so the variance is that over the levels of each factor, less what is c
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Final, NamedTuple
@@ -43,6 +43,12 @@ class Crossing:
     """The cells of the units of a sample, in the order of their rows."""
 
     cells: tuple[Cell, ...]
+
+    @classmethod
+    def of(cls, units: Sequence[Hashable]) -> "Crossing | None":
+        """Return the crossing of units that are cells, None of others."""
+        cells = tuple(unit for unit in units if isinstance(unit, Cell))
+        return cls(cells) if cells else None
 
     @property
     def factors(self) -> tuple[str, ...]:

@@ -202,7 +202,6 @@ def group_sums(
         How much each value counts in the mean of its group; by default all alike.
     """
     unit, group = _numbered(clusters), _numbered(groups)
-    cells = sorted({c for c in clusters if isinstance(c, Cell)}, key=repr)
     n_groups = int(group.max(initial=0)) + 1
     shape = (int(unit.max(initial=-1)) + 1, n_groups)
     counted = ~np.isnan(values)
@@ -217,7 +216,7 @@ def group_sums(
         return of_means(totals[..., :n_groups] / totals[..., n_groups:])
 
     scale = float(np.abs(values[counted]).max(initial=0.0))
-    crossing = Crossing(tuple(cells)) if cells else None
+    crossing = Crossing.of(sorted(set(clusters), key=repr))
     return Sums((rows,), of_totals, scale, sizes=rows[:, n_groups:], crossing=crossing)
 
 

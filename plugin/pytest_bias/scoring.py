@@ -373,7 +373,7 @@ def _tested(score: Score, records: Sequence[Record], metric: Metric, context: Co
     if score.value is None or score.p_value is not None:
         return score
     if metric.ideal in metric.bounds:
-        return replace(score, p_reason="the ideal is an end of the scale")
+        return replace(score, p_reason=score.p_reason or "the ideal is an end of the scale")
     estimator = estimator_for(metric, score.by)
     if not isinstance(estimator, Additive):
         return replace(score, p_reason="no test for this metric")

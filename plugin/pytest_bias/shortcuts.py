@@ -18,8 +18,10 @@ from typing import Final, NamedTuple, TypeAlias
 import numpy as np
 
 from pytest_bias import resampling
+from pytest_bias.factors import Factor
 from pytest_bias.gaps import Gap, beside_chance, relabelled
 from pytest_bias.measures import Metric
+from pytest_bias.multiway import Crossing
 from pytest_bias.records import Record, sha256
 from pytest_bias.resampling import Sums, Unsigned
 from pytest_bias.scores import Score
@@ -105,7 +107,7 @@ def shortcut_gap(
     return scores[0]
 
 
-def gap_by(key: str, of: Contribution = own_value) -> Gap:
+def gap_by(key: str, of: Contribution = own_value, factors: tuple[Factor, ...] = ()) -> Gap:
     """Return the estimator of the gap, for records whose `by` says under a key which side it is.
 
     Parameters
@@ -115,7 +117,7 @@ def gap_by(key: str, of: Contribution = own_value) -> Gap:
     of : callable
         A record's contribution, null where it has none.
     """
-    return Gap(of, key, SOLVABLE, UNSOLVABLE)
+    return Gap(of, key, SOLVABLE, UNSOLVABLE, factors=factors)
 
 
 def side(solved: bool) -> str:
@@ -192,10 +194,12 @@ class LargestGap(Additive):
         """Return what is resampled: the clusters of the records."""
         kept, values = self.contributing(records)
         sides = self._sides(kept)
-        number = {c: n for n, c in enumerate(sorted({r.cluster for r in kept}))}
+        units = self.units(kept)
+        each = sorted(set(units), key=repr)
+        number = {unit: n for n, unit in enumerate(each)}
         rows = np.zeros((len(number), 2 * sides.shape[1]))
         columns = np.concatenate([sides * values[:, None], sides], axis=1)
-        np.add.at(rows, [number[r.cluster] for r in kept], columns)
+        np.add.at(rows, [number[unit] for unit in units], columns)
         half = sides.shape[1]
 
         def signed(totals: Floats) -> Floats:
@@ -204,7 +208,8 @@ class LargestGap(Additive):
         # A shortcut without records on a side has no gap.
         sizes = rows[:, half:][:, rows[:, half:].any(axis=0)]
         scale = float(np.abs(values).max(initial=0.0))
-        return unsigned_sums((rows,), Unsigned(signed, _largest), scale, sizes)
+        found = unsigned_sums((rows,), Unsigned(signed, _largest), scale, sizes)
+        return replace(found, crossing=Crossing.of(each))
 
     def _sides(self, records: Sequence[Record]) -> Floats:
         """Return which sides records are on, shape (n_records, 2 a shortcut), 1 or 0."""
@@ -310,7 +315,7 @@ class ChosenSplit(Additive):
 
     @property
     def _gap(self) -> Gap:
-        return gap_by(SPLIT, self.of)
+        return gap_by(SPLIT, self.of, self.factors)
 
     def _is_in(self, record: Record) -> bool:
         return self.feature(record) is not None and self.of(record) is not None

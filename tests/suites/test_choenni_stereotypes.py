@@ -65,6 +65,9 @@ def written(folder, text: str) -> DataFolder:
 def test_shares_floors_and_excess_of_four_words():
     result = result_of(SUITE, Tokens(said), ITEMS)
     details = {r.item: dict(r.detail) for r in result.records}
+    words = {name: detail.pop("word") for name, detail in details.items() if detail}
+    # One word is one level, whichever group it is of.
+    assert len(set(words.values())) == len({name.rpartition("/")[2] for name in words})
     assert details["choenni/bakers/tired"] == {
         "rank": 1,
         "n_others": 2,

@@ -66,7 +66,10 @@ def test_shares_and_gaps_by_hand() -> None:
     assert found.headline.note == "greatest in women, least in non-binary people"
     assert found.headline.interval is not None
     assert found.headline.interval[0] < 40 < found.headline.interval[1]
-    assert found.headline.p_value == 0.001
+    assert found.headline.p_value is None
+    assert found.headline.p_reason == (
+        "2 phrases a group, which cannot be told from the groups; it takes 5"
+    )
     share = values(found, "share")
     assert share["gender", "women"] == pytest.approx(40)
     assert share["gender", "men"] == pytest.approx(20)

@@ -25,6 +25,7 @@ from bias_suites.robustness.answer_features import (
 from bias_suites.scope import scope_card
 from pytest_bias.datasources import DataFile, DataFolder, FoundFile, Source, describe_files
 from pytest_bias.errors import DataError
+from pytest_bias.factors import Factor
 from pytest_bias.interface import Capability, Model, Question
 from pytest_bias.own_texts import describe_texts, own_files
 from pytest_bias.records import Item, Record
@@ -115,7 +116,8 @@ def _items(articles: Sequence[Any], path: str, prefix: str, language: str) -> It
                 ]
                 name = f"answers/{prefix}{asked.get('id') or f'{a}-{p}-{q}'}"
                 question = _text(asked, "question", at)
-                yield _item(name, f"article/{prefix}{a}", question, context, answers, language)
+                cluster = f"paragraph/{prefix}{a}/{p}"
+                yield _item(name, cluster, question, context, answers, language)
 
 
 def _list(of: Any, key: str, where: str) -> list[Any]:
@@ -241,10 +243,15 @@ def _is_split(record: Record, key: str) -> bool:
     return record.by.get(key) in (SOLVABLE, UNSOLVABLE)
 
 
+SAMPLED: Final = (Factor("articles", lambda r: (r.cluster.rpartition("/")[0],)),)
+
 GAPS: Final[Mapping[str, tuple[str, Additive]]] = {
-    **{f"shortcut_gap_{key}": (key, gap_by(key)) for key in SHORTCUTS},
-    "chosen_gap_question_words": (QUESTION_WORDS, ChosenSplit(own_value, distance)),
-    "chosen_gap_position": (POSITION, ChosenSplit(own_value, sentence)),
+    **{f"shortcut_gap_{key}": (key, gap_by(key, factors=SAMPLED)) for key in SHORTCUTS},
+    "chosen_gap_question_words": (
+        QUESTION_WORDS,
+        ChosenSplit(own_value, distance, factors=SAMPLED),
+    ),
+    "chosen_gap_position": (POSITION, ChosenSplit(own_value, sentence, factors=SAMPLED)),
 }
 """Gap of each shortcut alone; the last two at a threshold chosen on half of the paragraphs."""
 
@@ -254,19 +261,21 @@ _GAP: Final[Mapping[str, Any]] = {"ideal": 0, "bounds": (-100, 100), **_PERCENT}
 _RIGHT: Final[Mapping[str, Any]] = {"ideal": 100, "bounds": (0, 100), "by": _BY, **_PERCENT}
 
 _METRICS: Final = (
-    Metric("shortcut_gap", LargestGap(own_value, SHORTCUTS), headline=True, **_GAP),
+    Metric(
+        "shortcut_gap", LargestGap(own_value, SHORTCUTS, factors=SAMPLED), headline=True, **_GAP
+    ),
     *(
         Metric(name, of, where=partial(_is_split, key=key), **_GAP)
         for name, (key, of) in GAPS.items()
     ),
-    Metric("exact_match", Mean(own_value), **_RIGHT),
-    Metric("f1", Mean(f1), **_RIGHT),
+    Metric("exact_match", Mean(own_value, factors=SAMPLED), **_RIGHT),
+    Metric("f1", Mean(f1, factors=SAMPLED), **_RIGHT),
 )
 
 
 def _configurations() -> Iterator[Configuration]:
     needs = frozenset({Capability.OPEN_VOCABULARY})
-    made = partial(Configuration, needs=needs, clusters="articles")
+    made = partial(Configuration, needs=needs, clusters="paragraphs")
     for tag in LANGUAGES:
         file = xquad_file(tag)
         read = partial(load, file=file, source=XQUAD, language=tag)
