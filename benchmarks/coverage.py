@@ -4,24 +4,30 @@
     python benchmarks/coverage.py changes   [--datasets 2000]
     python benchmarks/coverage.py sizes     [--datasets 2000]
     python benchmarks/coverage.py runs REPORT [--pairs 500]
+    python benchmarks/coverage.py all       [--data DIR | --rows FILE] [--keep FILE]
 
 `intervals`: scores of independent pairs and of templates whose items hang together. `changes`: the
 paired change between two versions, and how much further from the ideal. `sizes`: few clusters, d,
 and sizes without a sign, of which there are none in half of the rows. `runs`: pairs of versions
 of a whole saved report, every answer of the model disturbed anew, through `compare` and `decide`;
-nothing changed, so whatever they find is a false alarm. Prints Markdown tables.
+nothing changed, so whatever they find is a false alarm. `all`: every metric of every suite whose
+data are there, on its own items (`error_bars`); --keep writes these for a machine without the data.
+Prints Markdown tables.
 """
 
 import argparse
 import math
 import multiprocessing
+import re
 import sys
+import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import product
 from pathlib import Path
 
+import error_bars
 import numpy as np
 from scipy import stats
 
@@ -34,8 +40,14 @@ from pytest_bias.limits import decide, decision_level, named_by, read_limits
 from pytest_bias.records import Record, Report, SuiteResult
 from pytest_bias.scoring import LEVEL, Context, own_value, score_records, with_decision_family
 from pytest_bias.statistics import Draws, Estimate, Floats, Sampling, wilson
-from pytest_bias.suites import find
+from pytest_bias.suites import find, installed
 
+ROOT = Path(__file__).parents[1]
+ACCEPTED = {
+    s.name: ", ".join(sorted({of.licence for c in s.configurations for of in c.consents}))
+    for s in installed()
+}
+"""Licences of data that are read for a simulation alone."""
 SIZES = (20, 100, 1500)
 TRUTHS = (50, 53, 60, 95)
 PER_CLUSTER = 5
@@ -283,6 +295,50 @@ def one_run(seed: int, report: Report, noise: Noise) -> tuple[float, float, floa
     )
 
 
+ROWS: list[error_bars.Row] = []
+BATCH = 50
+"""Data sets of a task."""
+FIRST = 500
+"""Data sets of a round; after the first, those settings go on whose result is not clear."""
+
+
+def batch(
+    task: tuple[int, float, float, int],
+) -> tuple[int, float, float, list[error_bars.Outcome]]:
+    """Simulate some data sets of one row in one setting."""
+    number, rate, shared, start = task
+    outcomes = [error_bars.one(ROWS[number], rate, shared, start + k) for k in range(BATCH)]
+    return number, rate, shared, outcomes
+
+
+def every_error_bar(
+    arguments: argparse.Namespace, pool: "multiprocessing.pool.Pool"
+) -> Iterator[list[str]]:
+    """Yield a row for each estimator of each suite: the worst of its settings."""
+    yield ["suite", "metrics", "over", "data sets", "covers (%)", "width", "false alarms (%)", ""]
+    began = time.monotonic()
+    found: dict[tuple[int, float, float], list[error_bars.Outcome]] = {
+        (n, *setting): [] for n, row in enumerate(ROWS) for setting in row.settings
+    }
+    left = list(found)
+    for start in range(0, arguments.datasets, FIRST):
+        if time.monotonic() - began > arguments.seconds:
+            break
+        tasks = [(*key, start + k) for k in range(0, FIRST, BATCH) for key in left]
+        for number, rate, shared, outcomes in pool.imap_unordered(batch, tasks, chunksize=1):
+            found[number, rate, shared] += outcomes
+        left = [
+            key for key in left if not error_bars.Held.of(ROWS[key[0]], key[1], found[key]).is_clear
+        ]
+        print(f"{time.monotonic() - began:.0f} s: {len(left)} of {len(found)}", file=sys.stderr)
+    for number, row in enumerate(ROWS):
+        held = {
+            setting: error_bars.Held.of(row, setting[0], found[number, *setting])
+            for setting in row.settings
+        }
+        yield error_bars.as_cells(row, held)
+
+
 def coverage(held: Sequence[float]) -> str:
     """Return the share that held the truth, its Monte Carlo error, and how many had no interval."""
     known = [h for h in held if not math.isnan(h)]
@@ -313,6 +369,8 @@ def rows(arguments: argparse.Namespace, pool: "multiprocessing.pool.Pool") -> It
         yield ["data", "covers (%)"]
         for name in SIZE_ROWS:
             yield [name, coverage(pool.map(partial(one_size, name=name), seeds))]
+    elif arguments.what == "all":
+        yield from every_error_bar(arguments, pool)
     else:
         yield ["seed to seed (sd)", "headline", "limit", "any group (exploratory)"]
         report = read_report(arguments.report)
@@ -326,16 +384,33 @@ def rows(arguments: argparse.Namespace, pool: "multiprocessing.pool.Pool") -> It
 def main() -> int:
     """Print a table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("what", choices=("intervals", "changes", "sizes", "runs"))
+    parser.add_argument("what", choices=("intervals", "changes", "sizes", "runs", "all"))
     parser.add_argument("report", type=Path, nargs="?", help="saved report, for runs")
     parser.add_argument("--sizes", type=int, nargs="+", default=SIZES)
     parser.add_argument("--leans", type=float, nargs="+", default=LEANS)
     parser.add_argument("--datasets", type=int, default=2_000)
     parser.add_argument("--pairs", type=int, default=500)
+    parser.add_argument("--data", type=Path, default=ROOT.parent / "shared" / "data")
+    parser.add_argument("--rows", type=Path, help="what --keep wrote, in place of --data, for all")
+    parser.add_argument("--keep", type=Path, help="write the rows of all, and end")
+    parser.add_argument(
+        "--seconds", type=float, default=math.inf, help="begin nothing after, of all"
+    )
+    parser.add_argument("--only", default="", help="pattern of the names of suites, of all")
     parser.add_argument("--processes", type=int, default=2)
     arguments = parser.parse_args()
     if arguments.what == "runs" and arguments.report is None:
         parser.error("runs needs a saved report")
+    if arguments.what == "all":
+        ROWS[:] = (
+            error_bars.kept(arguments.rows)
+            if arguments.rows
+            else error_bars.rows(arguments.data, ACCEPTED)
+        )
+        ROWS[:] = [r for r in ROWS if re.search(arguments.only, r.suite)]
+        if arguments.keep:
+            error_bars.keep(ROWS, arguments.keep)
+            return 0
     with multiprocessing.get_context("fork").Pool(arguments.processes) as pool:
         for number, row in enumerate(rows(arguments, pool)):
             print(f"| {' | '.join(row)} |", flush=True)

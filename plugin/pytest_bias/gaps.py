@@ -21,6 +21,8 @@ FIRST, SECOND = 0, 1
 FEW_EVENTS: Final = 5
 """Events on a side, or items without one, from which on resamples show how much they vary."""
 
+FEW: Final = f"fewer than {FEW_EVENTS} events on a side"
+
 Places: TypeAlias = NDArray[np.int64]
 
 
@@ -68,9 +70,9 @@ class Gap(Additive):
                 return Estimate(None, interval_reason=f"nothing was scored of {name}")
         equal = "all values are equal" if np.ptp(values) == 0 else None
         sums = self.sums(records)
-        is_alone = equal is None and sums.crossing is None
-        if is_alone and (interval := self._rare(sums, values, np.array(places), sampling)):
-            return Estimate(sums.value, interval, method="newcombe", n_clusters=sums.n_units)
+        if equal is None and (interval := self._rare(sums, values, np.array(places), sampling)):
+            found = Estimate(sums.value, interval, method="newcombe", n_clusters=sums.n_units)
+            return replace(found, p_reason=FEW) if sums.crossing else found
         return resampling.estimate(sums, sampling, equal=equal)
 
     def _rare(
@@ -79,18 +81,30 @@ class Gap(Additive):
         """Return the interval of rates of which one is of a few events, or of a few that are none.
 
         There resamples vary too little, or not at all. Clusters are trials: what the items of one
-        have in common makes no difference between the sides, so the interval is rather too wide.
+        have in common makes no difference between the sides, so the interval is rather too wide;
+        where factors cross, levels of the one with fewest are.
         """
-        if sums.sizes is None or resampling.too_few(sums) or not np.isin(values, (0, 100)).all():
+        if sums.sizes is None or resampling.too_few(sums):
+            return None
+        if sums.crossing:
+            # Of a few events that lie within one level nothing is known of the others.
+            if sampling.bounds != (-100, 100) or self._n_least(values, places) >= FEW_EVENTS:
+                return None
+        elif not np.isin(values, (0, 100)).all():
             return None
         rates = [
             (float(values[places == side].mean()) / 100, float(n))
             for side, n in zip((FIRST, SECOND), sums.n_effective, strict=True)
         ]
-        if min(n * min(rate, 1 - rate) for rate, n in rates) >= FEW_EVENTS:
+        if not sums.crossing and min(n * min(p, 1 - p) for p, n in rates) >= FEW_EVENTS:
             return None
         low, high = statistics.newcombe(rates[FIRST], rates[SECOND], sampling.level)
         return 100 * low, 100 * high
+
+    def _n_least(self, values: Floats, places: Places) -> float:
+        """Return the fewest events of a side, or items without one, of values in percent."""
+        sides = [values[places == side] / 100 for side in (FIRST, SECOND)]
+        return float(min(min(s.sum(), (1 - s).sum()) for s in sides))
 
     def sums(self, records: Sequence[Record]) -> Sums:
         """Return what is resampled: the clusters of the records of either side."""

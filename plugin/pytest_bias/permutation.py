@@ -52,7 +52,8 @@ def mean_absolute_sums(tests: Sequence[Targets]) -> Sums:
         return _effect(by_test[..., 0, :], by_test[..., 1, :])
 
     size = Unsigned(signed, _mean_size)
-    counts = rows[:, :, :, 2].reshape(len(names), -1)
+    # A mean over tests is over all their words, however few one of them has.
+    counts = rows[:, :, :, 2].sum(axis=(1, 2))[:, None]
     return unsigned.unsigned_sums((rows.reshape(len(names), -1),), size, 1.0, counts)
 
 

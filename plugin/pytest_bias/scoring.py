@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 import numpy as np
 
@@ -148,6 +148,8 @@ class MacroMean(Additive):
     """Unweighted mean over the groups of a `by` key of the mean contribution in each."""
 
     over: str
+    fewest: ClassVar[int] = 5
+    """Clusters of each group from which on resamples show how much its mean varies."""
 
     def groups(self, records: Sequence[Record]) -> Sequence[str]:
         """Return the groups whose means are averaged."""
@@ -156,7 +158,15 @@ class MacroMean(Additive):
     def __call__(self, records: Sequence[Record], sampling: Sampling) -> Estimate:
         """Estimate from scored records."""
         kept, values = self.contributing(records)
-        return resampling.mean(values, self.units(kept), sampling, self.groups(kept))
+        found = resampling.mean(values, self.units(kept), sampling, self.groups(kept))
+        clusters: dict[str, set[str]] = {}
+        for record in kept:
+            clusters.setdefault(record.by[self.over], set()).add(record.cluster)
+        if not clusters or min(map(len, clusters.values())) >= self.fewest:
+            return found
+        least = min(clusters, key=lambda name: (len(clusters[name]), name))
+        few = f"{len(clusters[least])} clusters of {least}; it takes {self.fewest}"
+        return replace(found, interval=None, method=None, interval_reason=few)
 
 
 def scored(result: SuiteResult, suite: Suite, seed: int) -> SuiteResult:
@@ -370,10 +380,10 @@ def _short_in_group(records: Sequence[Record], estimator: Estimator) -> str | No
 
 def _tested(score: Score, records: Sequence[Record], metric: Metric, context: Context) -> Score:
     """Add the test of the hypothesis that a score is at its ideal."""
-    if score.value is None or score.p_value is not None:
+    if score.value is None or score.p_value is not None or score.p_reason is not None:
         return score
     if metric.ideal in metric.bounds:
-        return replace(score, p_reason=score.p_reason or "the ideal is an end of the scale")
+        return replace(score, p_reason="the ideal is an end of the scale")
     estimator = estimator_for(metric, score.by)
     if not isinstance(estimator, Additive):
         return replace(score, p_reason="no test for this metric")
