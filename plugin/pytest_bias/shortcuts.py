@@ -23,7 +23,15 @@ from pytest_bias.measures import Metric
 from pytest_bias.records import Record, sha256
 from pytest_bias.resampling import Sums, Unsigned
 from pytest_bias.scores import Score
-from pytest_bias.scoring import LEVEL, Additive, Context, Contribution, own_value, score_records
+from pytest_bias.scoring import (
+    LEVEL,
+    Additive,
+    Context,
+    Contribution,
+    Place,
+    own_value,
+    score_records,
+)
 from pytest_bias.statistics import Estimate, Floats, Sampling, Test
 from pytest_bias.unsigned import unsigned_sums
 
@@ -206,6 +214,11 @@ class LargestGap(Additive):
         scale = float(np.abs(values).max(initial=0.0))
         return unsigned_sums((rows,), Unsigned(signed, _largest), scale, sizes)
 
+    def place(self, record: Record) -> Place | None:
+        """Return on which side of each shortcut a record is."""
+        sides = tuple(record.by.get(key) for key in self.over)
+        return ("", sides) if {SOLVABLE, UNSOLVABLE} & set(sides) else None
+
     def _sides(self, records: Sequence[Record]) -> Floats:
         """Return which sides records are on, shape (n_records, 2 a shortcut), 1 or 0."""
         names = [(key, s) for key in self.over for s in (SOLVABLE, UNSOLVABLE)]
@@ -307,6 +320,10 @@ class ChosenSplit(Additive):
         chosen = self.threshold(records)
         measured = [] if chosen is None else self._measured(records, chosen)
         return self._gap.test(measured, ideal, sampling)
+
+    def place(self, record: Record) -> Place:
+        """Return a side of its own: any two records of a cluster may end on either side."""
+        return "", record.item
 
     @property
     def _gap(self) -> Gap:

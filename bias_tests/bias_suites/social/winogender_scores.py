@@ -9,14 +9,28 @@ import numpy as np
 from pytest_bias import permutation, resampling
 from pytest_bias.records import Record
 from pytest_bias.resampling import Sums
-from pytest_bias.scoring import Additive
+from pytest_bias.scoring import Additive, Place
 from pytest_bias.statistics import Estimate, Floats, Sampling, Test
 
 ALL_GENDERS: Final = frozenset(("male", "female", "neutral"))
 
 
+def frame(record: Record) -> tuple[str, ...]:
+    """Return what the pronouns of a sentence have in common: occupation, participant, answer."""
+    return record.cluster, record.by.get("participant", ""), record.by.get("answer", "")
+
+
+def pronoun(record: Record) -> Place:
+    """Return the gender of a pronoun, which stands against the others in its sentence."""
+    return "", record.by["gender"]
+
+
 class Consistency(Additive):
     """Percentage of sentences in which all three pronouns are read alike."""
+
+    def place(self, record: Record) -> Place:
+        """Return the pronoun of a record."""
+        return pronoun(record)
 
     def values(self, records: Sequence[Record]) -> Floats:
         """Return the outcome of a sentence at its first record, NaN at the others."""
@@ -42,6 +56,10 @@ class Correlation(Additive):
     The second is the percentage of sentences in which ``she`` is read as the occupation minus the
     same of ``he`` (Rudinger et al. 2018). `of` gives 100 where a pronoun is.
     """
+
+    def place(self, record: Record) -> Place:
+        """Return the pronoun of a record."""
+        return pronoun(record)
 
     def sums(self, records: Sequence[Record]) -> Sums:
         """Return what is resampled: the occupations, as products of the two numbers."""
