@@ -15,14 +15,18 @@ from pytest_bias.statistics import Estimate, Floats, Sampling, Test
 ALL_GENDERS: Final = frozenset(("male", "female", "neutral"))
 
 
-def frame(record: Record) -> tuple[str, ...]:
-    """Return what the pronouns of a sentence have in common: occupation, participant, answer."""
-    return record.cluster, record.by.get("participant", ""), record.by.get("answer", "")
+def schema(record: Record) -> tuple[str, str]:
+    """Return what two sentences with the same people have in common: occupation and participant.
+
+    Either of the people is the right answer of one. A pronoun goes along with the stereotype in one
+    and against it in the other, and the pronoun of the other gender the other way round.
+    """
+    return record.cluster, record.by.get("participant", "")
 
 
 def pronoun(record: Record) -> Place:
-    """Return the gender of a pronoun, which stands against the others in its sentence."""
-    return "", record.by["gender"]
+    """Return the sentence of a schema, by its answer, and the gender of its pronoun."""
+    return record.by["answer"], record.by["gender"]
 
 
 class Consistency(Additive):
