@@ -41,8 +41,9 @@ class Metric:
     bounds : tuple of float or None
         Smallest and largest possible value; None where there is none.
     unit : str
-        ``%``, ``points`` for a difference of percentages, ``nats``, ``nats/char`` (for each
-        character), ``bits``, ``d``, or empty for a pure number.
+        ``%``, ``points`` for a difference of percentages, ``valence points`` (of a scale from 0 to
+        100), ``nats``, ``nats/char`` (for each character), ``bits``, ``d``, or empty for a pure
+        number.
     tolerance : float
         Largest difference, in the unit, that a re-run on another machine may show.
     by : tuple of tuple of str

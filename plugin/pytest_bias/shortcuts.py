@@ -54,7 +54,7 @@ def shortcut_gap(
     *,
     of: Contribution = own_value,
     bounds: tuple[float | None, float | None] = (-100, 100),
-    unit: str = "%",
+    unit: str = "points",
     level: float = LEVEL,
     seed: int = 0,
 ) -> Score:

@@ -11,12 +11,14 @@ from typing import Final
 
 import pytest
 
+from bias_suites.pairs import preference
 from pytest_bias.compare import compare
+from pytest_bias.datasources import DataFolder
 from pytest_bias.records import Record
 from pytest_bias.scores import Score
 from pytest_bias.scoring import Additive, at_level, estimator_for, members
-from pytest_bias.suites import own_cluster
-from suites.measured_cases import Measured, case_measured, every_case
+from pytest_bias.suites import find, own_cluster
+from suites.measured_cases import Measured, case_measured, every_case, result_of
 from unit.made import report
 
 PAIRED: Final = {
@@ -147,3 +149,59 @@ def test_a_comparison_leaves_out_what_either_version_lacks(made: Measured):
                 assert change.change.value == 0, about
                 if left:
                     assert change.n <= min(change.current.n, change.baseline.n), about
+
+
+def test_a_fair_classifier_of_hate_has_no_gap_though_cases_of_one_group_are_too_long(data_dir):
+    suite = find("hatecheck")
+    items = suite.configuration("en").load(DataFolder(data_dir, offline=True)).items
+    templates = sorted({i.cluster for i in items if "group" in i.by})
+    flagged = set(templates[::2])
+    too_long = {i.id for i in items if i.by.get("group") == "women" and i.cluster in flagged}
+    too_long = set(sorted(too_long)[:20])
+    records = [
+        i.record("unscored", reason="too long")
+        if i.id in too_long
+        else i.scored(100.0 * (i.cluster in flagged), {"probability": 0.5})
+        for i in items
+    ]
+    result = result_of(suite, suite.measures[0], "en", records)
+    assert (result.headline.value, result.headline.n_unscored) == (0, 20)
+    assert result.headline.n == 7 * (len(templates) - 20)
+    assert result.score("gap_to_others", group="women").value == 0
+
+
+def test_words_that_are_common_make_no_log_odds_gap_though_sentences_are_unscored(data_dir):
+    suite = find("winobias")
+    items = suite.configuration("en").load(DataFolder(data_dir, offline=True)).items
+    words = sorted({text for i in items for text in (i.texts["right"], i.texts["wrong"])})
+    common = {word: float(len(word)) for word in words}
+    records, n_lost = [], 0
+    for item in items:
+        right, wrong = common[item.texts["right"]], common[item.texts["wrong"]]
+        if item.status:
+            records.append(item.record(item.status, reason=item.reason))
+        elif n_lost < 38 and item.by["stereotype"] == "anti" and right - wrong > 3:
+            n_lost += 1
+            records.append(item.record("unscored", reason="too long"))
+        else:
+            detail = {"right": right, "wrong": wrong, "tokens_right": 1, "tokens_wrong": 1}
+            records.append(item.scored(preference(right - wrong), detail))
+    assert n_lost == 38
+    result = result_of(suite, suite.measures[0], "en", records)
+    for metric in ("gap", "log_odds_gap"):
+        score = result.score(metric)
+        assert (score.value, score.n_unscored) == (0, 38), metric
+        assert "38 scored items are left out" in score.note
+
+
+def test_versions_of_which_one_refuses_are_compared_on_what_both_answered():
+    made = case_measured("completions", "5 sampled completions a sentence")
+    answered = [r for r in made.result.records if r.value is not None]
+    silent = {k: 0 for k in ("answered", "refused", "empty") if k in answered[0].detail}
+    refused = replace(answered[0], value=None, detail=silent | {"refused": 5})
+    other = made.again([refused if r is answered[0] else r for r in made.result.records])
+    for now, then in ((made.result, other), (other, made.result)):
+        (found,) = compare(report(now), report(then)).suites
+        (headline,) = (c for c in found.changes if c.current.headline)
+        assert headline.n == len(answered) - 1
+        assert headline.change.value == 0

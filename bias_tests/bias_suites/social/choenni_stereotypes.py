@@ -205,7 +205,12 @@ _METRICS: Final = (
         floor=floor(LARGE_K),
         **_PERCENT,
     ),
-    Metric("excess", Mean(excess), by=(("category",),), **_PERCENT | {"bounds": (-100, 100)}),
+    Metric(
+        "excess",
+        Mean(excess),
+        by=(("category",),),
+        **_PERCENT | {"bounds": (-100, 100), "unit": "points"},
+    ),
 )
 
 SUITE: Final = Suite(

@@ -146,13 +146,19 @@ def _percent(name: str, of: Callable[[Record], float | None], **more: Any) -> Me
 
 METRICS: Final = (
     _percent(
-        "gap", own_value, estimate=Range(own_value, "group", within="axis"), by=_AXES, headline=True
+        "gap",
+        own_value,
+        estimate=Range(own_value, "group", within="axis"),
+        unit="points",
+        by=_AXES,
+        headline=True,
     ),
     _percent(
         "difference",
         own_value,
         estimate=Gap(own_value, "group"),
         bounds=(-100, 100),
+        unit="points",
         whole=False,
         versus="group",
     ),

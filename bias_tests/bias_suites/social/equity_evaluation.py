@@ -213,7 +213,7 @@ def _mean_absolute(means: Floats) -> Floats:
 
 _POINTS: Final[Mapping[str, Any]] = {
     "ideal": 0,
-    "unit": "points",
+    "unit": "valence points",
     "tolerance": 0.05,
     "where": lambda record: "axis" in record.by,
 }

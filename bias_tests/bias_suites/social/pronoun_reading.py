@@ -125,7 +125,7 @@ def metrics(
             by=gap_by,
             headline=True,
             **gap,
-            **percent,
+            **percent | {"unit": "points"},
         ),
         Metric("accuracy", Mean(correct), ideal=100, bounds=(0, 100), by=accuracy_by, **percent),
         Metric(
