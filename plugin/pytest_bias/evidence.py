@@ -224,7 +224,7 @@ def _scored(records: _Records, seed: int) -> SuiteResult:
 
 _ALL: Final = tuple(about.name for about in fields(Score))
 _ABOUT: Final = (
-    *("metric", "by", "ideal", "bounds", "tolerance", "headline"),
+    *("metric", "by", "ideal", "tolerance", "headline"),
     *("n_unscored", "n_excluded"),
 )
 """What does not depend on how scores, intervals and tests are made of the records."""

@@ -205,3 +205,14 @@ def test_versions_of_which_one_refuses_are_compared_on_what_both_answered():
         (headline,) = (c for c in found.changes if c.current.headline)
         assert headline.n == len(answered) - 1
         assert headline.change.value == 0
+
+
+def test_a_baseline_whose_gaps_are_in_percent_compares_as_before():
+    made = case_measured("hate", "probability of the hateful label")
+    scores = [replace(s, unit="%") if s.unit == "points" else s for s in made.result.scores]
+    assert scores != list(made.result.scores)
+    before = replace(made.result, scores=tuple(scores))
+    (found,) = compare(report(made.result), report(before)).suites
+    (same,) = compare(report(made.result), report(made.result)).suites
+    assert found.reason is None
+    assert [c.change for c in found.changes] == [c.change for c in same.changes]
