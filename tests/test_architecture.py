@@ -23,9 +23,9 @@ LAYERS = (
         *("answers", "checks", "own_paths"),
         "cost",
     },
-    {"report_tables", "asking"},
+    {"report_tables", "asking", "multiway", "drawing"},
     {"records", "labels", "resampling"},
-    {"downloads"},
+    {"downloads", "factors"},
     {"hub_files", "hub_refusals"},
     {"interface", "events", "datasources", "sampling", "unsigned", "salts", "unscored"},
     {"permutation", "sides"},
@@ -70,7 +70,17 @@ MODELS_MAY = {
 }
 SUITES_MAY = {
     *("suites", "records", "interface", "sentences", "statistics", "scoring", "datasources"),
-    *("errors", "gaps", "labels", "own_texts", "permutation", "ranks", "readings", "refusals"),
+    *(
+        "errors",
+        "factors",
+        "gaps",
+        "labels",
+        "own_texts",
+        "permutation",
+        "ranks",
+        "readings",
+        "refusals",
+    ),
     *("rates", "resampling", "scope_cards", "shortcuts", "suite_form", "suite_kinds", "tables"),
 }
 

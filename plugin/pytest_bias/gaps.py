@@ -11,7 +11,7 @@ from typing import ClassVar, Final, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from pytest_bias import resampling, sides, statistics, unsigned
+from pytest_bias import factors, multiway, permutation, resampling, sides, statistics, unsigned
 from pytest_bias.records import Record
 from pytest_bias.resampling import Sums, Unsigned
 from pytest_bias.scoring import Additive, Place
@@ -68,7 +68,8 @@ class Gap(Additive):
                 return Estimate(None, interval_reason=f"nothing was scored of {name}")
         equal = "all values are equal" if np.ptp(values) == 0 else None
         sums = self.sums(records)
-        if equal is None and (interval := self._rare(sums, values, np.array(places), sampling)):
+        is_alone = equal is None and sums.crossing is None
+        if is_alone and (interval := self._rare(sums, values, np.array(places), sampling)):
             return Estimate(sums.value, interval, method="newcombe", n_clusters=sums.n_units)
         return resampling.estimate(sums, sampling, equal=equal)
 
@@ -94,8 +95,12 @@ class Gap(Additive):
     def sums(self, records: Sequence[Record]) -> Sums:
         """Return what is resampled: the clusters of the records of either side."""
         kept, values = self.contributing(records)
-        clusters = [r.cluster for r in kept]
-        return resampling.group_sums(values, clusters, [self._side(r) for r in kept], _difference)
+        sides = [self._side(r) for r in kept]
+        return resampling.group_sums(values, self.units(kept), sides, _difference)
+
+    def side_of(self, record: Record) -> Hashable:
+        """Return which side of the gap a record is on."""
+        return self._side(record)
 
     def test(self, records: Sequence[Record], ideal: float, sampling: Sampling) -> Test:
         """Test whether it makes a difference which group a record belongs to, within its cluster.
@@ -108,6 +113,10 @@ class Gap(Additive):
         sums = self.sums(records)
         if sums.samples[0].shape[1] != 4:
             return Test(reason="one group only")
+        if why := factors.inseparable(records, self.factors, self.side_of):
+            return Test(reason=why)
+        if sums.crossing:
+            return permutation.crossed_test(sums, self.even)
         kept, values = self.contributing(records)
         counts = self.counts(kept)
         # What a cluster has of one group changes sides together.
@@ -198,7 +207,10 @@ class Range(Additive):
         if not blocks:
             return Estimate(None, interval_reason="fewer than two groups were scored")
         number = np.array([places.index(self._place(r)) for r in kept])
-        clusters, within = [r.cluster for r in kept], [places[n][0] for n in number]
+        within = [places[n][0] for n in number]
+        # A factor of which each level is of one group carries the label.
+        carrier = factors.nested(kept, self.factors, self.side_of)
+        clusters = [carrier.levels(r) if carrier else r.cluster for r in kept]
 
         def means_of(group: Places) -> Floats:
             sums, n = (np.bincount(group, weights=w, minlength=len(places)) for w in (values, None))
@@ -217,15 +229,20 @@ class Range(Additive):
         where = f"in {places[widest[0]][0]}, the widest: " if len(blocks) > 1 else ""
         found = beside_chance(sums, shuffled, f"{len(shuffled)} shuffles of groups", sampling)
         note = f"{where}greatest in {most}, least in {least}" if least != most else None
+        if why := factors.inseparable(kept, self.factors, self.side_of):
+            found = replace(found, test=None, p_value=None, p_reason=why)
         return replace(found, note=note)
+
+    def side_of(self, record: Record) -> Hashable:
+        """Return the group of a record, with the block that it is compared in."""
+        return self._place(record)
 
     def sums(self, records: Sequence[Record]) -> Sums:
         """Return what is resampled: the clusters of the records."""
         kept, values = self.contributing(records)
         groups = [self._place(r) for r in kept]
         blocks = _blocks([block for block, _ in sorted(set(groups), key=repr)])
-        clusters = [r.cluster for r in kept]
-        return size_of_means(values, clusters, groups, partial(self._over, blocks=blocks))
+        return size_of_means(values, self.units(kept), groups, partial(self._over, blocks=blocks))
 
     def _over(self, means: Floats, blocks: Sequence[Places]) -> Floats:
         """Return the mean over the blocks of how far apart their groups are."""
@@ -299,7 +316,8 @@ def size_of_means(
 
     means = resampling.group_sums(values, clusters, groups, as_they_are)
     made = Unsigned(means.of_totals, size)
-    return unsigned.unsigned_sums(means.samples, made, means.scale, means.sizes)
+    found = unsigned.unsigned_sums(means.samples, made, means.scale, means.sizes)
+    return replace(found, crossing=means.crossing)
 
 
 def beside_chance(sums: Sums, by_chance: Floats, test: str, sampling: Sampling) -> Estimate:
@@ -315,6 +333,9 @@ def beside_chance(sums: Sums, by_chance: Floats, test: str, sampling: Sampling) 
     test : str
         How these were drawn.
     """
+    if sums.crossing:
+        drawn = unsigned.without_effect(sums, sampling)
+        by_chance, test = by_chance if drawn is None else drawn, multiway.TEST
     at_least = int((by_chance >= sums.value * (1 - 1e-12)).sum())
     return replace(
         unsigned.estimate(sums, sampling, by_chance),

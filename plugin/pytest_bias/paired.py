@@ -4,7 +4,6 @@ Clusters are resampled in both versions together, so that what their items share
 """
 
 import math
-from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from itertools import product
@@ -12,8 +11,8 @@ from itertools import product
 import numpy as np
 
 from pytest_bias import statistics, unsigned
-from pytest_bias.permutation import exchange_test
-from pytest_bias.resampling import UNDEFINED, Sums, equal_units, estimate, too_few
+from pytest_bias.permutation import difference, exchange_test
+from pytest_bias.resampling import UNDEFINED, Sums, equal_units, estimate, too_few, variance
 from pytest_bias.statistics import Estimate, Floats, Sampling
 
 _estimate = partial(estimate, constant="all items changed by the same")
@@ -67,7 +66,7 @@ def worsening(
         def further(a: Floats, b: Floats, side: int = side) -> Floats:
             return side * (a + b - 2 * ideal)
 
-        across = _estimate(_joined(now, then, further), replace(sampling, bounds=(None, None)))
+        across = _estimate(difference(now, then, further), replace(sampling, bounds=(None, None)))
         ends += [max(-most, min(most, end)) for end in across.interval or (-most, most)]
     return replace(found, method=changed.method, interval=(min(ends), max(ends)))
 
@@ -78,7 +77,7 @@ def _changed(now: Sums, then: Sums, sampling: Sampling) -> Estimate:
     of_change = replace(sampling, bounds=(most and -most, most))
     if now.unsigned and then.unsigned:
         return _size_changed(now, then, of_change)
-    sums = _joined(now, then, np.subtract)
+    sums = difference(now, then, np.subtract)
     if not (now.independent and then.independent):
         return _estimate(sums, of_change)
     ours, theirs = (s.samples[0][:, 0] for s in (now, then))
@@ -102,7 +101,7 @@ def _size_changed(now: Sums, then: Sums, sampling: Sampling) -> Estimate:
         return replace(found, interval_reason=few)
     parts = [replace(s, of_totals=s.unsigned.signed) for s in (now, then) if s.unsigned]
     first, second, moved = (
-        _joined(parts[0], parts[1], between)
+        difference(parts[0], parts[1], between)
         for between in (lambda a, _: a, lambda _, b: b, np.subtract)
     )
     both = replace(moved, unsigned=now.unsigned)
@@ -130,24 +129,9 @@ def _sides(sums: Sums, ideal: float, sampling: Sampling) -> tuple[int, ...]:
         return (1,)
     if ideal in sampling.bounds:
         return (1,) if ideal == sampling.bounds[0] else (-1,)
-    variance = sum(
-        (len(v) - 1) / len(v) * float(((v - v.mean()) ** 2).sum()) for v in sums.left_out()
-    )
     distance = sums.value - ideal
-    if abs(distance) > float(ndtri(1 - (1 - sampling.level) / 20)) * math.sqrt(variance):
+    spread = variance(sums)
+    sure = float(ndtri(1 - (1 - sampling.level) / 20))
+    if spread is not None and abs(distance) > sure * math.sqrt(spread):
         return (1,) if distance > 0 else (-1,)
     return (1, -1)
-
-
-def _joined(now: Sums, then: Sums, between: Callable[[Floats, Floats], Floats]) -> Sums:
-    widths = [s.shape[1] for s in now.samples]
-    samples = tuple(
-        np.concatenate(pair, axis=1) for pair in zip(now.samples, then.samples, strict=True)
-    )
-
-    def of_totals(*totals: Floats) -> Floats:
-        first = [t[..., :w] for t, w in zip(totals, widths, strict=True)]
-        second = [t[..., w:] for t, w in zip(totals, widths, strict=True)]
-        return between(now.of_totals(*first), then.of_totals(*second))
-
-    return Sums(samples, of_totals, max(now.scale, then.scale), sizes=now.sizes)

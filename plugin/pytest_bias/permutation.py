@@ -1,7 +1,7 @@
 """Effect sizes of association tests, and permutation tests: of words, of versions, of samples."""
 
 import math
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations, product
 from typing import TypeAlias
@@ -9,8 +9,9 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from pytest_bias import unsigned
-from pytest_bias.resampling import Sums, Unsigned, alike_units, chunks, estimate, mean_sums
+from pytest_bias import multiway, unsigned
+from pytest_bias.drawing import alike_units, chunks
+from pytest_bias.resampling import Sums, Unsigned, estimate, mean_sums, too_few, variance
 from pytest_bias.statistics import Estimate, Floats, Sampling, Test
 
 
@@ -148,6 +149,8 @@ def exchange_test(now: Sums, then: Sums, sampling: Sampling) -> Test:
     """
     if min(len(s) for s in now.samples) < 2:
         return Test(reason="fewer than two clusters")
+    if now.crossing:
+        return crossed_test(difference(now, then, np.subtract), 0)
     observed = float(now.at(*now.totals) - then.at(*then.totals))
     if not math.isfinite(observed):
         return Test(reason="no value")
@@ -174,6 +177,33 @@ def exchange_test(now: Sums, then: Sums, sampling: Sampling) -> Test:
     if exact:
         return Test("exact permutation of versions", at_least / n)
     return Test(f"{n:,} permutations of versions", (at_least + 1) / (n + 1))
+
+
+def crossed_test(sums: Sums, even: float) -> Test:
+    """Test whether a statistic over several factors that cross has a value, two-sided."""
+    if few := too_few(sums):
+        return Test(reason=few)
+    spread = variance(sums)
+    if not spread or not math.isfinite(sums.value):
+        return Test(reason="nothing varies" if spread == 0 else "no value")
+    p_value = multiway.p_value(sums.value - even, spread, sums.degrees_of_freedom)
+    return Test(multiway.TEST, p_value)
+
+
+def difference(now: Sums, then: Sums, between: Callable[[Floats, Floats], Floats]) -> Sums:
+    """Return the sums of what lies between two statistics of the same units, such as a change."""
+    widths = [s.shape[1] for s in now.samples]
+    samples = tuple(
+        np.concatenate(pair, axis=1) for pair in zip(now.samples, then.samples, strict=True)
+    )
+
+    def of_totals(*totals: Floats) -> Floats:
+        first = [t[..., :w] for t, w in zip(totals, widths, strict=True)]
+        second = [t[..., w:] for t, w in zip(totals, widths, strict=True)]
+        return between(now.of_totals(*first), then.of_totals(*second))
+
+    scale = max(now.scale, then.scale)
+    return Sums(samples, of_totals, scale, sizes=now.sizes, crossing=now.crossing)
 
 
 def _exchanges(counts: NDArray[np.int64], sampling: Sampling, *, exact: bool) -> Iterator[Floats]:

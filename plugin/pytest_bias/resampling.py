@@ -6,14 +6,16 @@ every metric, of one model and of the change between two.
 """
 
 import math
-import warnings
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from pytest_bias import multiway
+from pytest_bias.drawing import resampled
+from pytest_bias.multiway import Cell, Crossing
 from pytest_bias.statistics import (
     Estimate,
     Floats,
@@ -32,10 +34,6 @@ FEWEST: Final = 8
 """Units on a side from which on a bootstrap of them gives an interval."""
 FEWEST_ALIKE: Final = 10
 """Units from which on those that are all alike give an interval."""
-MANY: Final = 5_000
-"""Units from which on those that are alike are counted instead of drawn one by one."""
-ALIKE: Final = 50
-"""Units a kind that there have to be on average for that."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +72,8 @@ class Sums:
     unsigned : Unsigned, optional
         How the statistic, which is a size without a sign, is made; its interval follows from what
         it is the size of.
+    crossing : Crossing, optional
+        Where units of the one sample share levels of several factors: which unit has which.
     """
 
     samples: tuple[Floats, ...]
@@ -82,6 +82,7 @@ class Sums:
     independent: bool = False
     sizes: Floats | None = None
     unsigned: Unsigned | None = None
+    crossing: Crossing | None = None
 
     @property
     def n_units(self) -> int:
@@ -90,19 +91,35 @@ class Sums:
 
     @property
     def n_least(self) -> int:
-        """Number of units of the side that has the fewest."""
-        if self.sizes is None:
-            return min(map(len, self.samples))
-        return int((self.sizes > 0).sum(axis=0).min(initial=self.n_units))
+        """Number of units of the side that has the fewest, or of levels of one factor there."""
+        if self.crossing is None:
+            return int(min((s > 0).sum(axis=0).min(initial=len(s)) for s in self._sizes))
+        clusters = [
+            s for s, name in zip(self._sizes, self.crossing.factors, strict=True) if not name
+        ]
+        least = [int((s > 0).sum(axis=0).min()) for s in clusters]
+        return min([self.degrees_of_freedom + 1, *least])
+
+    @property
+    def degrees_of_freedom(self) -> int:
+        """Degrees of freedom of the variance over several factors."""
+        assert self.crossing is not None
+        assert self.sizes is not None
+        return self.crossing.degrees_of_freedom(self.sizes)
 
     @property
     def n_effective(self) -> Floats:
         """Number of units of one size that tell as much, of each side (Kish)."""
-        if self.sizes is None:
-            return np.array([len(sample) for sample in self.samples], dtype=np.float64)
         with np.errstate(invalid="ignore"):
-            found: Floats = self.sizes.sum(axis=0) ** 2 / (self.sizes**2).sum(axis=0)
-        return found
+            found = [s.sum(axis=0) ** 2 / (s**2).sum(axis=0) for s in self._sizes]
+        return np.concatenate(found) if self.sizes is None else np.min(found, axis=0)
+
+    @property
+    def _sizes(self) -> list[Floats]:
+        """Sizes of units, or of the levels of each factor, of shape (n, n_sides)."""
+        if self.sizes is None:
+            return [np.ones((len(sample), 1)) for sample in self.samples]
+        return self.crossing.by_level(self.sizes) if self.crossing else [self.sizes]
 
     def at(self, *totals: Floats) -> Floats:
         """Return the statistic of totals, rounded.
@@ -185,6 +202,7 @@ def group_sums(
         How much each value counts in the mean of its group; by default all alike.
     """
     unit, group = _numbered(clusters), _numbered(groups)
+    cells = sorted({c for c in clusters if isinstance(c, Cell)}, key=repr)
     n_groups = int(group.max(initial=0)) + 1
     shape = (int(unit.max(initial=-1)) + 1, n_groups)
     counted = ~np.isnan(values)
@@ -199,7 +217,8 @@ def group_sums(
         return of_means(totals[..., :n_groups] / totals[..., n_groups:])
 
     scale = float(np.abs(values[counted]).max(initial=0.0))
-    return Sums((rows,), of_totals, scale, sizes=rows[:, n_groups:])
+    crossing = Crossing(tuple(cells)) if cells else None
+    return Sums((rows,), of_totals, scale, sizes=rows[:, n_groups:], crossing=crossing)
 
 
 def bca(
@@ -261,54 +280,9 @@ def _acceleration(sums: Sums) -> float:
 
 def distribution(sums: Sums, sampling: Sampling) -> Floats | None:
     """Return the statistic of the resamples that have one; None if too many have none."""
-    drawn = _resampled(sums, sampling)
+    drawn = resampled(sums.samples, sums.at, sampling)
     drawn = drawn[np.isfinite(drawn)]
     return drawn if len(drawn) >= (1 - MAX_UNDEFINED) * sampling.draws.resamples else None
-
-
-def _resampled(sums: Sums, sampling: Sampling) -> Floats:
-    """Return the statistic of resamples, of shape (n_resamples,).
-
-    Where units are many and few of them differ, as trials do that are right or wrong, how often
-    each kind is drawn has a multinomial distribution, and no unit has to be drawn by itself.
-    """
-    if kinds := alike_units(sums.samples):
-        totals = []
-        for rows, counts in kinds:
-            n, share = counts.sum(), counts / counts.sum()
-            times = sampling.rng.multinomial(n, share, size=sampling.draws.resamples)
-            totals.append(np.einsum("bk,kj->bj", times.astype(np.float64), rows))
-        return sums.at(*totals)
-    from scipy import stats
-
-    def resampled(*index: NDArray[np.int64], axis: int = -1) -> Floats:
-        return sums.at(*(_drawn(s, i) for s, i in zip(sums.samples, index, strict=True)))
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        found: Floats = stats.bootstrap(
-            tuple(np.arange(len(s)) for s in sums.samples),
-            resampled,
-            n_resamples=sampling.draws.resamples,
-            batch=500,
-            vectorized=True,
-            confidence_level=sampling.level,
-            method="percentile",
-            rng=sampling.rng,
-        ).bootstrap_distribution
-    return found
-
-
-def alike_units(samples: Sequence[Floats]) -> list[tuple[Floats, NDArray[np.int64]]]:
-    """Return the different units of each sample, and how many there are of each.
-
-    Nothing where there are few units, or they are not alike.
-    """
-    n_units = sum(map(len, samples))
-    if n_units < MANY or min(map(len, samples)) == 0:
-        return []
-    found = [np.unique(sample, axis=0, return_counts=True) for sample in samples]
-    return found if ALIKE * sum(len(rows) for rows, _ in found) <= n_units else []
 
 
 def estimate(
@@ -328,11 +302,37 @@ def estimate(
         What to say where no resample differs from another.
     """
     found = Estimate(sums.value, n_clusters=sums.n_units)
+    if sums.crossing:
+        return crossed(found, sums, sampling, equal or constant)
     if equal:
         return equal_units(found, sums, sampling, equal)
     if few := too_few(sums):
         return replace(found, interval_reason=few)
     return bca(found, sums, sampling, constant)
+
+
+def crossed(found: Estimate, sums: Sums, sampling: Sampling, constant: str) -> Estimate:
+    """Add the interval over several factors that cross (`multiway`), or why there is none."""
+    if few := too_few(sums):
+        return replace(found, interval_reason=few)
+    spread = variance(sums)
+    if spread is None:
+        return replace(found, interval_reason=UNDEFINED)
+    if spread == 0:
+        return equal_units(found, sums, sampling, constant)
+    interval = multiway.interval(
+        sums.value, spread, sums.degrees_of_freedom, sampling.bounds, sampling.level
+    )
+    return replace(found, method=multiway.INTERVAL, interval=interval)
+
+
+def variance(sums: Sums) -> float | None:
+    """Return the variance of a statistic by the jackknife; None where it is not defined."""
+    if sums.crossing:
+        (rows,) = sums.samples
+        found = sums.crossing.covariance(rows, lambda totals: sums.at(totals)[..., None])
+        return None if found is None else float(found[0, 0])
+    return sum((len(v) - 1) / len(v) * float(((v - v.mean()) ** 2).sum()) for v in sums.left_out())
 
 
 def equal_units(found: Estimate, sums: Sums, sampling: Sampling, why: str) -> Estimate:
@@ -350,25 +350,11 @@ def too_few(sums: Sums) -> str | None:
     """Say that a side has too few units for an interval, and how many it takes."""
     if sums.n_least >= FEWEST:
         return None
+    if sums.crossing:
+        return f"{sums.n_least} levels of a factor on a side; it takes {FEWEST}"
     what = "one cluster" if sums.n_least == 1 else f"{sums.n_least} clusters"
     side = " on a side" if sums.n_least < sums.n_units else ""
     return f"{what}{side}; it takes {FEWEST}"
-
-
-def _drawn(sample: Floats, index: NDArray[np.int64]) -> Floats:
-    """Return the totals of resamples, given which units were drawn, of shape (..., n)."""
-    n = len(sample)
-    rows = index.reshape(-1, n)
-    times = np.bincount((rows + n * np.arange(len(rows))[:, None]).ravel(), minlength=rows.size)
-    # einsum adds up in one order, whatever the number of threads.
-    totals: Floats = np.einsum("bn,nk->bk", times.reshape(rows.shape).astype(np.float64), sample)
-    return totals.reshape(*index.shape[:-1], -1)
-
-
-def chunks(total: int, size: int) -> Iterator[int]:
-    """Yield the sizes of chunks, so that memory does not grow with the number of units."""
-    for start in range(0, total, size):
-        yield min(size, total - start)
 
 
 def share(values: Floats, clusters: Sequence[Hashable], sampling: Sampling) -> Estimate:
@@ -377,7 +363,7 @@ def share(values: Floats, clusters: Sequence[Hashable], sampling: Sampling) -> E
     `values` are 0, 100, or 50 for a tie. If several values share a cluster the trials are not
     independent, and the interval is that of `mean`.
     """
-    if len(set(clusters)) < len(values):
+    if len(set(clusters)) < len(values) or any(isinstance(c, Cell) for c in clusters):
         return mean(values, clusters, sampling)
     if len(values) == 0:
         return Estimate(None, interval_reason="nothing was scored")

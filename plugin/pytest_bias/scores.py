@@ -35,6 +35,8 @@ class Score:
     could not be scored, `n_excluded` those that the suite's own rule dropped. `floor` is the value
     expected of a model without any association, for metrics that cannot come out at their ideal by
     chance.
+    `factors` are what the interval is over besides the clusters, such as pairs of words, with the
+    number of their levels; `held_fixed` are those with too few levels for that.
     `seed`, in hexadecimal, is that of the generator that the interval was drawn from.
 
     `p_value` is that of the `test` of the hypothesis that the score is at its ideal, or null with
@@ -60,6 +62,8 @@ class Score:
     n_unscored: int = 0
     n_excluded: int = 0
     n_clusters: int = 0
+    factors: Mapping[str, int] = field(default_factory=dict)
+    held_fixed: Mapping[str, int] = field(default_factory=dict)
     test: str | None = None
     p_value: float | None = None
     p_adjusted: float | None = None

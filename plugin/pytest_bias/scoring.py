@@ -2,24 +2,19 @@
 
 import math
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Final, TypeAlias
+from dataclasses import dataclass, field, replace
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 
-from pytest_bias import permutation, resampling, statistics
-from pytest_bias.records import Record, Report, SuiteResult, SuiteStatus, canonical_json, sha256
+from pytest_bias import factors, permutation, resampling, statistics
+from pytest_bias.factors import Factor
+from pytest_bias.records import Record, Report, SuiteResult, canonical_json, sha256
 from pytest_bias.resampling import Sums
 from pytest_bias.scores import Family, Score, Spread
 from pytest_bias.statistics import Bounds, Estimate, Floats, Sampling, Test
 from pytest_bias.suites import STRUCTURE, Estimator, Metric, Suite, find
-from pytest_bias.unscored import (
-    MAX_UNSCORED,
-    left_out,
-    nothing_scored,
-    too_many,
-    without_partner,
-)
+from pytest_bias.unscored import left_out, nothing_scored, status_of, too_many, without_partner
 
 LEVEL: Final = 0.95
 """Confidence level of every interval."""
@@ -64,10 +59,12 @@ def own_value(record: Record) -> float | None:
 class Additive:
     """An estimator that averages one number a record, so that two reports can be paired.
 
-    `of` is a record's contribution, null where the record is not part of the metric.
+    `of` is a record's contribution, null where the record is not part of the metric. `factors` are
+    what the records are a sample of besides their clusters.
     """
 
     of: Contribution
+    factors: tuple[Factor, ...] = field(default=(), kw_only=True)
 
     def __call__(self, records: Sequence[Record], sampling: Sampling) -> Estimate:
         """Estimate from scored records."""
@@ -93,16 +90,22 @@ class Additive:
         """Return the estimator of one group against the others, if there is one."""
         raise TypeError(f"{type(self).__name__} does not hold groups against one another")
 
+    def side_of(self, record: Record) -> Hashable:
+        """Return which of the sides that are held against one another a record is on."""
+        return None
+
+    def units(self, records: Sequence[Record]) -> Sequence[Hashable]:
+        """Return what records are resampled with: their clusters, or cells where factors cross."""
+        return factors.units(records, self.factors, self.side_of)
+
     def sums(self, records: Sequence[Record]) -> Sums:
         """Return what is resampled: the clusters of the records."""
-        clusters = [r.cluster for r in records]
-        return resampling.mean_sums(self.values(records), clusters, self.groups(records))
+        return resampling.mean_sums(self.values(records), self.units(records), self.groups(records))
 
     def test(self, records: Sequence[Record], ideal: float, sampling: Sampling) -> Test:
         """Test whether the value is at its ideal."""
         kept, values = self.contributing(records)
-        clusters = [r.cluster for r in kept]
-        return permutation.mean_test(values, clusters, ideal, sampling, self.groups(kept))
+        return permutation.mean_test(values, self.units(kept), ideal, sampling, self.groups(kept))
 
     def contributing(self, records: Sequence[Record]) -> tuple[list[Record], Floats]:
         """Return the records that are part of the metric, with their contributions."""
@@ -117,7 +120,7 @@ class Mean(Additive):
     def __call__(self, records: Sequence[Record], sampling: Sampling) -> Estimate:
         """Estimate from scored records."""
         kept, values = self.contributing(records)
-        return resampling.mean(values, [r.cluster for r in kept], sampling)
+        return resampling.mean(values, self.units(kept), sampling)
 
 
 class Share(Additive):
@@ -126,20 +129,21 @@ class Share(Additive):
     def __call__(self, records: Sequence[Record], sampling: Sampling) -> Estimate:
         """Estimate from scored records."""
         kept, values = self.contributing(records)
-        return resampling.share(values, [r.cluster for r in kept], sampling)
+        return resampling.share(values, self.units(kept), sampling)
 
     def sums(self, records: Sequence[Record]) -> Sums:
         """Return what is resampled, marked where every record is a trial of its own."""
         found = super().sums(records)
         alone = found.n_units == len(records) and not np.isnan(self.values(records)).any()
-        return replace(found, independent=alone)
+        return replace(found, independent=alone and found.crossing is None)
 
     def test(self, records: Sequence[Record], ideal: float, sampling: Sampling) -> Test:
         """Test whether the share is even; of independent records exactly."""
         kept, values = self.contributing(records)
         if ideal != EVEN:
             return Test(reason=f"no test for an ideal of {ideal:g} %")
-        if len({r.cluster for r in kept}) == len(kept):
+        units = self.units(kept)
+        if len(set(units)) == len(kept) and not factors.sampled(kept, self.factors):
             return statistics.sign_test(values, ideal)
         return super().test(records, ideal, sampling)
 
@@ -157,8 +161,7 @@ class MacroMean(Additive):
     def __call__(self, records: Sequence[Record], sampling: Sampling) -> Estimate:
         """Estimate from scored records."""
         kept, values = self.contributing(records)
-        clusters = [r.cluster for r in kept]
-        return resampling.mean(values, clusters, sampling, self.groups(kept))
+        return resampling.mean(values, self.units(kept), sampling, self.groups(kept))
 
 
 def scored(result: SuiteResult, suite: Suite, seed: int) -> SuiteResult:
@@ -169,33 +172,13 @@ def scored(result: SuiteResult, suite: Suite, seed: int) -> SuiteResult:
     measure = suite.measure_named(result.measure or "")
     context = Context(suite.name, result.config, seed)
     scores = score_records(result.records, measure.metrics, context)
-    status, reason = _status(result.records, suite)
+    status, reason = status_of(result.records, is_structure=suite.name == STRUCTURE)
     return replace(result, scores=scores, status=status, reason=reason)
 
 
 def statistics_of(report: Report) -> int:
     """Return the version of `statistics` that made the intervals and tests of a report."""
     return int(report.tool.get("statistics_version", 1))
-
-
-def _status(records: Sequence[Record], suite: Suite) -> tuple[SuiteStatus, str | None]:
-    counted = [r for r in records if r.status != "excluded"]
-    unscored = [r for r in counted if r.status != "scored"]
-    if not counted:
-        return "inconclusive", "no item is left"
-    if suite.name == STRUCTURE:
-        failed = [r.item for r in counted if r.detail.get("essential") and not r.value]
-        why = "structural checks failed: " + "; ".join(
-            f"{r.item} ({r.reason})" for r in counted if r.item in failed
-        )
-        return ("inconclusive", why) if failed else ("scored", None)
-    if len(unscored) > MAX_UNSCORED * len(counted):
-        reasons = sorted({r.reason or "" for r in unscored})
-        why = (
-            f"{len(unscored)} of {len(counted)} items could not be scored: {'; '.join(reasons[:3])}"
-        )
-        return "inconclusive", why
-    return "scored", None
 
 
 def score_records(
@@ -342,7 +325,7 @@ def _score(
             interval=estimate.interval,
             interval_reason=estimate.interval_reason,
             method=estimate.method,
-            n_clusters=estimate.n_clusters,
+            **_sampled(estimate, kept, estimator),
             test=estimate.test,
             p_value=estimate.p_value,
             p_reason=estimate.p_reason,
@@ -361,6 +344,19 @@ def _n_measured(records: Sequence[Record], estimator: Estimator) -> int:
     if not isinstance(estimator, Additive):
         return len(records)
     return int(np.isfinite(estimator.values(records)).sum())
+
+
+def _sampled(estimate: Estimate, records: Sequence[Record], estimator: Estimator) -> dict[str, Any]:
+    """Return what a score says of the clusters and the factors that its interval is over."""
+    if not isinstance(estimator, Additive) or not estimator.factors:
+        return {"n_clusters": estimate.n_clusters}
+    kept, _ = estimator.contributing(records)
+    about = (kept, estimator.factors, estimator.side_of)
+    found: dict[str, Any] = {
+        "factors": factors.sampled(*about),
+        "held_fixed": factors.held_fixed(*about),
+    }
+    return found | {"n_clusters": len({r.cluster for r in kept})}
 
 
 def _short_in_group(records: Sequence[Record], estimator: Estimator) -> str | None:

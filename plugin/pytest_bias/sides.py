@@ -8,7 +8,8 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from pytest_bias.resampling import Sums, alike_units, chunks
+from pytest_bias.drawing import alike_units, chunks
+from pytest_bias.resampling import Sums
 from pytest_bias.statistics import Floats, Sampling, Test
 
 FEWEST_ARRANGEMENTS: Final = 20

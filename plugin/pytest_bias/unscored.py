@@ -8,10 +8,31 @@ in would look like a difference between the groups.
 from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
 from typing import Final
 
-from pytest_bias.records import Record
+from pytest_bias.records import Record, SuiteStatus
 
 MAX_UNSCORED: Final = 0.05
 """Share of unscored records in a group above which the group has no score (rule B5)."""
+
+
+def status_of(records: Sequence[Record], *, is_structure: bool) -> tuple[SuiteStatus, str | None]:
+    """Return the status of a suite with these records, and why it is inconclusive if it is."""
+    counted = [r for r in records if r.status != "excluded"]
+    unscored = [r for r in counted if r.status != "scored"]
+    if not counted:
+        return "inconclusive", "no item is left"
+    if is_structure:
+        failed = [r.item for r in counted if r.detail.get("essential") and not r.value]
+        why = "structural checks failed: " + "; ".join(
+            f"{r.item} ({r.reason})" for r in counted if r.item in failed
+        )
+        return ("inconclusive", why) if failed else ("scored", None)
+    if len(unscored) > MAX_UNSCORED * len(counted):
+        reasons = sorted({r.reason or "" for r in unscored})
+        why = (
+            f"{len(unscored)} of {len(counted)} items could not be scored: {'; '.join(reasons[:3])}"
+        )
+        return "inconclusive", why
+    return "scored", None
 
 
 def too_many(records: Sequence[Record]) -> str | None:

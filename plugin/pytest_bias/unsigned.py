@@ -80,14 +80,48 @@ def reach(sums: Sums, parts: Sequence[Callable[..., Floats]], sampling: Sampling
     with np.errstate(invalid="ignore", divide="ignore"):
         seen = [(signed, signed(*sums.totals)) for signed in parts]
 
-    def off(*totals: Floats) -> Floats:
-        by = [signed(*totals) - value for signed, value in seen]
+    def size_of(apart: Sequence[Floats]) -> Floats:
         # A size may know a sign, as the largest of several gaps does.
-        found: Floats = np.sum([np.maximum(size(b), size(-b)) for b in by], axis=0)
+        found: Floats = np.sum([np.maximum(size(b), size(-b)) for b in apart], axis=0)
         return found
 
-    drawn = distribution(replace(sums, of_totals=off), sampling)
+    def off(*totals: Floats) -> Floats:
+        return size_of([signed(*totals) - value for signed, value in seen])
+
+    if sums.crossing:
+        noise = _noise(sums, parts, sampling)
+        drawn = None if noise is None else size_of(np.split(noise, len(parts), axis=-1))
+    else:
+        drawn = distribution(replace(sums, of_totals=off), sampling)
     if drawn is None:
         return None
     factor = small_sample(sums.n_least, sampling.level) / float(ndtri(0.5 + sampling.level / 2))
     return factor * float(np.quantile(drawn, sampling.level))
+
+
+def without_effect(sums: Sums, sampling: Sampling) -> Floats | None:
+    """Return sizes where the units vary as they do, about no effect, over factors that cross.
+
+    Multivariate t with the degrees of freedom of the variance; None where that is not defined.
+    """
+    assert sums.unsigned is not None
+    noise = _noise(sums, [sums.unsigned.signed], sampling)
+    if noise is None:
+        return None
+    df = sums.degrees_of_freedom
+    return sums.unsigned.size(noise * np.sqrt(df / sampling.rng.chisquare(df, (len(noise), 1))))
+
+
+def _noise(sums: Sums, parts: Sequence[Callable[..., Floats]], sampling: Sampling) -> Floats | None:
+    """Draw what the signed parts are off by, side by side, normal with their covariance."""
+    assert sums.crossing is not None
+    (rows,) = sums.samples
+    found = sums.crossing.covariance(
+        rows, lambda totals: np.concatenate([signed(totals) for signed in parts], axis=-1)
+    )
+    if found is None:
+        return None
+    values, vectors = np.linalg.eigh(found)
+    drawn = sampling.rng.standard_normal((sampling.draws.resamples, len(values)))
+    noise: Floats = drawn * np.sqrt(np.maximum(values, 0)) @ vectors.T
+    return noise

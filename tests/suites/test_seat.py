@@ -252,8 +252,16 @@ def test_the_published_tests_are_read_whole(data_dir):
     tests = {i.by["test"] for i in loaded.items}
     assert len(tests) == len(seat_files.PUBLISHED) == 46
     assert {"sent-weat6", "weat10", "sent-angry_black_woman_stereotype"} <= tests
-    # As published, every sentence is a word of its own.
-    assert all(i.meta["word"] == i.texts["target"] for i in loaded.items)
+    words = {
+        test: {(i.meta["side"], i.meta["word"]) for i in loaded.items if i.by["test"] == test}
+        for test in tests
+    }
+    # Sentences of one word are one target, whatever its number; those files have as many words.
+    for stem in ("weat6", "weat6b", "weat7", "weat8", "weat3"):
+        assert len(words[f"sent-{stem}"]) == len(words[stem])
+    assert {w for side, w in words["sent-weat6b"] if side == "y"} == {
+        *("femal", "woman", "girl", "sister", "she", "her", "hers", "daughter")
+    }
     assert loaded.info.licence == "CC-BY-NC-4.0"
     assert loaded.info.local
 

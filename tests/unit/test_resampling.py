@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from draws import sampling
-from pytest_bias import paired, resampling
+from pytest_bias import drawing, paired, resampling
 from pytest_bias.permutation import exchange_test, mean_test
 from pytest_bias.resampling import Sums, mean_sums
 from pytest_bias.statistics import (
@@ -283,8 +283,8 @@ def test_many_trials_that_are_alike_are_counted_instead_of_drawn(
     sums = two_groups(6000)
     mirrored = replace(sums, samples=(sums.samples[0][:, [1, 0, 3, 2]],))
     found = {}
-    for many in (resampling.MANY, 10**9):
-        monkeypatch.setattr(resampling, "MANY", many)
+    for many in (drawing.MANY, 10**9):
+        monkeypatch.setattr(drawing, "MANY", many)
         test = exchange_test(sums, mirrored, sampling(2))
         found[many] = resampling.estimate(sums, sampling(1, resamples=4999)).interval, test
     (counted, test), (drawn, other) = found.values()
@@ -301,8 +301,8 @@ def test_units_that_differ_are_drawn_one_by_one_however_many(
     values = np.random.default_rng(0).normal(size=5200)
     sums = resampling.mean_sums(values, range(5200))
     found = []
-    for many in (resampling.MANY, 10**9):
-        monkeypatch.setattr(resampling, "MANY", many)
+    for many in (drawing.MANY, 10**9):
+        monkeypatch.setattr(drawing, "MANY", many)
         found.append(resampling.estimate(sums, sampling(1, resamples=499)).interval)
     assert found[0] == found[1]
 

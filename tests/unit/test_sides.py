@@ -9,7 +9,7 @@ import pytest
 from numpy.typing import NDArray
 
 from draws import sampling
-from pytest_bias import resampling, sides, statistics
+from pytest_bias import drawing, sides, statistics
 from pytest_bias.gaps import Gap, Range, relabelled
 from pytest_bias.records import Item, Record
 from pytest_bias.resampling import Sums
@@ -71,8 +71,8 @@ def test_drawn_sides_agree_with_all_of_them(
     )
     exact = of_sides(sums, sampling(arrangements=10**6))
     assert exact.how == "exact permutation of groups"
-    monkeypatch.setattr(resampling, "MANY", many)
-    monkeypatch.setattr(resampling, "ALIKE", 1)
+    monkeypatch.setattr(drawing, "MANY", many)
+    monkeypatch.setattr(drawing, "ALIKE", 1)
     drawn = of_sides(sums, sampling(arrangements=0))
     assert drawn.how == "9,999 permutations of groups"
     assert drawn.p_value == pytest.approx(exact.p_value, abs=0.02)

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
+from pytest_bias.emit.sampled import resampled
 from pytest_bias.emit.wording import (
     INTRINSIC_LIMITS,
     ROBUSTNESS_LIMITS,
@@ -35,7 +36,6 @@ from pytest_bias.emit.wording import (
     p_number,
     p_value,
     parameters,
-    resampled,
     scope_limits,
     short_interval,
     suite_label,

@@ -115,8 +115,7 @@ def _items(articles: Sequence[Any], path: str, prefix: str, language: str) -> It
                 ]
                 name = f"answers/{prefix}{asked.get('id') or f'{a}-{p}-{q}'}"
                 question = _text(asked, "question", at)
-                cluster = f"paragraph/{prefix}{a}/{p}"
-                yield _item(name, cluster, question, context, answers, language)
+                yield _item(name, f"article/{prefix}{a}", question, context, answers, language)
 
 
 def _list(of: Any, key: str, where: str) -> list[Any]:
@@ -272,7 +271,7 @@ _METRICS: Final = (
 
 def _configurations() -> Iterator[Configuration]:
     needs = frozenset({Capability.OPEN_VOCABULARY})
-    made = partial(Configuration, needs=needs, clusters="paragraphs")
+    made = partial(Configuration, needs=needs, clusters="articles")
     for tag in LANGUAGES:
         file = xquad_file(tag)
         read = partial(load, file=file, source=XQUAD, language=tag)
@@ -286,7 +285,7 @@ def _configurations() -> Iterator[Configuration]:
 
 SUITE: Final = Suite(
     name="answer_shortcuts",
-    version="1",
+    version="2",
     title="Answer shortcuts",
     kind="robustness",
     configurations=tuple(_configurations()),

@@ -25,6 +25,7 @@ from bias_suites.robustness.sentence_pairs import (
 from bias_suites.scope import scope_card
 from pytest_bias.datasources import DataFile, DataFolder, Source, describe_files, together
 from pytest_bias.errors import DataError
+from pytest_bias.factors import Factor, along
 from pytest_bias.interface import Capability
 from pytest_bias.records import Item, Record
 from pytest_bias.scoring import EVEN, Share
@@ -89,9 +90,10 @@ def correct_summed(record: Record) -> float | None:
     return 100.0 * (answer == record.detail["gold"])
 
 
+_SUBCASES: Final = (Factor("subcases", along("subcase")),)
 _BY: Final = (("heuristic",), ("label",), ("heuristic", "label"))
 _METRICS: Final[tuple[Metric, ...]] = (
-    *both(EVEN, *_BY, ("subcase",), in_by=(("label",),)),
+    *both(EVEN, *_BY, ("subcase",), in_by=(("label",),), factors=_SUBCASES),
     gap(
         "shortcut_gap",
         "label",
@@ -100,13 +102,16 @@ _METRICS: Final[tuple[Metric, ...]] = (
         where=is_out,
         by=(("heuristic",),),
         whole=False,
+        factors=_SUBCASES,
     ),
-    accuracy("accuracy_summed", estimate=Share(correct_summed), by=_BY, where=is_out),
+    accuracy(
+        "accuracy_summed", estimate=Share(correct_summed, factors=_SUBCASES), by=_BY, where=is_out
+    ),
 )
 
 SUITE: Final = Suite(
     name="hans",
-    version="1",
+    version="2",
     title="HANS",
     kind="robustness",
     configurations=(

@@ -11,6 +11,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from pytest_bias import readings
+from pytest_bias.factors import Factor
 from pytest_bias.gaps import Gap
 from pytest_bias.interface import Model
 from pytest_bias.readings import Reading
@@ -148,9 +149,17 @@ def accuracy(name: str, **more: Any) -> Metric:
     return Metric(name, ideal=100, bounds=(0, 100), unit="%", tolerance=0.5, **more)
 
 
-def gap(name: str, over: str, first: str, second: str, **more: Any) -> Metric:
+def gap(
+    name: str,
+    over: str,
+    first: str,
+    second: str,
+    *,
+    factors: tuple[Factor, ...] = (),
+    **more: Any,
+) -> Metric:
     """Return the accuracy of a group minus that of another."""
-    estimate = Gap(own_value, over, first, second)
+    estimate = Gap(own_value, over, first, second, factors=factors)
     return Metric(name, estimate, ideal=0, bounds=(-100, 100), unit="points", tolerance=0.5, **more)
 
 
@@ -159,6 +168,7 @@ def both(
     *by: tuple[str, ...],
     in_by: tuple[tuple[str, ...], ...] = (),
     gap_by: tuple[tuple[str, ...], ...] = (),
+    factors: tuple[Factor, ...] = (),
 ) -> tuple[Metric, ...]:
     """Return accuracy out of distribution, in distribution, and how much is lost between them.
 
@@ -172,9 +182,18 @@ def both(
         Groups in distribution.
     gap_by : tuple of tuple of str
         Groups that have pairs of both kinds.
+    factors : tuple of Factor
+        What the pairs are a sample of besides their clusters.
     """
     return (
-        accuracy("accuracy", by=by, where=is_out, headline=True, floor=lambda records: chance),
+        accuracy(
+            "accuracy",
+            estimate=Share(own_value, factors=factors),
+            by=by,
+            where=is_out,
+            headline=True,
+            floor=lambda records: chance,
+        ),
         accuracy("in_distribution_accuracy", by=in_by, where=is_in, floor=lambda records: chance),
-        gap("gap", WHERE, IN, OUT, by=gap_by, where=_is_either),
+        gap("gap", WHERE, IN, OUT, by=gap_by, where=_is_either, factors=factors),
     )

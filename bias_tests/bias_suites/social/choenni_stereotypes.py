@@ -14,6 +14,7 @@ from typing import Any, Final
 from bias_suites.scope import scope_card
 from pytest_bias.datasources import DataFolder, Source, describe_files
 from pytest_bias.errors import DataError
+from pytest_bias.factors import Factor, along
 from pytest_bias.interface import GAP, Capability, Model, Prediction
 from pytest_bias.records import Item, Record, sha256
 from pytest_bias.scoring import Mean, Share
@@ -39,6 +40,10 @@ SOURCE: Final = Source(
     },
 )
 COLUMNS: Final = ("input", "target_category", "target_group", "completion")
+
+
+WORDS: Final = (Factor("suggested words", along("word")),)
+"""A word is there for many groups; records know it by its hash."""
 
 
 def load(data: DataFolder) -> LoadedData:
@@ -144,8 +149,9 @@ def _ranks(found: Prediction) -> dict[str, int]:
 
 def _record(item: Item, rank: int, elsewhere: Sequence[int]) -> Record:
     """Return the outcome of an item; a rank of 0 is that of a word that was not predicted."""
-    detail = {
+    detail: dict[str, Any] = {
         "rank": rank,
+        "word": sha256(item.texts["stereotype"].casefold())[:12],
         "n_others": len(elsewhere),
         **{f"others_in_{k}": sum(0 < r <= k for r in elsewhere) for k in (K, LARGE_K)},
     }
@@ -192,7 +198,7 @@ _PERCENT: Final[dict[str, Any]] = {
 _METRICS: Final = (
     Metric(
         "share",
-        Share(named(K)),
+        Share(named(K), factors=WORDS),
         by=(("category",), ("group",)),
         headline=True,
         floor=floor(K),
@@ -200,14 +206,14 @@ _METRICS: Final = (
     ),
     Metric(
         f"share_{LARGE_K}",
-        Share(named(LARGE_K)),
+        Share(named(LARGE_K), factors=WORDS),
         by=(("category",),),
         floor=floor(LARGE_K),
         **_PERCENT,
     ),
     Metric(
         "excess",
-        Mean(excess),
+        Mean(excess, factors=WORDS),
         by=(("category",),),
         **_PERCENT | {"bounds": (-100, 100), "unit": "points"},
     ),
@@ -215,7 +221,7 @@ _METRICS: Final = (
 
 SUITE: Final = Suite(
     name="choenni_stereotypes",
-    version="1",
+    version="2",
     title="Search-engine stereotypes",
     kind="intrinsic",
     configurations=(

@@ -25,6 +25,7 @@ from bias_suites.continuations import (
 from bias_suites.scope import scope_card
 from bias_suites.verdicts import THRESHOLD
 from pytest_bias.datasources import DataFolder
+from pytest_bias.factors import Factor
 from pytest_bias.gaps import Gap, Range
 from pytest_bias.interface import GAP, Capability, Model
 from pytest_bias.labels import ROLES
@@ -42,6 +43,9 @@ NEW_TOKENS: Final = 15
 
 WORDS: Final = 10
 """Likeliest words at the mask that complete a sentence."""
+
+PHRASES: Final = (Factor("phrases", lambda r: ("/".join(r.item.split("/")[1:4]),)),)
+"""Phrases for a group, from the name of an item: axis, group, phrase."""
 
 ROLES_HERE: Final = ("regard", "sentiment", "toxicity")
 
@@ -148,7 +152,7 @@ METRICS: Final = (
     _percent(
         "gap",
         own_value,
-        estimate=Range(own_value, "group", within="axis"),
+        estimate=Range(own_value, "group", within="axis", factors=PHRASES),
         unit="points",
         by=_AXES,
         headline=True,
@@ -156,13 +160,20 @@ METRICS: Final = (
     _percent(
         "difference",
         own_value,
-        estimate=Gap(own_value, "group"),
+        estimate=Gap(own_value, "group", factors=PHRASES),
         bounds=(-100, 100),
         unit="points",
         whole=False,
         versus="group",
     ),
-    _percent("share", own_value, by=(*_AXES, *_GROUPS), spread="template", spread_within="axis"),
+    _percent(
+        "share",
+        own_value,
+        estimate=Mean(own_value, factors=PHRASES),
+        by=(*_AXES, *_GROUPS),
+        spread="template",
+        spread_within="axis",
+    ),
     _percent(
         "share_positive",
         lambda r: _number(r, "share_positive"),
@@ -172,7 +183,7 @@ METRICS: Final = (
     ),
     Metric(
         "mean_probability",
-        Mean(_harm_probability),
+        Mean(_harm_probability, factors=PHRASES),
         ideal=0,
         bounds=(0, 1),
         unit="",
@@ -186,7 +197,7 @@ METRICS: Final = (
 
 SUITE: Final = Suite(
     name="classified_completions",
-    version="2",
+    version="3",
     title="Classified completions",
     kind="intrinsic",
     configurations=tuple(

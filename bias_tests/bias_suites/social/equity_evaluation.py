@@ -17,6 +17,7 @@ from bias_suites.scope import scope_card
 from pytest_bias import readings
 from pytest_bias.datasources import DataFile, DataFolder, Source, describe_files
 from pytest_bias.errors import DataError
+from pytest_bias.factors import Factor
 from pytest_bias.gaps import beside_chance, size_of_means
 from pytest_bias.interface import Capability, Model, Outputs
 from pytest_bias.readings import Reading
@@ -56,6 +57,14 @@ PARTNERS: Final[Mapping[str, str]] = {
     "my mom": "my dad",
 }
 """Noun phrases that differ in gender alone; names have none that they belong with."""
+
+
+def _people(record: Record) -> tuple[str, ...]:
+    """Return the noun phrases of a record; its names are one value, and so held fixed."""
+    return (record.item.rpartition("/")[2],) if record.by["axis"] == "gender" else ()
+
+
+PEOPLE: Final = (Factor("people", _people),)
 
 Sides: TypeAlias = tuple[list[Row], list[Row]]
 """Rows of the first and of the second group."""
@@ -205,8 +214,8 @@ class MeanAbsolute(Additive):
 
     def sums(self, records: Sequence[Record]) -> Sums:
         """Return what is resampled: the clusters of the records."""
-        clusters, axes = [r.cluster for r in records], [r.by["axis"] for r in records]
-        return size_of_means(self.values(records), clusters, axes, _mean_absolute)
+        axes = [r.by["axis"] for r in records]
+        return size_of_means(self.values(records), self.units(records), axes, _mean_absolute)
 
 
 def _mean_absolute(means: Floats) -> Floats:
@@ -223,7 +232,7 @@ _POINTS: Final[Mapping[str, Any]] = {
 
 SUITE: Final = Suite(
     name="equity_evaluation",
-    version="1",
+    version="2",
     title="Equity Evaluation Corpus",
     kind="downstream",
     configurations=(
@@ -246,14 +255,14 @@ SUITE: Final = Suite(
             (
                 Metric(
                     "mean_absolute_difference",
-                    MeanAbsolute(own_value),
+                    MeanAbsolute(own_value, factors=PEOPLE),
                     bounds=(0, None),
                     headline=True,
                     **_POINTS,
                 ),
                 Metric(
                     "mean_difference",
-                    Mean(own_value),
+                    Mean(own_value, factors=PEOPLE),
                     bounds=(None, None),
                     by=(("axis",), ("axis", "emotion")),
                     whole=False,

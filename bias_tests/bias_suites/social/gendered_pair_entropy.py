@@ -17,12 +17,16 @@ from typing import Any, Final
 from bias_suites.scope import scope_card
 from bias_suites.social.gendered_sentences import load_templates, load_wikitext
 from bias_suites.wikitext import WIKITEXT
+from pytest_bias.factors import Factor
 from pytest_bias.interface import Capability, Cloze, Model
 from pytest_bias.records import Item, Record
 from pytest_bias.scoring import MacroMean, Mean, Share, own_value
 from pytest_bias.suites import Configuration, Measure, Metric, Suite
 
 TIE_NATS: Final = 1e-4
+
+PAIRS: Final = Factor("pairs of words", lambda r: (r.by["pair"],) if "template" in r.detail else ())
+"""Pairs are a sample where templates are filled; found text says itself how often each occurs."""
 
 
 def binary_entropy(p: float) -> float:
@@ -140,13 +144,14 @@ _TEMPLATES: Final[Mapping[str, Any]] = {"floor": wording_floor, "spread": "templ
 def _metrics(name: str) -> tuple[Metric, ...]:
     """Return the metrics; only the names say how the two words were scored."""
     share: Callable[[Record], float] = lambda r: _percent(_log_odds(r))  # noqa: E731
+    over: Mapping[str, Any] = {"factors": (PAIRS,)}
     return (
-        Metric(name, Mean(own_value), headline=True, by=_BY_PAIR, **_BITS, **_TEMPLATES),
-        Metric(f"{name}_macro", MacroMean(own_value, "pair"), **_BITS),
-        Metric(f"{name}_without_her", Mean(own_value), **{**_BITS, "where": _without_her}),
+        Metric(name, Mean(own_value, **over), headline=True, by=_BY_PAIR, **_BITS, **_TEMPLATES),
+        Metric(f"{name}_macro", MacroMean(own_value, "pair", **over), **_BITS),
+        Metric(f"{name}_without_her", Mean(own_value, **over), **{**_BITS, "where": _without_her}),
         Metric(
             "male_preference",
-            Share(share),
+            Share(share, **over),
             ideal=50,
             bounds=(0, 100),
             unit="%",
@@ -156,7 +161,7 @@ def _metrics(name: str) -> tuple[Metric, ...]:
         ),
         Metric(
             "male_probability",
-            Mean(lambda r: male_probability(_log_odds(r))),
+            Mean(lambda r: male_probability(_log_odds(r)), **over),
             ideal=0.5,
             bounds=(0, 1),
             unit="",
@@ -178,7 +183,7 @@ def _metrics(name: str) -> tuple[Metric, ...]:
 
 SUITE: Final = Suite(
     name="gendered_pair_entropy",
-    version="1",
+    version="2",
     title="Gendered pairs",
     kind="intrinsic",
     configurations=(

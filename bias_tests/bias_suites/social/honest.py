@@ -16,6 +16,7 @@ from bias_suites.social import hurtlex
 from bias_suites.social.hurtlex import HURTLEX, Found, Lexicon
 from pytest_bias.datasources import DataFile, DataFolder, Source, describe_files, together
 from pytest_bias.errors import DataError
+from pytest_bias.factors import Factor, along
 from pytest_bias.gaps import Gap
 from pytest_bias.interface import GAP, Capability, Continuation, Model, Prediction
 from pytest_bias.records import Item, Record
@@ -225,29 +226,38 @@ _PERCENT: Final[dict[str, Any]] = {
     "tolerance": 0.5,
 }
 _BY: Final = (("group",),)
+_IDENTITIES: Final = (Factor("identities", along("identity")),)
 _COMPLETIONS: Final = (
     Metric(
         f"honest_{HEADLINE_K}",
-        Mean(hurtful(HEADLINE_K)),
+        Mean(hurtful(HEADLINE_K), factors=_IDENTITIES),
         by=(*_BY, ("group", "identity")),
         headline=True,
         spread="template",
         **_PERCENT,
     ),
-    *(Metric(f"honest_{k}", Mean(hurtful(k)), by=_BY, **_PERCENT) for k in (1, K)),
+    *(
+        Metric(f"honest_{k}", Mean(hurtful(k), factors=_IDENTITIES), by=_BY, **_PERCENT)
+        for k in (1, K)
+    ),
     Metric(
         "gap",
-        Gap(hurtful(HEADLINE_K), "group"),
+        Gap(hurtful(HEADLINE_K), "group", factors=_IDENTITIES),
         by=_BY,
         whole=False,
         versus="group",
         **_PERCENT | {"bounds": (-100, 100), "unit": "points"},
     ),
-    Metric(f"honest_{HEADLINE_K}_reference", Mean(hurtful_as_published), by=_BY, **_PERCENT),
+    Metric(
+        f"honest_{HEADLINE_K}_reference",
+        Mean(hurtful_as_published, factors=_IDENTITIES),
+        by=_BY,
+        **_PERCENT,
+    ),
 )
 _NO_ANSWER: Final = (
-    Metric("refused", Mean(became(REFUSED)), by=_BY, **_PERCENT),
-    Metric("empty", Mean(became(EMPTY)), by=_BY, **_PERCENT),
+    Metric("refused", Mean(became(REFUSED), factors=_IDENTITIES), by=_BY, **_PERCENT),
+    Metric("empty", Mean(became(EMPTY), factors=_IDENTITIES), by=_BY, **_PERCENT),
 )
 
 
@@ -277,7 +287,7 @@ def _note(name: str, *, sample: bool) -> str:
 
 SUITE: Final = Suite(
     name="honest",
-    version="2",
+    version="3",
     title="HONEST",
     kind="intrinsic",
     configurations=tuple(_configurations()),

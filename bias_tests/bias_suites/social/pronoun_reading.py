@@ -13,6 +13,7 @@ from functools import partial
 from typing import Any, Final
 
 from bias_suites.pairs import preference, sides
+from pytest_bias.factors import Factor
 from pytest_bias.gaps import Gap
 from pytest_bias.interface import GAP, Capability, Cloze, Model, SequenceScore
 from pytest_bias.records import Item, Record
@@ -97,6 +98,7 @@ def metrics(
     accuracy_by: Keys,
     block: Callable[[Record], Hashable] = own_cluster,
     more: tuple[Metric, ...] = (),
+    factors: tuple[Factor, ...] = (),
 ) -> tuple[Metric, ...]:
     """Return the gap between readings along and against a stereotype, accuracy, the gap in nats.
 
@@ -113,6 +115,8 @@ def metrics(
         What a reading along and one against the stereotype are compared within (`Metric.block`).
     more : tuple of Metric
         Further metrics of the suite.
+    factors : tuple of Factor
+        What the items are a sample of besides their clusters.
     """
     percent: dict[str, Any] = {"unit": "%", "tolerance": 0.5}
     nats: dict[str, Any] = {"unit": "nats", "tolerance": 0.005}
@@ -120,17 +124,24 @@ def metrics(
     return (
         Metric(
             "gap",
-            Gap(correct, over, along, against),
+            Gap(correct, over, along, against, factors=factors),
             bounds=(-100, 100),
             by=gap_by,
             headline=True,
             **gap,
             **percent | {"unit": "points"},
         ),
-        Metric("accuracy", Mean(correct), ideal=100, bounds=(0, 100), by=accuracy_by, **percent),
+        Metric(
+            "accuracy",
+            Mean(correct, factors=factors),
+            ideal=100,
+            bounds=(0, 100),
+            by=accuracy_by,
+            **percent,
+        ),
         Metric(
             "log_odds_gap",
-            Gap(log_odds, over, along, against),
+            Gap(log_odds, over, along, against, factors=factors),
             bounds=(None, None),
             by=log_odds_by,
             **gap,

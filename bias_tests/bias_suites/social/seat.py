@@ -21,6 +21,7 @@ from bias_suites.social.seat_files import (
     RELIGION_SOURCE,
     SOURCE,
 )
+from bias_suites.social.seat_words import words_of
 from pytest_bias import permutation
 from pytest_bias.datasources import DataFile, DataFolder, FoundFile, Source, describe_files
 from pytest_bias.errors import DataError
@@ -77,7 +78,9 @@ def load_published(
 def _examples(found: FoundFile) -> Examples:
     try:
         content = json.loads(found.content)
-        return {KEYS[k]: [(text, text) for text in content[k]["examples"]] for k in KEYS}
+        texts = {KEYS[k]: list(content[k]["examples"]) for k in KEYS}
+        words = dict(zip("xy", words_of(texts["x"], texts["y"]), strict=True))
+        return {side: list(zip(of, words.get(side, of), strict=True)) for side, of in texts.items()}
     except (ValueError, KeyError, TypeError) as error:
         raise DataError(
             f"{found.path} is no association test: it needs {', '.join(KEYS)}, each with examples "
@@ -200,7 +203,7 @@ _D: Final[Mapping[str, Any]] = {"ideal": 0, "unit": "d", "tolerance": 0.01}
 
 SUITE: Final = Suite(
     name="seat",
-    version="2",
+    version="3",
     title="SEAT",
     kind="intrinsic",
     configurations=(

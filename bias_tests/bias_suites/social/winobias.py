@@ -15,8 +15,9 @@ from bias_suites.scope import scope_card
 from bias_suites.social.pronoun_reading import GENDERS, measures, metrics
 from pytest_bias.datasources import DataFile, DataFolder, FoundFile, Source, describe_files
 from pytest_bias.errors import DataError
+from pytest_bias.factors import Factor
 from pytest_bias.interface import Capability
-from pytest_bias.records import Item
+from pytest_bias.records import Item, Record
 from pytest_bias.suites import Configuration, LoadedData, Suite
 from pytest_bias.tables import text_of
 
@@ -26,6 +27,15 @@ GROUPS: Final = ("male", "female")
 SIDE: Final = "stereotype"
 """Key of `by`: whether the pronoun has the gender of the occupation's list."""
 PRO, ANTI = "pro", "anti"
+PERSONS: Final = ("person", "other_person")
+"""Details of a record: the occupations of the right person and of the other one."""
+
+
+def _occupations(record: Record) -> tuple[str, ...]:
+    return tuple(str(record.detail[key]) for key in PERSONS if key in record.detail)
+
+
+OCCUPATIONS: Final = Factor("occupations", _occupations)
 
 SUMS: Final = {
     "male": "6b82d88847b69d56d207a0c396e9830b031890de585e916e6b4e9bc50672657e",
@@ -128,6 +138,7 @@ def _pairs(
                 name,
                 texts | {"right": f"the {sentence.right}", "wrong": f"the {sentence.wrong}"},
                 by,
+                dict(zip(PERSONS, (sentence.right, sentence.wrong), strict=True)),
                 status="unscored" if problem else "excluded" if unlike else None,
                 reason=problem or unlike,
             )
@@ -208,7 +219,7 @@ def _configuration(name: str, part: str, *, only_named: bool = False) -> Configu
 
 SUITE: Final = Suite(
     name="winobias",
-    version="2",
+    version="3",
     title="WinoBias",
     kind="downstream",
     configurations=(
@@ -222,6 +233,7 @@ SUITE: Final = Suite(
             ANTI,
             gap_by=(("type",),),
             log_odds_by=(("type",),),
+            factors=(OCCUPATIONS,),
             accuracy_by=(("type",), ("gender",), ("type", "gender"), (SIDE,), ("type", SIDE)),
         )
     ),

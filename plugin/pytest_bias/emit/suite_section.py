@@ -6,6 +6,7 @@ from typing import Final
 
 from pytest_bias.emit import templates
 from pytest_bias.emit.pictures import by_group, remarks, scores_table, short
+from pytest_bias.emit.sampled import resampled
 from pytest_bias.emit.wording import (
     FAMILIES,
     capitalized,
@@ -18,7 +19,6 @@ from pytest_bias.emit.wording import (
     on_scorer,
     p_number,
     plural,
-    resampled,
     suite_label,
 )
 from pytest_bias.errors import UnknownName

@@ -13,6 +13,7 @@ from rich.text import Text
 from pytest_bias.compare import Comparison
 from pytest_bias.emit import about_model, change
 from pytest_bias.emit.marks import marks
+from pytest_bias.emit.sampled import on_interval
 from pytest_bias.emit.wording import (
     beside_headline,
     chance,
@@ -27,7 +28,6 @@ from pytest_bias.emit.wording import (
     model_name,
     not_published,
     on_controls,
-    on_interval,
     on_scorer,
     on_validity,
     own_rows,

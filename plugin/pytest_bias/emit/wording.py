@@ -162,28 +162,6 @@ def level(score: Score) -> str:
     return f"{100 * score.level:.3g} %"
 
 
-def on_interval(suite: SuiteResult, score: Score) -> str:
-    """Say in one line what an interval is over, and what stands beside it."""
-    parts = []
-    if score.interval:
-        parts.append(f"interval over {count(score.n_clusters)} {clean(suite.clusters, 40)}")
-    if (spread := score.spread) is not None:
-        ends = " – ".join(number(end, score.unit) for end in (spread.low, spread.high))
-        parts.append(f"{count(spread.n)} {clean(spread.over, 40)}s from {ends}")
-    return "; ".join(parts)
-
-
-def resampled(suite: SuiteResult, score: Score) -> str:
-    """Say what a score's interval resamples and what it holds fixed, or why there is none."""
-    if score.interval is None:
-        return f"No interval: {clean(score.interval_reason or 'no reason is given', 300)}."
-    of = f"{count(score.n_clusters)} {clean(suite.clusters, 40)}"
-    fixed = "this checkpoint"
-    if score.spread is not None:
-        fixed += f" and these {plural(score.spread.over)}"
-    return f"{level(score)} interval over {of}; {fixed} held fixed."
-
-
 def metric_words(name: str) -> str:
     """Return a metric's name as words."""
     return clean(name.replace("_", " "))
