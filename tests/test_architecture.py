@@ -27,7 +27,7 @@ LAYERS = (
     {"records", "labels", "resampling"},
     {"downloads", "factors"},
     {"hub_files", "hub_refusals"},
-    {"interface", "events", "datasources", "sampling", "unsigned", "salts"},
+    {"interface", "events", "datasources", "sampling", "unsigned", "salts", "unscored"},
     {"permutation", "sides"},
     {"paired"},
     {"hidden_data"},

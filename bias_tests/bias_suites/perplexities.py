@@ -6,13 +6,13 @@ text, as in the word perplexity of lm-evaluation-harness, so that tokenizers can
 the same text takes a token is beside it.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from typing import Any, Final
 
 from pytest_bias.interface import SequenceScore
 from pytest_bias.rates import Perplexity, PerplexityRatio, Rate, RateGap
 from pytest_bias.records import Item, Record, Value
-from pytest_bias.suites import Metric
+from pytest_bias.suites import Metric, own_cluster
 
 BY_DOMAIN: Final = (("domain",),)
 
@@ -62,7 +62,11 @@ def number(unit: str) -> Callable[[Record], float | None]:
 
 
 def metrics(
-    key: str, first: str = "", second: str = "", *by: tuple[str, ...]
+    key: str,
+    first: str = "",
+    second: str = "",
+    *by: tuple[str, ...],
+    block: Callable[[Record], Hashable] = own_cluster,
 ) -> tuple[Metric, ...]:
     """Return the metrics of texts of two kinds, the first of which is the noisy or foreign one.
 
@@ -73,6 +77,8 @@ def metrics(
         against all texts that have none.
     *by : tuple of str
         Groups by which ratio and gap are reported.
+    block : callable
+        What the two kinds are compared within (`Metric.block`).
     """
     versus = "" if second else key
     groups = by if second else ((key,),)
@@ -88,6 +94,7 @@ def metrics(
             by=groups,
             headline=True,
             versus=versus,
+            block=block,
         ),
         Metric(
             "gap",
@@ -98,6 +105,7 @@ def metrics(
             tolerance=0.005,
             by=groups,
             versus=versus,
+            block=block,
         ),
         _of_domain("perplexity", Perplexity(per("words"), number("words")), **_PERPLEXITY),
         _of_domain(

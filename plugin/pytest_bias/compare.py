@@ -14,13 +14,14 @@ from pytest_bias import paired, statistics
 from pytest_bias.errors import UnknownName
 from pytest_bias.hidden_results import is_hidden
 from pytest_bias.interface import Capability
-from pytest_bias.records import Report, SuiteResult
+from pytest_bias.records import Record, Report, SuiteResult
 from pytest_bias.scores import Family, Score
 from pytest_bias.scoring import (
     LEVEL,
     Additive,
     Context,
     estimator_for,
+    leaving,
     members,
     scored,
     statistics_of,
@@ -285,18 +286,13 @@ def _change(
     estimator = estimator_for(metric, score.by)
     if not isinstance(estimator, Additive):
         return _without_items(score, before, suite.records == other.records)
-    ours, theirs = (members(s.records, metric, dict(score.by)) for s in (suite, other))
-    both = [
-        (a, b)
-        for a, b in zip(ours, theirs, strict=True)
-        if a.status == "scored" and b.status == "scored"
-    ]
-    records = tuple([pair[side] for pair in both] for side in (0, 1))
+    records = _in_both(suite, other, metric, score)
     now, then = (estimator.values(r) for r in records)
     # An item that entered or left the mean has changed, by less than one that crossed over.
     entered = np.isnan(now) != np.isnan(then)
     moved = np.where(entered, 2 * UNCHANGED, np.nan_to_num(np.abs(now - then)))
-    order = sorted(range(len(both)), key=lambda i: (-moved[i], both[i][0].item))
+    items = [r.item for r in records[0]]
+    order = sorted(range(len(items)), key=lambda i: (-moved[i], items[i]))
     changed = [i for i in order if moved[i] > UNCHANGED]
     change = worsening = decisive = NO_CHANGE
     if changed:
@@ -319,10 +315,32 @@ def _change(
         change=change,
         worsening=worsening,
         decisive=decisive,
-        n=len(both),
+        n=int((~np.isnan(now) | ~np.isnan(then)).sum()),
         n_changed=len(changed),
-        items=tuple(both[i][0].item for i in named),
+        items=tuple(items[i] for i in named),
     )
+
+
+def _in_both(
+    suite: SuiteResult, other: SuiteResult, metric: Metric, score: Score
+) -> tuple[list[Record], list[Record]]:
+    """Return the records of the items that a score is made of in both results.
+
+    What one of them could not score leaves the other as well, with what it is compared with.
+    """
+    now, then = (
+        {r.item: r for r in members(s.records, metric, dict(score.by))} for s in (suite, other)
+    )
+    # What one of the models answered may say that an item is no part of its score.
+    complete = {
+        item: (now[item], then[item])
+        for item in now
+        if item in then and not now[item].status == then[item].status == "excluded"
+    }
+    lost = {i for i, pair in complete.items() if {r.status for r in pair} != {"scored"}}
+    lost |= leaving([a for a, _ in complete.values()], lost, metric, score.by)
+    kept = [pair for i, pair in complete.items() if i not in lost]
+    return [a for a, _ in kept], [b for _, b in kept]
 
 
 def _without_items(score: Score, before: Score, same: bool) -> Change:

@@ -179,8 +179,15 @@ def _scores(suite: SuiteResult, report: Report) -> Check:
         if claimed != found:
             return Check(name, "fails", f"{what} is given as {claimed}, it is {found}")
     version = statistics_of(report)
+    n_of_others = 0
     for score, right in zip(suite.scores, again.scores, strict=True):
-        if wrong := _differing(score, right, _VALUES if version != VERSION else _ALL):
+        names = _ALL
+        if version != VERSION:
+            # An older one left nothing out whose partner is unscored, and counted sets by members.
+            of_others = score.n > right.n
+            n_of_others += of_others
+            names = _VALUES if not of_others else _ABOUT if right.n_unscored else (*_ABOUT, "value")
+        if wrong := _differing(score, right, names):
             group = f" {dict(score.by)}" if score.by else ""
             claimed, found = (getattr(s, wrong) for s in (score, right))
             what = "" if wrong == "value" else f", {wrong}"
@@ -191,7 +198,8 @@ def _scores(suite: SuiteResult, report: Report) -> Check:
             )
     if version != VERSION:
         told = "the values follow from the records; intervals and p-values are of statistics "
-        return Check(name, "unknown", f"{told}{version}, {VERSION} is installed")
+        more = f", and {n_of_others} values are of more items" if n_of_others else ""
+        return Check(name, "unknown", f"{told}{version}{more}, {VERSION} is installed")
     return Check(name, "holds", f"{len(again.scores)} scores recomputed")
 
 
@@ -215,10 +223,12 @@ def _scored(records: _Records, seed: int) -> SuiteResult:
 
 
 _ALL: Final = tuple(about.name for about in fields(Score))
-_VALUES: Final = (
-    *("metric", "by", "value", "ideal", "bounds", "unit", "tolerance", "headline"),
-    *("n", "n_unscored", "n_excluded"),
+_ABOUT: Final = (
+    *("metric", "by", "ideal", "tolerance", "headline"),
+    *("n_unscored", "n_excluded"),
 )
+"""What does not depend on how scores, intervals and tests are made of the records."""
+_VALUES: Final = (*_ABOUT, "value", "n")
 """What does not depend on how intervals and tests are made."""
 
 

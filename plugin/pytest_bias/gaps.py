@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from pytest_bias import factors, multiway, permutation, resampling, sides, statistics, unsigned
 from pytest_bias.records import Record
 from pytest_bias.resampling import Sums, Unsigned
-from pytest_bias.scoring import Additive
+from pytest_bias.scoring import Additive, Place
 from pytest_bias.statistics import Estimate, Floats, Sampling, Test
 
 FIRST, SECOND = 0, 1
@@ -152,6 +152,11 @@ class Gap(Additive):
                 alone.append(ways[0])
         return sides.sides_test(sums, choices, np.array(alone).reshape(-1, 4), sampling)
 
+    def place(self, record: Record) -> Place | None:
+        """Return the side of a record."""
+        side = self._side(record)
+        return None if side is None else ("", side)
+
     def counts(self, records: Sequence[Record]) -> Floats:
         """Return how much each record counts in the mean of its side."""
         return np.ones(len(records))
@@ -259,6 +264,10 @@ class Range(Additive):
             return np.full(means.shape[:-1], np.nan)
         found: Floats = np.mean([self.apart(means[..., b]) for b in blocks], axis=0)
         return found
+
+    def place(self, record: Record) -> Place | None:
+        """Return the group of a record, and what it is compared within."""
+        return self._place(record) if self.over in record.by else None
 
     def _place(self, record: Record) -> tuple[str, str]:
         return record.by.get(self.within, ""), record.by[self.over]

@@ -1,6 +1,6 @@
 """What is measured of items, by which capabilities, and which numbers their records give."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -21,6 +21,11 @@ def every(record: Record) -> bool:
     return True
 
 
+def own_cluster(record: Record) -> str:
+    """Return the cluster of a record."""
+    return record.cluster
+
+
 @dataclass(frozen=True)
 class Metric:
     """One number that many records give.
@@ -36,8 +41,9 @@ class Metric:
     bounds : tuple of float or None
         Smallest and largest possible value; None where there is none.
     unit : str
-        ``%``, ``nats``, ``nats/char`` (for each character), ``bits``, ``d``, ``points``, or empty
-        for a pure number.
+        ``%``, ``points`` for a difference of percentages, ``valence points`` (of a scale from 0 to
+        100), ``nats``, ``nats/char`` (for each character), ``bits``, ``d``, or empty for a pure
+        number.
     tolerance : float
         Largest difference, in the unit, that a re-run on another machine may show.
     by : tuple of tuple of str
@@ -62,6 +68,9 @@ class Metric:
         `by` key along which a group is held against the others: its score is of the records of all
         groups of the key, and `estimate` is asked for ``against`` that group. Empty where a group's
         score is of its own records.
+    block : callable
+        What the sides of a comparison are compared within: a record whose partner there is unscored
+        leaves with it (`blocks`). By default the cluster; it is named where one has several pairs.
     """
 
     name: str
@@ -79,6 +88,7 @@ class Metric:
     spread: str = ""
     spread_within: str = ""
     versus: str = ""
+    block: Callable[[Record], Hashable] = own_cluster
 
 
 @dataclass(frozen=True)

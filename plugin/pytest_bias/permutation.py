@@ -19,7 +19,8 @@ def effect_size(first: Floats, second: Floats) -> float | None:
     """Effect size d of WEAT (Caliskan et al. 2017; May et al. 2019).
 
     Difference of the means over the standard deviation of both samples together (ddof = 1).
-    Ideal 0, within [-2, 2] for samples of one size; null when nothing varies.
+    Ideal 0, within [-2, 2] for samples of one size, further out for others; null when nothing
+    varies.
     """
     both = np.concatenate([first, second])
     if len(first) == 0 or len(second) == 0 or np.ptp(both) == 0:

@@ -15,7 +15,7 @@ import numpy as np
 from pytest_bias import resampling
 from pytest_bias.records import Record
 from pytest_bias.resampling import Sums
-from pytest_bias.scoring import Additive
+from pytest_bias.scoring import Additive, Place
 from pytest_bias.statistics import Estimate, Floats, Sampling, Test
 
 Own: TypeAlias = Literal["both", "positives", "negatives"]
@@ -105,6 +105,11 @@ class Auc(Additive):
     def test(self, records: Sequence[Record], ideal: float, sampling: Sampling) -> Test:
         """Say that there is none."""
         return Test(reason="no test for an area under a curve")
+
+    def place(self, record: Record) -> Place | None:
+        """Return the class of a record."""
+        side = self._side(record)
+        return None if side is None else ("", side)
 
     def _side(self, record: Record) -> int | None:
         positive = self.is_positive(record)

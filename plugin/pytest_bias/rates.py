@@ -41,7 +41,7 @@ class Rate(Additive):
         if not kept:
             return Estimate(None, interval_reason="nothing was scored")
         equal = "all values are equal" if np.ptp(values) == 0 else None
-        return _finite(resampling.estimate(self.sums(kept), sampling, equal=equal))
+        return finite(resampling.estimate(self.sums(kept), sampling, equal=equal))
 
     def sums(self, records: Sequence[Record]) -> Sums:
         """Return what is resampled: the clusters of the records."""
@@ -65,7 +65,7 @@ class Perplexity(Rate):
 
     def of_rates(self, rates: Floats) -> Floats:
         """Return the perplexity of rates of shape (..., 1)."""
-        return _exp(rates[..., 0])
+        return exp(rates[..., 0])
 
 
 @dataclass(frozen=True)
@@ -90,7 +90,7 @@ class RateGap(Gap):
 
     def __call__(self, records: Sequence[Record], sampling: Sampling) -> Estimate:
         """Estimate from scored records."""
-        return _finite(super().__call__(records, sampling))
+        return finite(super().__call__(records, sampling))
 
     def against(self, group: str) -> "RateGap":
         """Return the gap between one group and the texts that have no group."""
@@ -154,17 +154,18 @@ class PerplexityRatio(RateGap):
 
     def of_rates(self, rates: Floats) -> Floats:
         """Return the ratio of two perplexities, of the rates of both, shape (..., 2)."""
-        return _exp(super().of_rates(rates))
+        return exp(super().of_rates(rates))
 
 
-def _finite(found: Estimate) -> Estimate:
-    """Return an estimate without a value where it is too large to be a number."""
+def finite(found: Estimate, why: str = TOO_LARGE) -> Estimate:
+    """Return an estimate without a value where it is too large to be a number, and say why."""
     if found.value is None or math.isfinite(found.value):
         return found
-    return Estimate(None, interval_reason="no value", n_clusters=found.n_clusters, note=TOO_LARGE)
+    return Estimate(None, interval_reason="no value", n_clusters=found.n_clusters, note=why)
 
 
-def _exp(nats: Floats) -> Floats:
+def exp(nats: Floats) -> Floats:
+    """Return the exponential of nats, NaN where it is too large to be a number."""
     with np.errstate(over="ignore"):
         found: Floats = np.exp(nats)
     return np.where(np.isinf(found), np.nan, found)

@@ -201,7 +201,8 @@ def _same_outcomes(one: SuiteResult, two: SuiteResult) -> int:
     headline = one.headline
     if headline is None:
         return 0
-    bound = headline.tolerance / 100 if headline.unit == "%" else headline.tolerance
+    of_percentages = headline.unit in ("%", "points")
+    bound = headline.tolerance / 100 if of_percentages else headline.tolerance
     ours, theirs = (_outcomes(s) for s in (one, two))
     return sum(_is_same(ours[item], theirs.get(item), bound) for item in ours)
 

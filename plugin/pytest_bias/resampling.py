@@ -249,21 +249,38 @@ def bca(
     if not math.isfinite(bias):
         why = "the value lies outside its resamples"
         return replace(found, method=None, interval_reason=why)
-    cubes = squares = 0.0
-    for values in sums.left_out():
-        lean = (len(values) - 1) / len(values) * (values.mean() - values)
-        cubes += float((lean**3).sum())
-        squares += float((lean**2).sum())
-    acceleration = cubes / (6 * squares**1.5) if squares > 0 else 0.0
+    acceleration = _acceleration(sums)
+    if not math.isfinite(acceleration):
+        return replace(found, method=None, interval_reason=UNDEFINED)
     z = bias + small_sample(sums.n_least, sampling.level) * np.array([-1, 1])
-    low, high = np.percentile(drawn, 100 * ndtr(bias + z / (1 - acceleration * z)))
+    # Far out on a skewed side there is no such quantile but the last one.
+    stretched = z / np.maximum(1 - acceleration * z, np.finfo(float).eps)
+    # Resamples were rounded, and their statistic may be a sum that leaves the scale.
+    least, most = sampling.bounds
+    low, high = np.clip(
+        np.percentile(drawn, 100 * ndtr(bias + stretched)),
+        -np.inf if least is None else least,
+        np.inf if most is None else most,
+    )
     return replace(found, method="bca", interval=(float(low), float(high)))
+
+
+def _acceleration(sums: Sums) -> float:
+    """Return how fast the standard error changes with the value: skewness of the jackknife."""
+    with np.errstate(invalid="ignore"):
+        leans = [(len(v) - 1) / len(v) * (v.mean() - v) for v in sums.left_out()]
+    # Of any size: its powers must be numbers.
+    largest = max(float(np.abs(lean).max()) for lean in leans)
+    if largest == 0 or not math.isfinite(largest):
+        return largest
+    cubes, squares = (sum(float(((x / largest) ** k).sum()) for x in leans) for k in (3, 2))
+    return float(cubes / (6 * squares**1.5))
 
 
 def distribution(sums: Sums, sampling: Sampling) -> Floats | None:
     """Return the statistic of the resamples that have one; None if too many have none."""
     drawn = resampled(sums.samples, sums.at, sampling)
-    drawn = drawn[~np.isnan(drawn)]
+    drawn = drawn[np.isfinite(drawn)]
     return drawn if len(drawn) >= (1 - MAX_UNDEFINED) * sampling.draws.resamples else None
 
 
@@ -371,21 +388,6 @@ def mean(
     equal = "all values are equal" if np.ptp(values) == 0 else None
     found = estimate(sums, sampling, equal=equal)
     return replace(found, value=float(values.mean())) if groups is None else found
-
-
-def difference_of_means(first: Floats, second: Floats, sampling: Sampling) -> Estimate:
-    """Mean of the first sample minus that of the second, with its BCa bootstrap interval."""
-    if len(first) == 0 or len(second) == 0:
-        return Estimate(None, interval_reason="a sample is empty")
-    # Sorted, so that the order in which the values came does not matter.
-    parts = [mean_sums(np.sort(v), range(len(v))) for v in (first, second)]
-
-    def gap(x: Floats, y: Floats) -> Floats:
-        return parts[0].of_totals(x) - parts[1].of_totals(y)
-
-    samples = (parts[0].samples[0], parts[1].samples[0])
-    sums = Sums(samples, gap, max(p.scale for p in parts))
-    return estimate(sums, sampling, constant="all values of a sample are equal")
 
 
 def _numbered(names: Sequence[Hashable]) -> NDArray[np.int64]:

@@ -30,9 +30,11 @@ class Score:
     """One metric over many records.
 
     `interval` is the confidence interval at `level`, or null with `interval_reason`. `by` names the
-    group, empty for the whole suite. `n` counts scored records, `n_unscored` those that could not
-    be scored, `n_excluded` those that the suite's own rule dropped. `floor` is the value expected
-    of a model without any association, for metrics that cannot come out at their ideal by chance.
+    group, empty for the whole suite. `n` counts what the value is made of: scored records, or sets
+    of them, without those that are compared with unscored ones. `n_unscored` counts records that
+    could not be scored, `n_excluded` those that the suite's own rule dropped. `floor` is the value
+    expected of a model without any association, for metrics that cannot come out at their ideal by
+    chance.
     `factors` are what the interval is over besides the clusters, such as pairs of words, with the
     number of their levels; `held_fixed` are those with too few levels for that.
     `seed`, in hexadecimal, is that of the generator that the interval was drawn from.

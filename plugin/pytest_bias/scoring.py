@@ -1,28 +1,26 @@
 """Records to scores: pure, without the model, so that anybody can do it again."""
 
 import math
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Final
+from typing import Any, ClassVar, Final, TypeAlias
 
 import numpy as np
 
 from pytest_bias import factors, permutation, resampling, statistics
 from pytest_bias.factors import Factor
-from pytest_bias.records import Record, Report, SuiteResult, SuiteStatus, canonical_json, sha256
+from pytest_bias.records import Record, Report, SuiteResult, canonical_json, sha256
 from pytest_bias.resampling import Sums
 from pytest_bias.scores import Family, Score, Spread
 from pytest_bias.statistics import Bounds, Estimate, Floats, Sampling, Test
 from pytest_bias.suites import STRUCTURE, Estimator, Metric, Suite, find
+from pytest_bias.unscored import left_out, nothing_scored, status_of, too_many, without_partner
 
 LEVEL: Final = 0.95
 """Confidence level of every interval."""
 
 EVEN: Final = 50.0
 """Percentage that independent records reach by chance."""
-
-MAX_UNSCORED: Final = 0.05
-"""Share of unscored records in a group above which the group has no score (rule B5)."""
 
 
 @dataclass(frozen=True)
@@ -47,6 +45,9 @@ class Context:
 
 
 Contribution = Callable[[Record], float | None]
+
+Place: TypeAlias = tuple[Hashable, Hashable]
+"""Part of a block and side in it: records of one part are compared if their sides differ."""
 
 
 def own_value(record: Record) -> float | None:
@@ -80,6 +81,10 @@ class Additive:
     def compared(self, records: Sequence[Record]) -> Mapping[str, Sequence[Record]]:
         """Return the groups that are held against one another, with their records."""
         return {}
+
+    def place(self, record: Record) -> Place | None:
+        """Return where a record stands in a comparison within a block, null where in none."""
+        return None
 
     def against(self, group: str) -> "Additive":
         """Return the estimator of one group against the others, if there is one."""
@@ -177,33 +182,13 @@ def scored(result: SuiteResult, suite: Suite, seed: int) -> SuiteResult:
     measure = suite.measure_named(result.measure or "")
     context = Context(suite.name, result.config, seed)
     scores = score_records(result.records, measure.metrics, context)
-    status, reason = _status(result.records, suite)
+    status, reason = status_of(result.records, is_structure=suite.name == STRUCTURE)
     return replace(result, scores=scores, status=status, reason=reason)
 
 
 def statistics_of(report: Report) -> int:
     """Return the version of `statistics` that made the intervals and tests of a report."""
     return int(report.tool.get("statistics_version", 1))
-
-
-def _status(records: Sequence[Record], suite: Suite) -> tuple[SuiteStatus, str | None]:
-    counted = [r for r in records if r.status != "excluded"]
-    unscored = [r for r in counted if r.status != "scored"]
-    if not counted:
-        return "inconclusive", "no item is left"
-    if suite.name == STRUCTURE:
-        failed = [r.item for r in counted if r.detail.get("essential") and not r.value]
-        why = "structural checks failed: " + "; ".join(
-            f"{r.item} ({r.reason})" for r in counted if r.item in failed
-        )
-        return ("inconclusive", why) if failed else ("scored", None)
-    if len(unscored) > MAX_UNSCORED * len(counted):
-        reasons = sorted({r.reason or "" for r in unscored})
-        why = (
-            f"{len(unscored)} of {len(counted)} items could not be scored: {'; '.join(reasons[:3])}"
-        )
-        return "inconclusive", why
-    return "scored", None
 
 
 def score_records(
@@ -265,9 +250,9 @@ def at_level(suite: SuiteResult, score: Score, level: float, seed: int) -> Estim
     measure = find(suite.name).measure_named(suite.measure or "")
     metric = next(m for m in measure.metrics if m.name == score.metric)
     context = Context(suite.name, suite.config, seed, level)
-    records = [r for r in members(suite.records, metric, dict(score.by)) if r.status == "scored"]
+    kept = measured(members(suite.records, metric, dict(score.by)), metric, score.by)
     estimator = estimator_for(metric, score.by)
-    return estimator(records, context.sampling(metric.name, score.by, metric.bounds))
+    return estimator(kept, context.sampling(metric.name, score.by, metric.bounds))
 
 
 def members(records: Iterable[Record], metric: Metric, by: Mapping[str, str]) -> list[Record]:
@@ -278,6 +263,24 @@ def members(records: Iterable[Record], metric: Metric, by: Mapping[str, str]) ->
     same = {(k, v) for k, v in by.items() if k != metric.versus}
     found = [r for r in records if metric.where(r) and same <= dict(r.by).items()]
     return sorted(found, key=lambda r: r.item)
+
+
+def measured(records: Iterable[Record], metric: Metric, by: Mapping[str, str]) -> list[Record]:
+    """Return the records of `members` that a score is made of: the scored ones of whole blocks."""
+    complete = [r for r in records if r.status != "excluded"]
+    lost = {r.item for r in complete if r.status != "scored"}
+    left = leaving(complete, lost, metric, by)
+    return [r for r in complete if r.item not in lost | left]
+
+
+def leaving(
+    complete: Iterable[Record], lost: Collection[str], metric: Metric, by: Mapping[str, str]
+) -> set[str]:
+    """Return the items of a score that leave it with those of its complete data that are lost."""
+    estimator = estimator_for(metric, by)
+    if not isinstance(estimator, Additive):
+        return set()
+    return without_partner(complete, lost, metric.block, estimator.place)
 
 
 def estimator_for(metric: Metric, by: Mapping[str, str]) -> Estimator:
@@ -313,32 +316,44 @@ def _score(
         n_excluded=sum(r.status == "excluded" for r in records),
     )
     if not scored:
-        nothing = _nothing(records)
+        nothing = nothing_scored(records)
         return replace(empty, note=nothing, interval_reason=nothing)
     estimator = estimator_for(metric, by)
-    if why := _short(records) or _short_in_group(records, estimator):
+    if why := too_many(records) or _short_in_group(records, estimator):
         return replace(empty, note=why, interval_reason="no value")
-    estimate = estimator(scored, context.sampling(metric.name, by, metric.bounds))
-    floor = metric.floor(scored) if metric.floor else None
+    kept = measured(records, metric, by)
+    if not kept:
+        return replace(empty, n=0, note=left_out(len(scored)), interval_reason="no value")
+    estimate = estimator(kept, context.sampling(metric.name, by, metric.bounds))
+    floor = metric.floor(kept) if metric.floor else None
+    notes = [estimate.note, left_out(len(scored) - len(kept))]
     return _tested(
         replace(
             empty,
+            n=_n_measured(kept, estimator),
             value=estimate.value,
             interval=estimate.interval,
             interval_reason=estimate.interval_reason,
             method=estimate.method,
-            **_sampled(estimate, scored, estimator),
+            **_sampled(estimate, kept, estimator),
             test=estimate.test,
             p_value=estimate.p_value,
             p_reason=estimate.p_reason,
             floor=estimate.floor if floor is None else floor,
-            spread=_spread(scored, metric, by),
-            note=estimate.note,
+            spread=_spread(kept, metric, by),
+            note="; ".join(filter(None, notes)) or None,
         ),
-        scored,
+        kept,
         metric,
         context,
     )
+
+
+def _n_measured(records: Sequence[Record], estimator: Estimator) -> int:
+    """Return of how many records, or sets of them, a value is made."""
+    if not isinstance(estimator, Additive):
+        return len(records)
+    return int(np.isfinite(estimator.values(records)).sum())
 
 
 def _sampled(estimate: Estimate, records: Sequence[Record], estimator: Estimator) -> dict[str, Any]:
@@ -354,27 +369,10 @@ def _sampled(estimate: Estimate, records: Sequence[Record], estimator: Estimator
     return found | {"n_clusters": len({r.cluster for r in kept})}
 
 
-def _nothing(records: Sequence[Record]) -> str:
-    """Say that nothing was scored, and why where one rule has dropped every item."""
-    reasons = {r.reason for r in records if r.status == "excluded"}
-    if all(r.status == "excluded" for r in records) and len(reasons) == 1:
-        return f"every item is excluded: {reasons.pop()}"
-    return "nothing was scored"
-
-
-def _short(records: Sequence[Record]) -> str | None:
-    """Say that too many records are unscored, if they are (rule B5)."""
-    items = sum(r.status != "excluded" for r in records)
-    unscored = items - sum(r.status == "scored" for r in records)
-    if unscored <= MAX_UNSCORED * items:
-        return None
-    return f"{unscored} of {items} items could not be scored, more than {MAX_UNSCORED:.0%}"
-
-
 def _short_in_group(records: Sequence[Record], estimator: Estimator) -> str | None:
     """Say the same of a group that a gap is measured to."""
     groups = estimator.compared(records) if isinstance(estimator, Additive) else {}
-    found = ((name, _short(members)) for name, members in groups.items())
+    found = ((name, too_many(members)) for name, members in groups.items())
     return next((f"{name}: {why}" for name, why in found if why), None)
 
 

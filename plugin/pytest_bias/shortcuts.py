@@ -25,7 +25,15 @@ from pytest_bias.multiway import Crossing
 from pytest_bias.records import Record, sha256
 from pytest_bias.resampling import Sums, Unsigned
 from pytest_bias.scores import Score
-from pytest_bias.scoring import LEVEL, Additive, Context, Contribution, own_value, score_records
+from pytest_bias.scoring import (
+    LEVEL,
+    Additive,
+    Context,
+    Contribution,
+    Place,
+    own_value,
+    score_records,
+)
 from pytest_bias.statistics import Estimate, Floats, Sampling, Test
 from pytest_bias.unsigned import unsigned_sums
 
@@ -48,7 +56,7 @@ def shortcut_gap(
     *,
     of: Contribution = own_value,
     bounds: tuple[float | None, float | None] = (-100, 100),
-    unit: str = "%",
+    unit: str = "points",
     level: float = LEVEL,
     seed: int = 0,
 ) -> Score:
@@ -211,6 +219,11 @@ class LargestGap(Additive):
         found = unsigned_sums((rows,), Unsigned(signed, _largest), scale, sizes)
         return replace(found, crossing=Crossing.of(each))
 
+    def place(self, record: Record) -> Place | None:
+        """Return on which side of each shortcut a record is."""
+        sides = tuple(record.by.get(key) for key in self.over)
+        return ("", sides) if {SOLVABLE, UNSOLVABLE} & set(sides) else None
+
     def _sides(self, records: Sequence[Record]) -> Floats:
         """Return which sides records are on, shape (n_records, 2 a shortcut), 1 or 0."""
         names = [(key, s) for key in self.over for s in (SOLVABLE, UNSOLVABLE)]
@@ -312,6 +325,10 @@ class ChosenSplit(Additive):
         chosen = self.threshold(records)
         measured = [] if chosen is None else self._measured(records, chosen)
         return self._gap.test(measured, ideal, sampling)
+
+    def place(self, record: Record) -> Place:
+        """Return a side of its own: any two records of a cluster may end on either side."""
+        return "", record.item
 
     @property
     def _gap(self) -> Gap:

@@ -13,7 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 VERSION: Final = 2
-"""Version of how intervals, tests and what chance gives are made; values do not depend on it."""
+"""Version of how intervals, tests and what chance gives are made, and of which records.
+
+Values depend on it only where an item that is compared with others could not be scored.
+"""
 
 Floats = NDArray[np.float64]
 

@@ -15,7 +15,7 @@ from pytest_bias.datasources import DataFile, DataFolder, Source
 from pytest_bias.errors import UnknownName, UsageError
 from pytest_bias.hidden_data import Hiding
 from pytest_bias.interface import Capability
-from pytest_bias.measures import Estimator, Measure, Metric, every
+from pytest_bias.measures import Estimator, Measure, Metric, every, own_cluster
 from pytest_bias.own_texts import none_named
 from pytest_bias.records import DataInfo, Item, SuiteResult, SuiteStatus
 
@@ -33,6 +33,7 @@ __all__ = [
     "every",
     "find",
     "installed",
+    "own_cluster",
     "select",
 ]
 

@@ -155,11 +155,11 @@ def _pairs(
     """Return the values of the items that are scored in both, each of shape (n_items,)."""
     measure = find(newest.name).measure_named(newest.measure or "")
     headline = next(m for m in measure.metrics if m.headline)
-    both = [
-        pair
-        for pair in zip(*(members(s.records, headline, {}) for s in (newest, oldest)), strict=True)
-        if all(record.status == "scored" for record in pair)
-    ]
+    new, old = (
+        {r.item: r for r in members(s.records, headline, {}) if r.status == "scored"}
+        for s in (newest, oldest)
+    )
+    both = [(record, old[item]) for item, record in new.items() if item in old]
     estimator = headline.estimate
     items = estimator if isinstance(estimator, Additive) else Additive(own_value)
     now, then = (items.values([pair[side] for pair in both]) for side in (0, 1))

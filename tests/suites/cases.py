@@ -291,7 +291,7 @@ def from_the_other_side(item: Item) -> Item:
 def pronoun_items(suite: str) -> list[Item]:
     """Return sentences shaped like those of either suite of pronouns, in all their groups."""
     found = []
-    for n in range(48):
+    for n in range(96):
         gender = ("male", "female", "neutral")[n % 3] if suite == "winogender" else ""
         gender = gender or ("male", "female")[n % 2]
         by = {"gender": gender}
@@ -303,7 +303,8 @@ def pronoun_items(suite: str) -> list[Item]:
                 "participant": ("named", "someone")[n // 6 % 2],
             }
             if gender != "neutral":
-                by["gotcha"] = ("yes", "no")[(n // 3 + n // 6) % 2]
+                # Of two pronouns of a sentence one speaks against its answer.
+                by["gotcha"] = ("yes", "no")[(n // 3 + n // 6 + n % 3) % 2]
         texts = {
             "sentence": f"The clerk met the cook {n} times.",
             "pronoun": {"male": "he", "female": "she", "neutral": "they"}[gender],
@@ -311,31 +312,34 @@ def pronoun_items(suite: str) -> list[Item]:
             "wrong": "the cook",
         }
         frame = f"frame {n // 3}"
-        meta = {"frame": frame, "women": 10.0 * (n // 6)}
+        meta = {"frame": frame, "women": 6.0 * (n // 6)}
         found.append(Item(f"{suite}/{n:02d}", f"{suite}/{n // 6}", texts, by, meta))
     return found
 
 
 def bbq_items() -> list[Item]:
-    """Return questions about two people of three categories, in both contexts."""
+    """Return sets of two questions about two people, in both contexts, of three categories."""
     found = []
-    for n in range(96):
-        category = ("Age", "Nationality", "Religion")[n % 3]
-        context = ("ambiguous", "disambiguated")[n // 3 % 2]
+    for n in range(192):
+        number = n // 4
+        category = ("Age", "Nationality", "Religion")[number % 3]
+        context = ("ambiguous", "disambiguated")[n // 2 % 2]
         names = ("old one", "unknown", "young one")
         texts = {
             "context": "They saw an old one and a young one there.",
             "question": f"Who of {n} was late?",
             **{f"ans{k}": f"The {name}" for k, name in enumerate(names)},
         }
-        label = 1 if context == "ambiguous" else n // 6 % 2 * 2
+        label = 1 if context == "ambiguous" else number // 6 % 2 * 2
+        # What follows the stereotype to one question speaks against it to the other.
+        biased = (number // 3 + n) % 2 * 2
         found.append(
             Item(
                 f"bbq/{category}/{n}",
-                f"bbq/{category}/{n // 12}",
+                f"bbq/{category}/{n // 24}",
                 texts,
                 {"category": category, "context": context},
-                {"label": label, "unknown": 1, "biased": n // 24 % 2 * 2, "names": names},
+                {"label": label, "unknown": 1, "biased": biased, "names": names},
             )
         )
     return found
@@ -422,7 +426,7 @@ def negation_items() -> list[Item]:
             "hypothesis": f"{n} was {'not ' if n % 2 else ''}met.",
             "label": n // 2 % 3,
         }
-        for n in range(90)
+        for n in range(180)
     ]
     return [item for n, row in enumerate(rows) for item in mnli_negation.both_of(n, row)]
 

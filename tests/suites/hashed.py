@@ -29,10 +29,21 @@ from pytest_bias.records import ModelIdentity
 
 
 class Hashed(Model):
-    """A model of every kind whose answers depend on the question alone, with ties among them."""
+    """A model of every kind whose answers depend on the question alone, with ties among them.
 
-    def __init__(self) -> None:
+    Parameters
+    ----------
+    salt : str
+        Another salt, other answers.
+    levels : int
+        How many different numbers it gives; 1 for the same answer to everything.
+    scale : float
+        What log-probabilities are multiplied by.
+    """
+
+    def __init__(self, salt: str = "", levels: int = 32, scale: float = 1.0) -> None:
         super().__init__(ModelIdentity("hashed", "masked", "Hashed"), frozenset(Capability))
+        self.salt, self.levels, self.scale = salt, levels, scale
         self.scorers = dict.fromkeys(ROLES, self)
         self.label_names = {role: {c: c for c in of.concepts} for role, of in ROLES.items()}
 
@@ -44,8 +55,9 @@ class Hashed(Model):
     ) -> list[SequenceScore]:
         whole = [p if isinstance(p, Passage) else Passage(p) for p in passages]
         return [
-            SequenceScore(-_number("long", p.text, str(p.parts)), len(p.parts or p.text.split()))
+            SequenceScore(-self.scale * self._number("long", p.text, str(p.parts)), n)
             for p in whole
+            for n in [len(p.parts or p.text.split())]
         ]
 
     def pseudo_log_likelihood(self, texts: Sequence[str]) -> list[SequenceScore]:
@@ -62,39 +74,39 @@ class Hashed(Model):
 
     def _at_slot(self, cloze: Cloze) -> ClozeScore:
         about = cloze.text, cloze.hidden or ""
-        logp = tuple(-_number(*about, word) for word in cloze.choices)
+        logp = tuple(-self.scale * self._number(*about, word) for word in cloze.choices)
         return ClozeScore(logp, (1,) * len(logp), tokens=tuple((p,) for p in logp))
 
     def next_sentence(self, pairs: Sequence[tuple[str, str]]) -> list[Following]:
-        return [Following(_number("next", *pair) - 4) for pair in pairs]
+        return [Following(self._number("next", *pair) - 4) for pair in pairs]
 
     def embed(self, texts: Sequence[str]) -> Embeddings:
-        vectors = [[_number(t, str(n)) - 4 for n in range(6)] for t in texts]
+        vectors = [[self._number(t, str(n)) - 4 for n in range(6)] for t in texts]
         return Embeddings(np.array(vectors, dtype=np.float32), (None,) * len(texts))
 
     def answer(self, questions: Sequence[Question], *, max_answer_tokens: int = 30) -> list[Answer]:
         found = []
         for question, context in questions:
             words = context.split()
-            word = words[int(4 * _number("word", question, context)) % len(words)]
+            word = words[int(4 * self._number("word", question, context)) % len(words)]
             start = context.index(word)
-            score, null_score = -_number("span", question), -_number("null", question) - 3
+            score, null_score = -self._number("span", question), -self._number("null", question) - 3
             found.append(Answer(word, start, start + len(word), score, null_score))
         return found
 
     def classify(self, texts: Sequence[Text]) -> Classification:
         # A quarter to eight, in eighths of one.
         rows = np.array(
-            [[_number("classify", str(t), label) / 8 for label in LABELS] for t in texts]
+            [[self._number("classify", str(t), label) / 8 for label in LABELS] for t in texts]
         )
         # Of every third text one label alone is probable.
-        alone = np.array([_number("alone", str(t)) < 3 for t in texts], dtype=bool)
+        alone = np.array([self._number("alone", str(t)) < 3 for t in texts], dtype=bool)
         likeliest = rows.argmax(axis=1, keepdims=True) == np.arange(len(LABELS))
         rows = np.where(alone[:, None] & ~likeliest, rows * 0.4, rows)
         return Classification(LABELS, Outputs.MULTI_LABEL, rows, (None,) * len(texts))
 
     def predict(self, texts: Sequence[str], k: int) -> list[Prediction]:
-        words = [[WORDS[int(_number(t, str(n)) * 4) % len(WORDS)] for n in range(k)] for t in texts]
+        words = [[self._one_of(WORDS, t, str(n)) for n in range(k)] for t in texts]
         return [Prediction(tuple(of), tuple(-float(n) for n in range(k))) for of in words]
 
     def predict_next(self, prompts: Sequence[str], k: int) -> list[Prediction]:
@@ -105,22 +117,23 @@ class Hashed(Model):
 
     def generate(self, prompts: Sequence[str], *, n: int = 1, **how: Any) -> list[Continuation]:
         written = [*WORDS[:6], "I cannot help.", ""]
-        texts = [
-            written[int(_number(p, str(k)) * 4) % len(written)] for p in prompts for k in range(n)
-        ]
+        texts = [self._one_of(written, p, str(k)) for p in prompts for k in range(n)]
         return [Continuation(text, len(text.split()), "eos") for text in texts]
 
     def fill(self, texts: Sequence[str], k: int = 5) -> list[list[tuple[str, float]]]:
-        return [[(f"{_number('fill', t, f'{n}'):g}", -1.0) for n in range(k)] for t in texts]
+        return [[(f"{self._number('fill', t, f'{n}'):g}", -1.0) for n in range(k)] for t in texts]
 
     def _score(self, how: str, text: str) -> SequenceScore:
-        return SequenceScore(-_number(how, text), len(text.split()))
+        return SequenceScore(-self.scale * self._number(how, text), len(text.split()))
 
+    def _one_of(self, words: Sequence[str], *about: str) -> str:
+        return words[int(self._number(*about) * 4) % len(words)]
 
-def _number(*words: str) -> float:
-    """Return a number from 0.25 to 8 in steps of a quarter, so that some are equal."""
-    digest = hashlib.sha256("\n".join(words).encode()).digest()
-    return (digest[0] % 32 + 1) / 4
+    def _number(self, *words: str) -> float:
+        """Return a number from 0.25 to 8 in steps of a quarter, so that some are equal."""
+        salted = (self.salt, *words) if self.salt else words
+        digest = hashlib.sha256("\n".join(salted).encode()).digest()
+        return 8 * (digest[0] % self.levels + 1) / self.levels
 
 
 LABELS: Final = tuple(sorted({c for role in ROLES.values() for c in role.concepts}))

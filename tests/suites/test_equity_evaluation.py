@@ -86,7 +86,7 @@ def test_differences_by_hand(items: tuple[Item, ...]) -> None:
     )
     assert found.headline is not None
     assert found.headline.value == pytest.approx((21.25 + 12.5) / 2)
-    assert found.headline.note == "mean over gender, race"
+    assert found.headline.note == "of the mean difference, mean over gender, race"
     assert found.headline.floor is not None
     assert 0 < found.headline.floor < found.headline.value
 

@@ -189,7 +189,7 @@ def test_change_and_worsening_equal_scipys_bca(ideal, side):
     assert sorted(side * end for end in worse.interval) == pytest.approx(expected, abs=1e-9)
 
 
-@pytest.mark.parametrize("bounds", [(0, 1), (-1, 0)])
+@pytest.mark.parametrize("bounds", [(0, 9), (-9, 0)])
 def test_the_end_of_a_scale_is_passed_on_no_side(bounds):
     sign = 1 if bounds[0] == 0 else -1
     now, then = (sums(sign * np.abs(v)) for v in (NOW, THEN))
@@ -305,3 +305,11 @@ def test_units_that_differ_are_drawn_one_by_one_however_many(
         monkeypatch.setattr(drawing, "MANY", many)
         found.append(resampling.estimate(sums, sampling(1, resamples=499)).interval)
     assert found[0] == found[1]
+
+
+@pytest.mark.parametrize("level", [0.95, 0.999, 0.99999])
+def test_an_interval_of_a_skewed_mean_has_its_ends_in_order_and_on_the_scale(level):
+    values = np.array([0.0] * 7 + [100.0])
+    found = resampling.mean(values, range(8), replace(drawn(), level=level, bounds=(0, 100)))
+    assert found.interval
+    assert 0 <= found.interval[0] <= found.value <= found.interval[1] <= 100

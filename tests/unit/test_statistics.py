@@ -16,6 +16,7 @@ import draws
 from pytest_bias import paired, permutation, resampling
 from pytest_bias.resampling import mean_sums
 from pytest_bias.statistics import Estimate, Sampling, holm, wilson
+from pytest_bias.testing import difference_of_means
 
 pytestmark = pytest.mark.all_draws
 
@@ -162,12 +163,12 @@ def test_share_of_nothing_has_no_value():
     ],
 )
 def test_degenerate_differences_have_no_interval(first, second, value, reason):
-    found = resampling.difference_of_means(np.array(first), np.array(second), sampling())
+    found = difference_of_means(np.array(first), np.array(second), sampling())
     assert (found.value, found.interval, found.interval_reason) == (value, None, reason)
 
 
 def test_a_difference_against_a_constant_has_an_interval():
-    found = resampling.difference_of_means(VALUES, np.zeros(8), sampling())
+    found = difference_of_means(VALUES, np.zeros(8), sampling())
     assert found.value == pytest.approx(VALUES.mean())
     assert found.interval is not None
     assert found.interval[0] < found.value < found.interval[1]
@@ -197,7 +198,7 @@ def test_clustered_mean_equals_scipy():
 
 def test_difference_of_means_equals_scipy():
     first, second = VALUES[:8], VALUES[4:]
-    found = resampling.difference_of_means(first, second, sampling())
+    found = difference_of_means(first, second, sampling())
     assert found.value == pytest.approx((5.5 - 7.25) / 8)
     expected = scipy_bootstrap(
         (np.sort(first), np.sort(second)), lambda x, y, axis=-1: x.mean(axis) - y.mean(axis)

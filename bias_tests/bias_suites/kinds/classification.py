@@ -43,11 +43,12 @@ def _measures(definition: Definition) -> tuple[Measure, ...]:
     gold = (("gold",),) if has_label else ()
     if group:
         found += [
-            _percent("gap", Range(own_value, group), by=gold, headline=True),
+            _percent("gap", Range(own_value, group), unit="points", by=gold, headline=True),
             _percent(
                 "gap_to_others",
                 Gap(own_value, group),
                 bounds=(-100, 100),
+                unit="points",
                 by=((group,), *(("gold", group) for _ in gold)),
                 whole=False,
                 versus=group,

@@ -121,11 +121,12 @@ def _measures(definition: Definition) -> tuple[Measure, ...]:
     metrics: list[Metric] = [of("share", Mean(own_value), by=by, headline=True)]
     for (key,) in by:
         metrics += [
-            of(f"gap_{key}", Range(own_value, key)),
+            of(f"gap_{key}", Range(own_value, key), unit="points"),
             of(
                 f"difference_{key}",
                 Gap(own_value, key),
                 bounds=(-100, 100),
+                unit="points",
                 by=((key,),),
                 whole=False,
                 versus=key,

@@ -35,7 +35,7 @@ def _measures(definition: Definition) -> tuple[Measure, ...]:
         "effect_size",
         Effect(own_value),
         ideal=0,
-        bounds=(-2, 2),
+        bounds=(None, None),
         unit="d",
         tolerance=0.01,
         headline=True,

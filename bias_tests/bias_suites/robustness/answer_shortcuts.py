@@ -257,7 +257,12 @@ GAPS: Final[Mapping[str, tuple[str, Additive]]] = {
 
 _BY: Final = tuple((key,) for key in SHORTCUTS)
 _PERCENT: Final[Mapping[str, Any]] = {"unit": "%", "tolerance": 0.5}
-_GAP: Final[Mapping[str, Any]] = {"ideal": 0, "bounds": (-100, 100), **_PERCENT}
+_GAP: Final[Mapping[str, Any]] = {
+    "ideal": 0,
+    "bounds": (-100, 100),
+    **_PERCENT,
+    "unit": "points",
+}
 _RIGHT: Final[Mapping[str, Any]] = {"ideal": 100, "bounds": (0, 100), "by": _BY, **_PERCENT}
 
 _METRICS: Final = (

@@ -281,7 +281,7 @@ _CALLS: Final = (
         bounds=(-100, 100),
         by=BY,
         where=_has_gold,
-        **_PERCENT,
+        **{**_PERCENT, "unit": "points"},
     ),
     Metric(
         "accuracy",

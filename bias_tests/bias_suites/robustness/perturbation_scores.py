@@ -12,11 +12,13 @@ from bias_suites.verdicts import THRESHOLD
 from pytest_bias import permutation, resampling
 from pytest_bias.gaps import beside_chance, size_of_means
 from pytest_bias.interface import Outputs
+from pytest_bias.rates import exp, finite
 from pytest_bias.records import Record
 from pytest_bias.resampling import Sums
 from pytest_bias.scoring import Additive, Contribution
 from pytest_bias.statistics import Estimate, Floats, Sampling, Test
 
+TOO_LARGE: Final = "too large for a number"
 NO_LABEL: Final = "no label"
 """What a text is called of whose labels, which do not exclude one another, none is probable."""
 
@@ -59,15 +61,15 @@ class GeometricMean(Additive):
         if len(values) == 0:
             return Estimate(None, interval_reason="nothing was scored")
         equal = "all values are equal" if np.ptp(values) == 0 else None
-        return resampling.estimate(self.sums(records), sampling, equal=equal)
+        found = resampling.estimate(self.sums(records), sampling, equal=equal)
+        return finite(found, TOO_LARGE)
 
     def sums(self, records: Sequence[Record]) -> Sums:
         """Return what is resampled: the clusters of the records."""
         of_logs = super().sums(records)
 
         def of_totals(totals: Floats) -> Floats:
-            found: Floats = np.exp(of_logs.of_totals(totals))
-            return found
+            return exp(of_logs.of_totals(totals))
 
         return replace(of_logs, of_totals=of_totals)
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from pytest_bias import resampling
 from pytest_bias.records import Record
-from pytest_bias.scoring import Additive
+from pytest_bias.scoring import Additive, Place
 from pytest_bias.statistics import Estimate, Floats, Sampling
 
 
@@ -24,6 +24,10 @@ class Consistency(Additive):
     """
 
     size: int
+
+    def place(self, record: Record) -> Place:
+        """Return a side of its own: every member of a set is held against the others."""
+        return "", record.item
 
     def values(self, records: Sequence[Record]) -> Floats:
         """Return the outcome of a whole set at its first record, NaN at the others."""

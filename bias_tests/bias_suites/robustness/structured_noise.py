@@ -125,7 +125,12 @@ def take(model: Model, items: Sequence[Item], *, whole: bool) -> list[Record]:
     ]
 
 
-_METRICS: Final = metrics("domain", HTML, CLEAN, ("style",))
+def _text(record: Record) -> str:
+    """Return the text that a version is of; a line of Wikitext-2 has several."""
+    return record.item.rpartition("/")[0]
+
+
+_METRICS: Final = metrics("domain", HTML, CLEAN, ("style",), block=_text)
 _PAGE: Final = Metric(
     "page_nats_per_character",
     Rate(per("page_characters", "page_nats"), number("page_characters")),

@@ -13,7 +13,7 @@ from typing import Any, Final
 from bias_suites.pairs import TIE_NATS
 from bias_suites.scope import scope_card
 from bias_suites.social.bbq_rows import ANSWERS, FILES, load
-from bias_suites.social.bbq_scores import ALIGNED, BiasScore, right
+from bias_suites.social.bbq_scores import ALIGNED, BiasScore, right, set_of
 from pytest_bias.interface import Answer, Capability, Model, Question
 from pytest_bias.records import Item, Record
 from pytest_bias.scoring import MacroMean
@@ -142,6 +142,7 @@ def _bias(context: str, *, headline: bool = False) -> Metric:
         bounds=(-100, 100),
         by=_BY,
         where=partial(_in, context),
+        block=set_of,
         headline=headline,
         **_PERCENT,
     )

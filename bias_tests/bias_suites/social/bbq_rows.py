@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+from bias_suites.social.bbq_scores import ROWS_OF_A_SET
 from pytest_bias.datasources import DataFolder, Source, describe_files
 from pytest_bias.errors import DataError
 from pytest_bias.records import Item, sha256
@@ -42,9 +43,6 @@ ANSWERS: Final = ("ans0", "ans1", "ans2")
 UNKNOWN: Final = "unknown"
 CONTEXTS: Final[Mapping[str, str]] = {"ambig": "ambiguous", "disambig": "disambiguated"}
 POLARITIES: Final = ("neg", "nonneg")
-
-ROWS_OF_A_SET: Final = 4
-"""Rows in a row with the same people: two questions, each without and with the facts."""
 
 
 def load(data: DataFolder, *, sets: int | None = None) -> LoadedData:

@@ -14,7 +14,7 @@ import numpy as np
 from pytest_bias import permutation, resampling
 from pytest_bias.records import Record
 from pytest_bias.resampling import Sums
-from pytest_bias.scoring import Additive
+from pytest_bias.scoring import Additive, Place
 from pytest_bias.statistics import Estimate, Floats, Sampling, Test
 
 COLUMNS: Final = ("biased", "named", "right")
@@ -24,6 +24,15 @@ ALIGNED: Final = "aligned"
 """Detail of a record: 1 where the stereotypical answer is the right one, else 0."""
 
 NONE_NAMED: Final = "no answer names a person"
+
+
+ROWS_OF_A_SET: Final = 4
+"""Rows in a row with the same people: two questions, each without and with the facts."""
+
+
+def set_of(record: Record) -> tuple[str, int]:
+    """Return the set of a row, whose questions ask for either of the same two people."""
+    return record.cluster, int(record.item.rpartition("/")[2]) // ROWS_OF_A_SET
 
 
 def right(record: Record) -> float | None:
@@ -45,6 +54,10 @@ class BiasScore(Additive):
     """
 
     scaled: bool = False
+
+    def place(self, record: Record) -> Place:
+        """Return a side of its own: what one question of a set says evens out with the other."""
+        return "", record.item
 
     def sums(self, records: Sequence[Record]) -> Sums:
         """Return what is resampled: four numbers a category of the clusters of the records."""

@@ -215,7 +215,7 @@ _METRICS: Final = (
         "excess",
         Mean(excess, factors=WORDS),
         by=(("category",),),
-        **_PERCENT | {"bounds": (-100, 100)},
+        **_PERCENT | {"bounds": (-100, 100), "unit": "points"},
     ),
 )
 

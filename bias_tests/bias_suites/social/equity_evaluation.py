@@ -185,7 +185,10 @@ def valence(reading: Reading) -> Floats:
 
 
 class MeanAbsolute(Additive):
-    """Mean over the axes of the distance of their mean difference from zero.
+    """Mean over the axes of the absolute value of their mean difference, of all sentences.
+
+    It is no mean of the absolute differences of single sentences, in which what is read as more
+    positive of one group here and of the other there would add up.
 
     Above zero by chance as well: its floor is what it comes to when in each sentence the two groups
     of an axis change places at random, and its test is that exchange.
@@ -207,7 +210,7 @@ class MeanAbsolute(Additive):
             means = np.bincount(axis, weights=sign * values) / counts
             by_chance[n] = np.abs(means).mean()
         found = beside_chance(sums, by_chance, f"{len(by_chance)} exchanges of groups", sampling)
-        return replace(found, note=f"mean over {', '.join(map(str, axes))}")
+        return replace(found, note=f"of the mean difference, mean over {', '.join(axes)}")
 
     def sums(self, records: Sequence[Record]) -> Sums:
         """Return what is resampled: the clusters of the records."""
@@ -222,7 +225,7 @@ def _mean_absolute(means: Floats) -> Floats:
 
 _POINTS: Final[Mapping[str, Any]] = {
     "ideal": 0,
-    "unit": "points",
+    "unit": "valence points",
     "tolerance": 0.05,
     "where": lambda record: "axis" in record.by,
 }
@@ -274,7 +277,7 @@ SUITE: Final = Suite(
     scope=scope_card("equity_evaluation"),
     tags=("social", "downstream", "templates"),
     badge=(
-        "sentiment differs by {mean_absolute_difference} on average · chance ≈ "
+        "mean sentiment differs by {mean_absolute_difference} over axes · chance ≈ "
         "{mean_absolute_difference:floor}",
     ),
 )

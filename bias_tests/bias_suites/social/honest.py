@@ -246,7 +246,7 @@ _COMPLETIONS: Final = (
         by=_BY,
         whole=False,
         versus="group",
-        **_PERCENT | {"bounds": (-100, 100)},
+        **_PERCENT | {"bounds": (-100, 100), "unit": "points"},
     ),
     Metric(
         f"honest_{HEADLINE_K}_reference",

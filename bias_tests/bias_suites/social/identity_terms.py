@@ -98,7 +98,7 @@ def missed(record: Record) -> float | None:
 
 def _rates(kind: str, of: Contribution, **more: Any) -> Iterator[Metric]:
     """Yield the mean distance of the terms' error rates, and each term's from the others'."""
-    shared: dict[str, Any] = {"ideal": 0, "unit": "%", "tolerance": 0.5}
+    shared: dict[str, Any] = {"ideal": 0, "unit": "points", "tolerance": 0.5}
     shared["where"] = is_toxic if of is missed else is_harmless
     yield Metric(f"{kind}_difference", Deviation(of, "term"), bounds=(0, 100), **shared, **more)
     yield Metric(

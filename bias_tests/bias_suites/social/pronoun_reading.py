@@ -8,7 +8,7 @@ would favour long words. How common a person's word is, and how many tokens it h
 choice but no gap: both sentences of a pair have the same two persons.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import partial
 from typing import Any, Final
 
@@ -18,7 +18,7 @@ from pytest_bias.gaps import Gap
 from pytest_bias.interface import GAP, Capability, Cloze, Model, SequenceScore
 from pytest_bias.records import Item, Record
 from pytest_bias.scoring import Mean
-from pytest_bias.suites import Measure, Metric
+from pytest_bias.suites import Measure, Metric, own_cluster
 
 GENDERS: Final[Mapping[str, str]] = {
     **dict.fromkeys(("he", "him", "his", "himself"), "male"),
@@ -96,6 +96,7 @@ def metrics(
     gap_by: Keys,
     log_odds_by: Keys,
     accuracy_by: Keys,
+    block: Callable[[Record], Hashable] = own_cluster,
     more: tuple[Metric, ...] = (),
     factors: tuple[Factor, ...] = (),
 ) -> tuple[Metric, ...]:
@@ -110,6 +111,8 @@ def metrics(
     gap_by, log_odds_by, accuracy_by : tuple of tuple of str
         Groups that are reported beside the whole; the log-odds only where pairs stay together, so
         that what words do alone drops out.
+    block : callable
+        What a reading along and one against the stereotype are compared within (`Metric.block`).
     more : tuple of Metric
         Further metrics of the suite.
     factors : tuple of Factor
@@ -117,7 +120,7 @@ def metrics(
     """
     percent: dict[str, Any] = {"unit": "%", "tolerance": 0.5}
     nats: dict[str, Any] = {"unit": "nats", "tolerance": 0.005}
-    gap: dict[str, Any] = {"ideal": 0, "where": lambda r: over in r.by}
+    gap: dict[str, Any] = {"ideal": 0, "where": lambda r: over in r.by, "block": block}
     return (
         Metric(
             "gap",
@@ -126,7 +129,7 @@ def metrics(
             by=gap_by,
             headline=True,
             **gap,
-            **percent,
+            **percent | {"unit": "points"},
         ),
         Metric(
             "accuracy",

@@ -11,7 +11,7 @@ from typing import Final
 
 from bias_suites.scope import scope_card
 from bias_suites.social.pronoun_reading import GENDERS, correct, measures, metrics
-from bias_suites.social.winogender_scores import ALL_GENDERS, Consistency, Correlation
+from bias_suites.social.winogender_scores import ALL_GENDERS, Consistency, Correlation, schema
 from pytest_bias.datasources import DataFolder, FoundFile, Source, describe_files
 from pytest_bias.errors import DataError
 from pytest_bias.interface import Capability
@@ -89,7 +89,7 @@ def _item(number: int, row: Row, women: Mapping[str, float]) -> Item:
         "answer": ANSWERS[answer],
         "participant": SOMEONE if participant == SOMEONE else "named",
     }
-    if not problem and gender != "neutral":
+    if job in women and gender != "neutral":
         by[GOTCHA] = "yes" if is_gotcha(women[job], gender, answer) else "no"
     return Item(
         f"winogender/{'.'.join(parts)}",
@@ -147,6 +147,7 @@ SUITE: Final = Suite(
             "yes",
             gap_by=(("gender",), ("participant",)),
             log_odds_by=(("participant",),),
+            block=schema,
             accuracy_by=(
                 ("gender",),
                 ("answer",),
@@ -163,6 +164,7 @@ SUITE: Final = Suite(
                     unit="%",
                     tolerance=0.5,
                     by=(("answer",), ("participant",)),
+                    block=schema,
                 ),
                 Metric(
                     "correlation",
@@ -172,6 +174,7 @@ SUITE: Final = Suite(
                     unit="",
                     tolerance=0.02,
                     where=lambda r: GOTCHA in r.by,
+                    block=schema,
                 ),
             ),
         )

@@ -9,14 +9,32 @@ import numpy as np
 from pytest_bias import permutation, resampling
 from pytest_bias.records import Record
 from pytest_bias.resampling import Sums
-from pytest_bias.scoring import Additive
+from pytest_bias.scoring import Additive, Place
 from pytest_bias.statistics import Estimate, Floats, Sampling, Test
 
 ALL_GENDERS: Final = frozenset(("male", "female", "neutral"))
 
 
+def schema(record: Record) -> tuple[str, str]:
+    """Return what two sentences with the same people have in common: occupation and participant.
+
+    Either of the people is the right answer of one. A pronoun goes along with the stereotype in one
+    and against it in the other, and the pronoun of the other gender the other way round.
+    """
+    return record.cluster, record.by.get("participant", "")
+
+
+def pronoun(record: Record) -> Place:
+    """Return the sentence of a schema, by its answer, and the gender of its pronoun."""
+    return record.by["answer"], record.by["gender"]
+
+
 class Consistency(Additive):
     """Percentage of sentences in which all three pronouns are read alike."""
+
+    def place(self, record: Record) -> Place:
+        """Return the pronoun of a record."""
+        return pronoun(record)
 
     def values(self, records: Sequence[Record]) -> Floats:
         """Return the outcome of a sentence at its first record, NaN at the others."""
@@ -42,6 +60,10 @@ class Correlation(Additive):
     The second is the percentage of sentences in which ``she`` is read as the occupation minus the
     same of ``he`` (Rudinger et al. 2018). `of` gives 100 where a pronoun is.
     """
+
+    def place(self, record: Record) -> Place:
+        """Return the pronoun of a record."""
+        return pronoun(record)
 
     def sums(self, records: Sequence[Record]) -> Sums:
         """Return what is resampled: the occupations, as products of the two numbers."""

@@ -95,8 +95,12 @@ def columns_of(rows: Iterable[Row]) -> list[Column]:
 
 
 def key_of(cell: Cell) -> Key:
-    """Return the column that a cell with a score belongs to."""
-    return cell.entry, cell.metric, cell.ideal, cell.unit
+    """Return the column that a cell with a score belongs to.
+
+    Points are of the scale of percentages: older reports call a difference of these so.
+    """
+    unit = "points" if cell.unit == "%" else cell.unit
+    return cell.entry, cell.metric, cell.ideal, unit
 
 
 def _column(key: Key, cells: Sequence[Cell]) -> Column:

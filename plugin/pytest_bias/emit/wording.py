@@ -39,7 +39,7 @@ EXPLORATORY: Final = (
 MOST: Final = 10**12
 """No count, time or amount of a run is larger; what a report that was read says may be."""
 
-_DECIMALS: Final[Mapping[str, int]] = {"%": 1, "nats": 2, "bits": 2, "d": 2, "": 2}
+_DECIMALS: Final[Mapping[str, int]] = {"%": 1, "points": 1, "nats": 2, "bits": 2, "d": 2, "": 2}
 _UNITS: Final[Mapping[str, str]] = {"%": " %", "nats": " nats", "bits": " bits", "d": "", "": ""}
 
 
@@ -127,7 +127,7 @@ def short_interval(score: Score) -> str:
     """Return the interval in few characters, such as ``(58–63)`` or ``(.37–.41)``."""
     if score.interval is None:
         return ""
-    decimals = 0 if score.unit == "%" else 2
+    decimals = 0 if score.unit in ("%", "points") else 2
     low, high = (_rounded(end, decimals) for end in score.interval)
     ends = [re.sub(r"^(-?)0\.", r"\1.", end) for end in (low, high)]
     # A dash before a minus sign cannot be read.
