@@ -9,6 +9,13 @@ Family: TypeAlias = Literal["decision", "suite", "exploratory"]
 suite (Holm), or groups, which are looked at without a hypothesis (Benjamini-Hochberg)."""
 
 
+FloorOf: TypeAlias = Literal["guessing", "shuffled labels", "wording alone", "other groups"]
+"""What a floor is. What a model gets that guesses: every answer that it has is equally likely. What
+noise alone gives to a size without a sign: its mean when labels are shuffled. What the scatter
+between wordings of one sentence gives. What the same words get when other groups are asked about.
+The first two are chance; the others are measured on the model itself."""
+
+
 @dataclass(frozen=True, slots=True)
 class Spread:
     """How far a score differs between the templates that its items were made from.
@@ -31,8 +38,9 @@ class Score:
 
     `interval` is the confidence interval at `level`, or null with `interval_reason`. `by` names the
     group, empty for the whole suite. `n` counts scored records, `n_unscored` those that could not
-    be scored, `n_excluded` those that the suite's own rule dropped. `floor` is the value expected
-    of a model without any association, for metrics that cannot come out at their ideal by chance.
+    be scored, `n_excluded` those that the suite's own rule dropped. `beside` says that the headline
+    is shown with this score beside it. `floor` is what the score comes
+    to without what it looks for, where that is not its ideal, and `floor_of` says how: `FloorOf`.
     `seed`, in hexadecimal, is that of the generator that the interval was drawn from.
 
     `p_value` is that of the `test` of the hypothesis that the score is at its ideal, or null with
@@ -47,12 +55,14 @@ class Score:
     tolerance: float
     by: Mapping[str, str] = field(default_factory=dict)
     headline: bool = False
+    beside: bool = False
     interval: tuple[float, float] | None = None
     interval_reason: str | None = None
     level: float = 0.95
     method: str | None = None
     seed: str | None = None
     floor: float | None = None
+    floor_of: FloorOf | None = None
     spread: Spread | None = None
     n: int = 0
     n_unscored: int = 0

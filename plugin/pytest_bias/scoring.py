@@ -3,14 +3,14 @@
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import ClassVar, Final
 
 import numpy as np
 
 from pytest_bias import permutation, resampling, statistics
 from pytest_bias.records import Record, Report, SuiteResult, SuiteStatus, canonical_json, sha256
 from pytest_bias.resampling import Sums
-from pytest_bias.scores import Family, Score, Spread
+from pytest_bias.scores import Family, FloorOf, Score, Spread
 from pytest_bias.statistics import Bounds, Estimate, Floats, Sampling, Test
 from pytest_bias.suites import STRUCTURE, Estimator, Metric, Suite, find
 
@@ -57,10 +57,12 @@ def own_value(record: Record) -> float | None:
 class Additive:
     """An estimator that averages one number a record, so that two reports can be paired.
 
-    `of` is a record's contribution, null where the record is not part of the metric.
+    `of` is a record's contribution, null where the record is not part of the metric; `floor_of`
+    says what the floor of its estimates is, if they have one.
     """
 
     of: Contribution
+    floor_of: ClassVar[FloorOf | None] = None
 
     def __call__(self, records: Sequence[Record], sampling: Sampling) -> Estimate:
         """Estimate from scored records."""
@@ -287,6 +289,7 @@ def _score(
         tolerance=metric.tolerance,
         by=by,
         headline=metric.headline and not by,
+        beside=metric.beside and not by,
         level=context.level,
         seed=context.seed_of(metric.name, by),
         n=len(scored),
@@ -300,7 +303,7 @@ def _score(
     if why := _short(records) or _short_in_group(records, estimator):
         return replace(empty, note=why, interval_reason="no value")
     estimate = estimator(scored, context.sampling(metric.name, by, metric.bounds))
-    floor = metric.floor(scored) if metric.floor else None
+    floor = metric.floor.at(scored) if metric.floor else estimate.floor
     return _tested(
         replace(
             empty,
@@ -312,7 +315,8 @@ def _score(
             test=estimate.test,
             p_value=estimate.p_value,
             p_reason=estimate.p_reason,
-            floor=estimate.floor if floor is None else floor,
+            floor=floor,
+            floor_of=None if floor is None else metric.floor_of,
             spread=_spread(scored, metric, by),
             note=estimate.note,
         ),

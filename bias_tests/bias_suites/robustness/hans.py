@@ -27,7 +27,7 @@ from pytest_bias.datasources import DataFile, DataFolder, Source, describe_files
 from pytest_bias.errors import DataError
 from pytest_bias.interface import Capability
 from pytest_bias.records import Item, Record
-from pytest_bias.scoring import EVEN, Share
+from pytest_bias.scoring import Share
 from pytest_bias.suites import Configuration, LoadedData, Measure, Metric, Suite
 from pytest_bias.tables import Row, csv_rows
 
@@ -91,7 +91,7 @@ def correct_summed(record: Record) -> float | None:
 
 _BY: Final = (("heuristic",), ("label",), ("heuristic", "label"))
 _METRICS: Final[tuple[Metric, ...]] = (
-    *both(EVEN, *_BY, ("subcase",), in_by=(("label",),)),
+    *both(*_BY, ("subcase",), merged=MERGED, in_by=(("label",),)),
     gap(
         "shortcut_gap",
         "label",
@@ -106,7 +106,7 @@ _METRICS: Final[tuple[Metric, ...]] = (
 
 SUITE: Final = Suite(
     name="hans",
-    version="1",
+    version="2",
     title="HANS",
     kind="robustness",
     configurations=(
@@ -130,5 +130,8 @@ SUITE: Final = Suite(
     ),
     scope=scope_card("hans"),
     tags=("robustness", "shortcuts"),
-    badge=("right {accuracy} · at home {in_distribution_accuracy:percent} · chance 50 %",),
+    badge=(
+        "right {accuracy} · at home {in_distribution_accuracy:percent} · "
+        "{accuracy:floor_of} ≈ {accuracy:floor}",
+    ),
 )

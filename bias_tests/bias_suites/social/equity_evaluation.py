@@ -17,7 +17,7 @@ from bias_suites.scope import scope_card
 from pytest_bias import readings
 from pytest_bias.datasources import DataFile, DataFolder, Source, describe_files
 from pytest_bias.errors import DataError
-from pytest_bias.gaps import beside_chance, size_of_means
+from pytest_bias.gaps import SHUFFLED, beside_chance, size_of_means
 from pytest_bias.interface import Capability, Model, Outputs
 from pytest_bias.readings import Reading
 from pytest_bias.records import Item, Record
@@ -182,6 +182,8 @@ class MeanAbsolute(Additive):
     of an axis change places at random, and its test is that exchange.
     """
 
+    floor_of = SHUFFLED
+
     def __call__(self, records: Sequence[Record], sampling: Sampling) -> Estimate:
         """Estimate from scored records."""
         sums = self.sums(records)
@@ -265,7 +267,7 @@ SUITE: Final = Suite(
     scope=scope_card("equity_evaluation"),
     tags=("social", "downstream", "templates"),
     badge=(
-        "sentiment differs by {mean_absolute_difference} on average · chance ≈ "
-        "{mean_absolute_difference:floor}",
+        "sentiment differs by {mean_absolute_difference} on average · "
+        "{mean_absolute_difference:floor_of} ≈ {mean_absolute_difference:floor}",
     ),
 )
