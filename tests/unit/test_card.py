@@ -121,6 +121,9 @@ def test_scores_stand_in_tables_intrinsic_and_downstream_apart() -> None:
         "<strong>0.62</strong><br>(no interval)",
         *("0; shuffled labels ≈ 0.25", "1508", "–", "partial, adapted, sample: 16 of 2216 items"),
     ]
+    # What a floor is stands below, of the floors that there are.
+    assert "<em>shuffled labels</em>: what noise alone gives" in html
+    assert "<em>guessing</em>" not in html
     heads = re.findall(r"<h3>(.*?)</h3>", html)
     assert heads == [
         "Intrinsic, of the model itself",
