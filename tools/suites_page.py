@@ -94,6 +94,7 @@ def _metric(metric: Metric) -> str:
     return (
         f"- `{metric.name}`{', the headline' if metric.headline else ''}: ideal {metric.ideal:g}, "
         + f"{ends} {metric.unit}".rstrip()
+        + (f"; floor: {metric.floor_of}" if metric.floor_of else "")
         + (f"; by {groups}" if groups else "")
     )
 

@@ -18,7 +18,7 @@ from pytest_bias.identity import ModelIdentity
 from pytest_bias.own_paths import without_own_paths
 from pytest_bias.records import DataInfo, Report, SuiteResult, SuiteStatus, canonical_json
 from pytest_bias.report_tables import with_schema
-from pytest_bias.scores import Score
+from pytest_bias.scores import FloorOf, Score
 
 SCHEMA: Final = "pytest-bias/fleet-row/1"
 
@@ -73,6 +73,7 @@ class Cell:
     bounds: Bounds | None = None
     unit: str | None = None
     floor: float | None = None
+    floor_of: FloorOf | None = None
     n: int | None = None
     n_unscored: int | None = None
     sampled: int | None = None
@@ -105,6 +106,7 @@ class Cell:
             interval_reason=self.interval_reason,
             level=self.level or 0.0,
             floor=self.floor,
+            floor_of=self.floor_of,
             n=self.n or 0,
             n_unscored=self.n_unscored or 0,
             note=self.note,
@@ -314,7 +316,7 @@ _OF_SUITE: Final = (
 )
 _OF_SCORE: Final = (
     *("metric", "value", "interval_reason", "level", "ideal", "bounds", "unit", "floor"),
-    *("n", "n_unscored"),
+    *("floor_of", "n", "n_unscored"),
 )
 
 

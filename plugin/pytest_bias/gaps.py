@@ -14,10 +14,12 @@ from numpy.typing import NDArray
 from pytest_bias import factors, multiway, permutation, resampling, sides, statistics, unsigned
 from pytest_bias.records import Record
 from pytest_bias.resampling import Sums, Unsigned
+from pytest_bias.scores import FloorOf
 from pytest_bias.scoring import Additive, Place
 from pytest_bias.statistics import Estimate, Floats, Sampling, Test
 
 FIRST, SECOND = 0, 1
+SHUFFLED: Final[FloorOf] = "shuffled labels"
 FEW_EVENTS: Final = 5
 """Events on a side, or items without one, from which on resamples show how much they vary."""
 
@@ -191,6 +193,7 @@ class Range(Additive):
 
     over: str
     within: str = ""
+    floor_of = SHUFFLED
 
     def apart(self, means: Floats) -> Floats:
         """Return how far apart the groups of a block are, of their means, (..., n_groups)."""

@@ -6,6 +6,7 @@ from typing import Protocol
 
 from pytest_bias.interface import Capability, Model
 from pytest_bias.records import Item, Record
+from pytest_bias.scores import FloorOf
 from pytest_bias.statistics import Estimate, Sampling
 
 
@@ -24,6 +25,22 @@ def every(record: Record) -> bool:
 def own_cluster(record: Record) -> str:
     """Return the cluster of a record."""
     return record.cluster
+
+
+@dataclass(frozen=True)
+class Floor:
+    """What a metric comes to, on given records, without what it looks for.
+
+    Parameters
+    ----------
+    of : str
+        What makes it so, in the words of `scores.FloorOf`.
+    at : callable
+        From the scored records to the value; null where they have none.
+    """
+
+    of: FloorOf
+    at: Callable[[Sequence[Record]], float | None]
 
 
 @dataclass(frozen=True)
@@ -52,13 +69,16 @@ class Metric:
         Selects the records that the metric is about, scored or not.
     headline : bool
         Whether this is the number that stands for the suite; exactly one a measure.
+    beside : bool
+        Whether it stands beside the headline wherever that is shown, because this cannot be read
+        without it.
     whole : bool
         Whether the score over all groups together is reported.
     family : bool
         Whether the groups are tests of hypotheses, whose p-values are adjusted for one another by
         Holm's method; otherwise they are exploratory.
-    floor : callable, optional
-        What an unsigned metric comes to, on these records, without any bias.
+    floor : Floor, optional
+        What the metric comes to without what it looks for, where its estimator does not say it.
     spread : str
         Key of the records' `detail` that names the template of an item, so that the score says how
         far it differs between templates; empty where there are none.
@@ -82,13 +102,19 @@ class Metric:
     by: tuple[tuple[str, ...], ...] = ()
     where: Callable[[Record], bool] = every
     headline: bool = False
+    beside: bool = False
     whole: bool = True
     family: bool = False
-    floor: Callable[[Sequence[Record]], float | None] | None = None
+    floor: Floor | None = None
     spread: str = ""
     spread_within: str = ""
     versus: str = ""
     block: Callable[[Record], Hashable] = own_cluster
+
+    @property
+    def floor_of(self) -> FloorOf | None:
+        """What the floor is that its scores have; null where they have none."""
+        return self.floor.of if self.floor else getattr(self.estimate, "floor_of", None)
 
 
 @dataclass(frozen=True)

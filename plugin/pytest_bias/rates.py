@@ -46,8 +46,7 @@ class Rate(Additive):
     def sums(self, records: Sequence[Record]) -> Sums:
         """Return what is resampled: the clusters of the records."""
         kept, values = self.contributing(records)
-        clusters = [r.cluster for r in kept]
-        weights = _weights(self.weight, kept)
+        clusters, weights = self.units(kept), _weights(self.weight, kept)
         return _scaled(
             resampling.group_sums(values, clusters, [""] * len(kept), self.of_rates, weights)
         )
@@ -106,7 +105,7 @@ class RateGap(Gap):
         kept, values = self.contributing(records)
         sides = [self._side(r) for r in kept]
         if self.second:
-            clusters, weights = [r.cluster for r in kept], _weights(self.weight, kept)
+            clusters, weights = self.units(kept), _weights(self.weight, kept)
             return _scaled(resampling.group_sums(values, clusters, sides, self.of_rates, weights))
         rate = Rate(self.of, self.weight)
         apart = [

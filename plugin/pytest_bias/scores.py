@@ -9,6 +9,13 @@ Family: TypeAlias = Literal["decision", "suite", "exploratory"]
 suite (Holm), or groups, which are looked at without a hypothesis (Benjamini-Hochberg)."""
 
 
+FloorOf: TypeAlias = Literal["guessing", "shuffled labels", "wording alone", "other groups"]
+"""What a floor is. What a model gets that guesses: every answer that it has is equally likely. What
+noise alone gives to a size without a sign: its mean when labels are shuffled. What the scatter
+between wordings of one sentence gives. What the same words get when other groups are asked about.
+The first two are chance; the others are measured on the model itself."""
+
+
 @dataclass(frozen=True, slots=True)
 class Spread:
     """How far a score differs between the templates that its items were made from.
@@ -32,9 +39,9 @@ class Score:
     `interval` is the confidence interval at `level`, or null with `interval_reason`. `by` names the
     group, empty for the whole suite. `n` counts what the value is made of: scored records, or sets
     of them, without those that are compared with unscored ones. `n_unscored` counts records that
-    could not be scored, `n_excluded` those that the suite's own rule dropped. `floor` is the value
-    expected of a model without any association, for metrics that cannot come out at their ideal by
-    chance.
+    could not be scored, `n_excluded` those that the suite's own rule dropped. `beside` says that
+    the headline is shown with this score beside it. `floor` is what the score comes to without what
+    it looks for, where that is not its ideal, and `floor_of` says how: `FloorOf`.
     `factors` are what the interval is over besides the clusters, such as pairs of words, with the
     number of their levels; `held_fixed` are those with too few levels for that.
     `seed`, in hexadecimal, is that of the generator that the interval was drawn from.
@@ -51,12 +58,14 @@ class Score:
     tolerance: float
     by: Mapping[str, str] = field(default_factory=dict)
     headline: bool = False
+    beside: bool = False
     interval: tuple[float, float] | None = None
     interval_reason: str | None = None
     level: float = 0.95
     method: str | None = None
     seed: str | None = None
     floor: float | None = None
+    floor_of: FloorOf | None = None
     spread: Spread | None = None
     n: int = 0
     n_unscored: int = 0

@@ -11,7 +11,7 @@ from pytest_bias import factors, permutation, resampling, statistics
 from pytest_bias.factors import Factor
 from pytest_bias.records import Record, Report, SuiteResult, canonical_json, sha256
 from pytest_bias.resampling import Sums
-from pytest_bias.scores import Family, Score, Spread
+from pytest_bias.scores import Family, FloorOf, Score, Spread
 from pytest_bias.statistics import Bounds, Estimate, Floats, Sampling, Test
 from pytest_bias.suites import STRUCTURE, Estimator, Metric, Suite, find
 from pytest_bias.unscored import left_out, nothing_scored, status_of, too_many, without_partner
@@ -59,12 +59,14 @@ def own_value(record: Record) -> float | None:
 class Additive:
     """An estimator that averages one number a record, so that two reports can be paired.
 
-    `of` is a record's contribution, null where the record is not part of the metric. `factors` are
-    what the records are a sample of besides their clusters.
+    `of` is a record's contribution, null where the record is not part of the metric; `floor_of`
+    says what the floor of its estimates is, if they have one. `factors` are what the records are a
+    sample of besides their clusters.
     """
 
     of: Contribution
     factors: tuple[Factor, ...] = field(default=(), kw_only=True)
+    floor_of: ClassVar[FloorOf | None] = None
 
     def __call__(self, records: Sequence[Record], sampling: Sampling) -> Estimate:
         """Estimate from scored records."""
@@ -309,6 +311,7 @@ def _score(
         tolerance=metric.tolerance,
         by=by,
         headline=metric.headline and not by,
+        beside=metric.beside and not by,
         level=context.level,
         seed=context.seed_of(metric.name, by),
         n=len(scored),
@@ -325,7 +328,7 @@ def _score(
     if not kept:
         return replace(empty, n=0, note=left_out(len(scored)), interval_reason="no value")
     estimate = estimator(kept, context.sampling(metric.name, by, metric.bounds))
-    floor = metric.floor(kept) if metric.floor else None
+    floor = metric.floor.at(kept) if metric.floor else estimate.floor
     notes = [estimate.note, left_out(len(scored) - len(kept))]
     return _tested(
         replace(
@@ -339,7 +342,8 @@ def _score(
             test=estimate.test,
             p_value=estimate.p_value,
             p_reason=estimate.p_reason,
-            floor=estimate.floor if floor is None else floor,
+            floor=floor,
+            floor_of=None if floor is None else metric.floor_of,
             spread=_spread(kept, metric, by),
             note="; ".join(filter(None, notes)) or None,
         ),

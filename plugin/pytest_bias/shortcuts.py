@@ -19,7 +19,7 @@ import numpy as np
 
 from pytest_bias import resampling
 from pytest_bias.factors import Factor
-from pytest_bias.gaps import Gap, beside_chance, relabelled
+from pytest_bias.gaps import SHUFFLED, Gap, beside_chance, relabelled
 from pytest_bias.measures import Metric
 from pytest_bias.multiway import Crossing
 from pytest_bias.records import Record, sha256
@@ -159,6 +159,7 @@ class LargestGap(Additive):
     """
 
     over: tuple[str, ...]
+    floor_of = SHUFFLED
 
     def compared(self, records: Sequence[Record]) -> Mapping[str, Sequence[Record]]:
         """Return both sides of every shortcut, with their records."""

@@ -15,7 +15,7 @@ from pytest_bias.datasources import DataFile, DataFolder, Source
 from pytest_bias.errors import UnknownName, UsageError
 from pytest_bias.hidden_data import Hiding
 from pytest_bias.interface import Capability
-from pytest_bias.measures import Estimator, Measure, Metric, every, own_cluster
+from pytest_bias.measures import Estimator, Floor, Measure, Metric, every, own_cluster
 from pytest_bias.own_texts import none_named
 from pytest_bias.records import DataInfo, Item, SuiteResult, SuiteStatus
 
@@ -26,6 +26,7 @@ __all__ = [
     "Configuration",
     "Entry",
     "Estimator",
+    "Floor",
     "LoadedData",
     "Measure",
     "Metric",
@@ -143,7 +144,7 @@ class Suite:
         Wordings of the badge's message; the first is taken of which all numbers are known.
         ``{metric}`` is the value with unit and interval, ``{metric:bare}`` without the unit,
         ``{metric:value}`` without the interval, ``{metric:interval}`` the interval alone,
-        ``{metric:percent}`` a whole percentage and ``{metric:floor}`` what chance gives.
+        ``{metric:percent}`` a whole percentage, ``{metric:floor}`` and ``:floor_of`` its floor.
     disputed : callable
         From the name of a configuration to the number of its items that are disputed, by reason.
     """

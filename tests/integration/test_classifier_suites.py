@@ -48,7 +48,7 @@ def test_hatecheck(bias: Command, knows: Callable[..., Path], data_dir: Path) ->
     assert (accuracy["non-hateful", "women"], accuracy["non-hateful", "Muslims"]) == (0, 100)
     badge = (ran.at / "badges/hatecheck-en.json").read_text()
     assert "widest gap" in badge
-    assert "chance" in badge
+    assert "shuffled labels ≈" in badge
     assert bias("verify", "out").code == 0
 
 

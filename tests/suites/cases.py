@@ -135,7 +135,7 @@ def gendered_items() -> list[Item]:
     pairs = ("he/she", "him/her", "his/her", "man/woman")
     items = [i for i in gendered_sentences.load_templates(NO_DATA).items if i.by["pair"] in pairs]
     occupations = sorted({i.cluster for i in items if i.by["part"] == "neutral"})[::6]
-    return [i for i in items if i.by["part"] == "control" or i.cluster in occupations]
+    return [i for i in items if i.by["part"] != "neutral" or i.cluster in occupations]
 
 
 def seat_items() -> list[Item]:

@@ -3,6 +3,7 @@
 import math
 import re
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,8 @@ from bias_suites.social.gendered_pair_entropy import (
     wording_floor,
 )
 from bias_suites.social.gendered_sentences import (
+    NEUTRAL_SUBJECT,
+    PAIRS,
     gendered_words,
     load_templates,
     measured,
@@ -24,7 +27,9 @@ from pytest_bias.datasources import DataFolder
 from pytest_bias.errors import DataError
 from pytest_bias.interface import Cloze
 from pytest_bias.records import Item, Record
+from pytest_bias.scores import Score
 from pytest_bias.scoring import Context, score_records
+from pytest_bias.sentences import text_file
 from suites.stand_ins import Slots, Texts, records_of, result_of, values
 
 
@@ -175,6 +180,89 @@ def test_the_bundled_sentences_cover_every_pair_and_occupation():
     # A control is asked both ways, so that a model which always says "he" gets half of them right.
     assert [i.meta["right"] for i in controls].count("male") == len(controls) / 2
     assert all(i.meta["right"] in ("male", "female") for i in controls)
+
+
+def test_neutral_subjects_stand_in_the_same_sentences():
+    items = load_templates(DataFolder()).items
+    cells = {
+        part: {(i.by["template"], i.by["pair"]) for i in items if i.by["part"] == part}
+        for part in ("neutral", NEUTRAL_SUBJECT)
+    }
+    assert cells["neutral"] == cells[NEUTRAL_SUBJECT]
+    texts = {i.id: i.texts["sentence"] for i in items}
+    assert texts["entropy/neutral-subject/works-as/he/she/person"] == "[MASK] works as a person."
+    assert texts["entropy/neutral-subject/hired-them/him/her/employee"] == (
+        "They hired [MASK] as an employee."
+    )
+    occupations = {i.cluster for i in items if i.by["part"] == "neutral"}
+    assert not occupations & {i.id.rpartition("/")[2] for i in items if "subject/" in i.id}
+
+
+def test_the_occupations_are_held_against_neutral_subjects_within_pair_and_template():
+    made = [
+        record_of("nurse", "works-as", 2.0),
+        record_of("clerk", "works-as", 1.0),
+        record_of("nurse", "became", -3.0),
+        record_of("nurse", "used-to-be", 0.5, "man/woman"),
+        # Nobody was asked without an occupation in this sentence.
+        record_of("nurse", "was-hired", 4.0),
+        record_of("person", "works-as", 1.5, part=NEUTRAL_SUBJECT),
+        record_of("worker", "works-as", 0.0, part=NEUTRAL_SUBJECT),
+        record_of("person", "became", -3.0, part=NEUTRAL_SUBJECT),
+        record_of("person", "used-to-be", 0.0, "man/woman", part=NEUTRAL_SUBJECT),
+    ]
+    scores = {s.metric: s for s in of_records(made) if not s.by}
+    b = entropy_bias
+    wanted = [b(2) - b(1.5) / 2, b(1) - b(1.5) / 2, 0.0, b(0.5)]
+    assert scores["entropy_bias_over_neutral"].value == pytest.approx(sum(wanted) / 4)
+    neutral = (b(1.5) + b(0) + b(3) + b(0)) / 4
+    assert scores["entropy_bias_neutral_subject"].value == pytest.approx(neutral)
+    # The headline is that of the occupations alone.
+    headline = (b(2) + b(1) + b(3) + b(0.5) + b(4)) / 5
+    assert (scores["entropy_bias"].value, scores["entropy_bias"].n) == (pytest.approx(headline), 5)
+    beside = {s.metric for s in scores.values() if s.beside}
+    assert beside == {"entropy_bias_over_neutral", "entropy_bias_neutral_subject"}
+
+
+def test_pairs_count_as_often_as_in_the_text_of_the_source():
+    # 201 sentences with he or she in three templates, 33 with man or woman in two.
+    made = [
+        record_of("nurse", "works-as", 1.0),
+        record_of("nurse", "became", 2.0),
+        record_of("nurse", "was-hired", 3.0),
+        record_of("nurse", "used-to-be", -4.0, "man/woman"),
+        record_of("nurse", "worked-for-years", 0.0, "man/woman"),
+        record_of("nurse", "used-to-be", 9.0, "hero/heroine"),
+    ]
+    (found,) = (s for s in of_records(made) if s.metric == "entropy_bias_weighted")
+    he, man = (math.fsum(map(entropy_bias, odds)) / len(odds) for odds in ((1, 2, 3), (-4, 0)))
+    assert found.value == pytest.approx((201 * he + 33 * man) / (201 + 33))
+    assert found.n == 5
+
+
+def test_weights_are_how_often_the_pairs_stand_in_wikitext(data_dir):
+    data = DataFolder(data_dir, offline=True)
+    items = SUITE.configuration("en-wikitext2").load(data).items
+    there = Counter(i.by["pair"] for i in items if i.status is None)
+    pairs = text_file(PAIRS)["pairs"]
+    assert there == {words: n for words, of in pairs.items() if (n := of.get("wikitext2"))}
+    assert there["he/she"] / there.total() == pytest.approx(0.70, abs=0.01)
+
+
+def test_found_text_has_no_neutral_subjects():
+    made = [replace(record_of(f"line {n}", "a", n / 2), by=FOUND) for n in range(9)]
+    assert {s.metric for s in of_records(made)} & {
+        "entropy_bias_over_neutral",
+        "entropy_bias_neutral_subject",
+        "entropy_bias_weighted",
+    } == set()
+
+
+FOUND = {"part": "neutral", "pair": "he/she"}
+
+
+def of_records(records: list[Record]) -> tuple[Score, ...]:
+    return score_records(records, SUITE.measures[0].metrics, Context(SUITE.name, "en"))
 
 
 def test_controls_are_decided_by_their_reflexive():
@@ -350,10 +438,12 @@ def test_every_kept_sentence_has_one_gap_and_no_other_gendered_word(corpus):
             assert not re.search(r" [.,;]|@-@| 's", sentence)
 
 
-def record_of(occupation: str, template: str, odds: float, words: str = "he/she") -> Record:
+def record_of(
+    occupation: str, template: str, odds: float, words: str = "he/she", part: str = "neutral"
+) -> Record:
     detail = {"log_p_male": odds, "log_p_female": 0.0, "template": template}
-    by = {"part": "neutral", "pair": words}
-    name = f"{template}/{words}/{occupation}"
+    by = {"part": part, "pair": words, "template": template}
+    name = f"{part}/{template}/{words}/{occupation}"
     return Record(name, occupation, "scored", entropy_bias(odds), by, detail)
 
 
@@ -374,14 +464,16 @@ def test_the_floor_is_what_wording_alone_brings():
     )
 
 
+TWO_TEMPLATES = (("works-as", 0.5), ("became", 2))
+
+
 def test_the_headline_has_its_floor_and_the_spread_over_templates():
-    made = [
-        record_of(o, t, m) for o in ("nurse", "smith", "clerk") for t, m in (("a", 0.5), ("b", 2))
-    ]
+    made = [record_of(o, t, m) for o in ("nurse", "smith", "clerk") for t, m in TWO_TEMPLATES]
     metrics = SUITE.measures[0].metrics
     headline = score_records(made, metrics, Context(SUITE.name, "en"))[0]
     low, high = entropy_bias(0.5), entropy_bias(2)
     assert headline.floor == pytest.approx(entropy_bias(0.75 * math.sqrt(2)))
+    assert headline.floor_of == "wording alone"
     assert (headline.spread.over, headline.spread.n) == ("template", 2)
     assert (headline.spread.low, headline.spread.high) == pytest.approx((low, high))
     assert headline.spread.sd == pytest.approx((high - low) / math.sqrt(2))

@@ -59,6 +59,24 @@ def test_who_always_says_entailment_is_right_where_the_heuristics_are(
     assert values(found, "gap")[()] == 0.0
 
 
+@pytest.mark.parametrize(
+    ("head", "of_entailment"),
+    [(("entailment", "neutral", "contradiction"), 1 / 3), (("entailment", "not_entailment"), 0.5)],
+)
+def test_guessing_follows_from_the_labels_of_the_head(
+    items: tuple[Item, ...], head: tuple[str, ...], of_entailment: float
+) -> None:
+    found = result_of(SUITE, Pairs("nli", always("entailment"), head), items)
+    floors = {(s.metric, *s.by.values()): s.floor for s in found.scores if s.floor is not None}
+    wanted = {"entailment": 100 * of_entailment, "non-entailment": 100 * (1 - of_entailment)}
+    for name in ("accuracy", "in_distribution_accuracy"):
+        # Half of HANS and of these pairs of MultiNLI is entailment.
+        assert floors[name,] == pytest.approx(50)
+        for label, floor in wanted.items():
+            assert floors[name, label] == pytest.approx(floor)
+    assert {s.floor_of for s in found.scores if s.floor is not None} == {"guessing"}
+
+
 @pytest.mark.parametrize("other", ["neutral", "contradiction"])
 def test_neutral_and_contradiction_are_both_no_entailment(
     items: tuple[Item, ...], other: str

@@ -206,6 +206,19 @@ def test_not_enough_info_is_a_wrong_answer_and_the_choice_of_two_stands_beside_i
     assert values(result_of(fever_symmetric.SUITE, two, items), "accuracy")[()] == 100.0
 
 
+def test_a_label_that_is_never_right_makes_guessing_harder(versions: Path) -> None:
+    items = loaded(fever_symmetric.SUITE, versions)
+    heads = {3: (), 2: ("supports", "refutes")}
+    for n, head in heads.items():
+        model = Pairs("fact_checking", by_claim, head)
+        found = result_of(fever_symmetric.SUITE, model, items)
+        floors = {s.metric: s.floor for s in found.scores if not s.by}
+        for name in ("accuracy", "in_distribution_accuracy", "accuracy_with_originals"):
+            assert floors[name] == pytest.approx(100 / n)
+        assert floors["accuracy_of_two"] == 50
+        assert floors["consistency"] == pytest.approx(100 / n**4)
+
+
 def test_the_claims_of_fever_take_the_place_of_the_originals(versions: Path) -> None:
     rows = [
         {"claim": "A is old .", "label": "SUPPORTS", "evidence": [["A", "0", "Old , it is ."]]},

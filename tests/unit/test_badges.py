@@ -12,7 +12,7 @@ import pytest
 from pytest_bias.emit import badges
 from pytest_bias.emit.badges import GREY, LABEL_COLOR, VALUE_COLOR, Badge
 from pytest_bias.records import Report, SuiteResult
-from pytest_bias.scores import Score
+from pytest_bias.scores import FloorOf, Score
 from unit.made import HOSTILE, report, result, score
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -68,6 +68,7 @@ SEAT = result(
             interval=None,
             interval_reason="unsigned",
             floor=0.249,
+            floor_of="shuffled labels",
         )
     ],
 )
@@ -78,6 +79,13 @@ STRUCTURE = result(
     kind="structure",
     scores=[score("checks_passed", 100.0, ideal=100)],
 )
+
+
+def of_three(floor_of: FloorOf | None) -> SuiteResult:
+    right = {"ideal": 100, "floor": 100 / 3, "floor_of": floor_of}
+    scores = [score("accuracy", 41.0, interval=(38.0, 44.0), **right)]
+    scores.append(score("in_distribution_accuracy", 60.0, **right | {"headline": False}))
+    return result("fever_symmetric", title="FEVER", kind="robustness", scores=scores)
 
 
 def of(*suites: SuiteResult, **more: Any) -> dict[str, Badge]:
@@ -108,6 +116,17 @@ def texts(svg: str) -> list[str]:
             "0.81 nats (.55–1.13) towards stereotypes · none 0",
         ),
         (SEAT, "SEAT en", "mean effect 0.62 · chance ≈ 0.25"),
+        (
+            of_three("guessing"),
+            "robustness: FEVER en",
+            "right 41.0 % (38–44) · originals 60 % · guessing ≈ 33.3",
+        ),
+        # Reports of before do not say what the floor is.
+        (
+            of_three(None),
+            "robustness: FEVER en",
+            "right 41.0 % (38–44) · originals 60 % · floor ≈ 33.3",
+        ),
     ],
     ids=lambda v: v.name if isinstance(v, SuiteResult) else None,
 )

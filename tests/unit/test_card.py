@@ -39,7 +39,17 @@ SEAT = result(
     validity="partial",
     sampled=16,
     n_available=2216,
-    scores=[score("mean_absolute_effect", 0.62, ideal=0, unit="d", interval=None, floor=0.25)],
+    scores=[
+        score(
+            "mean_absolute_effect",
+            0.62,
+            ideal=0,
+            unit="d",
+            interval=None,
+            floor=0.25,
+            floor_of="shuffled labels",
+        )
+    ],
 )
 WINO = result(
     "winobias",
@@ -109,8 +119,11 @@ def test_scores_stand_in_tables_intrinsic_and_downstream_apart() -> None:
     assert rows[2] == [
         "<strong>SEAT en</strong><br>mean absolute effect",
         "<strong>0.62</strong><br>(no interval)",
-        *("0; chance 0.25", "1508", "–", "partial, adapted, sample: 16 of 2216 items"),
+        *("0; shuffled labels ≈ 0.25", "1508", "–", "partial, adapted, sample: 16 of 2216 items"),
     ]
+    # What a floor is stands below, of the floors that there are.
+    assert "<em>shuffled labels</em>: what noise alone gives" in html
+    assert "<em>guessing</em>" not in html
     heads = re.findall(r"<h3>(.*?)</h3>", html)
     assert heads == [
         "Intrinsic, of the model itself",

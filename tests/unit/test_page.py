@@ -60,6 +60,7 @@ SEAT = result(
             interval=None,
             interval_reason="an unsigned mean",
             floor=0.25,
+            floor_of="shuffled labels",
             tolerance=0.01,
         )
     ],
@@ -94,7 +95,7 @@ def test_numbers_are_those_of_every_other_output():
     )
     assert "95 % interval over 1508 pairs; this checkpoint held fixed." in shown.text
     assert "1508 scored, 2 unscored, 3 excluded by the suite's own rule" in shown.text
-    assert "the ideal is 0, and chance alone gives about 0.25" in shown.text
+    assert "the ideal is 0; shuffled labels ≈ 0.25" in shown.text
     assert "No interval: an unsigned mean." in shown.text
 
 
@@ -104,8 +105,8 @@ def test_pictures_are_told_in_words():
     assert {p["role"] for p in pictures} == {"img"}
     assert overview == (
         "Forest plot. CrowS-Pairs en: 60.5 %, 95 % interval 58.0 to 62.9, ideal 50 (stereotype "
-        "preference · contested). SEAT en: 0.62, ideal 0, chance 0.25 (mean absolute effect · "
-        "partial · adapted)."
+        "preference · contested). SEAT en: 0.62, ideal 0, shuffled labels ≈ 0.25 (mean "
+        "absolute effect · partial · adapted)."
     )
     assert (
         groups.index("all: 60.5 %") < groups.index("religion: 71.0 %") < groups.index("age: 45.5")
@@ -424,8 +425,8 @@ def test_the_floor_stands_on_the_side_of_the_value():
 
 def test_a_floor_at_the_ideal_is_not_drawn_twice():
     near = replace(SEAT, scores=(replace(SEAT.scores[0], floor=0.004),))
-    assert "chance ≈" in page.render(MADE)
-    assert "chance ≈" not in page.render(report(near))
+    assert "ideal 0 · shuffled labels ≈" in page.render(MADE)
+    assert "ideal 0 · shuffled labels ≈" not in page.render(report(near))
 
 
 def test_labels_are_cut_to_their_room():

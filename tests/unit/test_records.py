@@ -61,10 +61,21 @@ def test_the_report_has_the_keys_that_the_schema_names():
     assert content["suites"][1]["records"] is None
     named = {"metric", "by", "headline", "value", "interval", "interval_reason", "level", "method"}
     named |= {"ideal", "bounds", "unit", "tolerance", "floor", "n", "n_unscored", "n_excluded"}
-    named |= {"n_clusters", "p_value", "p_adjusted", "note"}
+    named |= {"n_clusters", "p_value", "p_adjusted", "note", "floor_of", "beside"}
     named |= {"test", "p_reason", "family", "spread", "seed"}
     assert suite["scores"][0].keys() == named
     assert suite["scores"][0]["interval"] == [57.99, 62.92]
+
+
+def test_a_report_of_before_that_does_not_say_what_a_floor_is_still_reads():
+    content = plain(replace(FULL, suites=(result(scores=[score(floor=50.0)]),)))
+    of_before = content["suites"][0]["scores"][0]
+    del of_before["floor_of"], of_before["beside"]
+    (read,) = Report.from_json(sealed(content)).suites[0].scores
+    assert (read.floor, read.floor_of, read.beside) == (50.0, None, False)
+    of_before["floor_of"] = "luck"
+    with pytest.raises(ReportError, match="floor_of is 'luck'"):
+        Report.from_json(sealed(content))
 
 
 def other(value: Any) -> Any:

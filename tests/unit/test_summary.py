@@ -36,7 +36,17 @@ SEAT = result(
     title="SEAT",
     adapted=True,
     validity="partial",
-    scores=[score("mean_absolute_effect", 0.62, ideal=0, unit="d", interval=None, floor=0.25)],
+    scores=[
+        score(
+            "mean_absolute_effect",
+            0.62,
+            ideal=0,
+            unit="d",
+            interval=None,
+            floor=0.25,
+            floor_of="shuffled labels",
+        )
+    ],
 )
 SKIPPED = result("honest", "it", title="HONEST", status="skipped", reason="licence | not accepted")
 MADE = report(CROWS, SEAT, SKIPPED)
@@ -78,7 +88,15 @@ def test_the_numbers_stand_in_a_table():
     ]
     assert rows[2][1:6] == ["furthest group: religion", "71.0 %", "62.0 – 79.0", "50", "105"]
     assert rows[3] == [
-        *("SEAT en", "mean absolute effect (chance 0.25)", "0.62", "–", "0", "1508", "0"),
+        *(
+            "SEAT en",
+            "mean absolute effect (shuffled labels ≈ 0.25)",
+            "0.62",
+            "–",
+            "0",
+            "1508",
+            "0",
+        ),
         "partial, adapted",
     ]
 
@@ -196,7 +214,7 @@ QUALITY = result(
     kind="quality",
     title="General quality",
     scores=[
-        score("accuracy", 67.5, ideal=100, floor=50.0, n=80),
+        score("accuracy", 67.5, ideal=100, floor=50.0, floor_of="guessing", n=80),
         score("nats_per_character", 1.83, ideal=0, unit="nats", headline=False, n=80),
     ],
 )
@@ -218,7 +236,7 @@ def test_general_quality_has_a_table_of_its_own_with_both_numbers():
     text = page(report(CROWS, QUALITY))
     assert "<h3>General quality</h3>" in text
     assert [row[1:3] for row in cells(text)[-2:]] == [
-        ["accuracy (chance 50.0)", "67.5 %"],
+        ["accuracy (guessing ≈ 50.0)", "67.5 %"],
         ["nats per character", "1.83 nats"],
     ]
 

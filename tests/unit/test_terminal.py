@@ -47,6 +47,7 @@ SEAT = result(
             unit="d",
             interval=None,
             floor=0.25,
+            floor_of="shuffled labels",
         )
     ],
 )
@@ -83,7 +84,15 @@ def test_what_matters_is_there_at_every_width(width):
     text = printed(width=width, decision=decide(MADE, LIMITS))
     assert max(map(len, text.splitlines())) <= width
     words = " ".join(text.split())
-    for part in ("60.5 %", "58.0 – 62.9", "71.0 %", "0.62", "chance 0.25", "1508", "1 of 2 checks"):
+    for part in (
+        "60.5 %",
+        "58.0 – 62.9",
+        "71.0 %",
+        "0.62",
+        "shuffled labels ≈ 0.25",
+        "1508",
+        "1 of 2 checks",
+    ):
         assert part in words, part
     for part in ("contested", "partial", "honest[it]", "skipped", "undecided", "religion"):
         assert part in words, part
@@ -277,7 +286,15 @@ QUALITY = result(
     title="General quality",
     validity="partial",
     scores=[
-        score("accuracy", 67.5, ideal=100, interval=(56.6, 76.8), floor=50.0, n=80),
+        score(
+            "accuracy",
+            67.5,
+            ideal=100,
+            interval=(56.6, 76.8),
+            floor=50.0,
+            floor_of="guessing",
+            n=80,
+        ),
         score(
             "nats_per_character",
             1.83,
@@ -310,7 +327,7 @@ def test_controls_validity_and_quality_stand_on_the_same_page(width):
         "controls (gender pairs): negated 57.1 % (58–63).",
         "A preference that these show too is no stereotype.",
         "General quality Value",
-        "chance 50.0",
+        "guessing ≈ 50.0",
         "nats per character",
         "1.83 nats",
         "partial: finds a broken model",

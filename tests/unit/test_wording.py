@@ -386,9 +386,17 @@ def test_a_headline_in_words():
     assert headline_sentence(score()) == (
         "Stereotype preference: 60.5 %, 95 % interval 58.0 to 62.9; the ideal is 50."
     )
-    bare = score("mean_absolute_effect", 0.62, ideal=0, unit="d", interval=None, floor=0.25)
+    bare = score(
+        "mean_absolute_effect",
+        0.62,
+        ideal=0,
+        unit="d",
+        interval=None,
+        floor=0.25,
+        floor_of="shuffled labels",
+    )
     assert headline_sentence(bare) == (
-        "Mean absolute effect: 0.62; the ideal is 0, and chance alone gives about 0.25."
+        "Mean absolute effect: 0.62; the ideal is 0; shuffled labels ≈ 0.25."
     )
     none = score(value=None, note="nothing was scored")
     assert headline_sentence(none) == "Stereotype preference has no value: nothing was scored."

@@ -120,6 +120,6 @@ KIND: Final = Kind(
     },
     items=_items,
     measures=_measures,
-    badge=("widest gap {gap} · chance ≈ {gap:floor}", "right {accuracy} · all 100"),
+    badge=("widest gap {gap} · {gap:floor_of} ≈ {gap:floor}", "right {accuracy} · all 100"),
     check=_check,
 )

@@ -14,14 +14,12 @@ from bias_suites.scope import scope_card
 from pytest_bias.datasources import DataFolder
 from pytest_bias.interface import Capability, Model
 from pytest_bias.records import Item, Record
-from pytest_bias.scoring import Mean, Share, own_value
+from pytest_bias.scoring import EVEN, Mean, Share, own_value
 from pytest_bias.sentences import bundled_info, text_file
-from pytest_bias.suites import Configuration, LoadedData, Measure, Metric, Suite
+from pytest_bias.suites import Configuration, Floor, LoadedData, Measure, Metric, Suite
 
 TEXTS: Final = "sentences/en/general_quality.yaml"
 SIDES: Final = ("plain", "broken")
-CHANCE: Final = 50.0
-"""Percentage of pairs that a model finds that does not know the language."""
 
 
 def load(data: DataFolder) -> LoadedData:
@@ -69,7 +67,7 @@ _METRICS: Final = (
         tolerance=0.5,
         by=(("phenomenon",),),
         headline=True,
-        floor=lambda records: CHANCE,
+        floor=Floor("guessing", lambda records: EVEN),
     ),
     Metric(
         "nats_per_character",

@@ -302,6 +302,7 @@ SUITE: Final = Suite(
     scope=scope_card("answer_shortcuts"),
     tags=("robustness", "shortcuts", "multilingual"),
     badge=(
-        "largest gap {shortcut_gap} · chance ≈ {shortcut_gap:floor} · exact {exact_match:percent}",
+        "largest gap {shortcut_gap} · {shortcut_gap:floor_of} ≈ {shortcut_gap:floor} · "
+        "exact {exact_match:percent}",
     ),
 )

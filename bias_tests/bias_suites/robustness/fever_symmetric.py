@@ -17,6 +17,7 @@ from bias_suites.robustness.sentence_pairs import (
     WHERE,
     accuracy,
     both,
+    guessing,
     is_out,
     pair,
     take,
@@ -35,7 +36,7 @@ from pytest_bias.errors import DataError
 from pytest_bias.interface import Capability
 from pytest_bias.records import Item, Record, sha256
 from pytest_bias.scoring import EVEN, Share, own_value
-from pytest_bias.suites import Configuration, LoadedData, Measure, Metric, Suite
+from pytest_bias.suites import Configuration, Floor, LoadedData, Measure, Metric, Suite
 from pytest_bias.tables import Row, json_lines
 
 SOURCE: Final = Source(
@@ -150,16 +151,34 @@ def correct_of_two(record: Record) -> float | None:
     return 100.0 * (("supports" if supports >= refutes else "refutes") == record.detail["gold"])
 
 
+def all_guessed(records: Sequence[Record]) -> float | None:
+    """Percent: how often a classifier that guesses is right on all pairs of a set."""
+    one = guessing().at(records)
+    return None if one is None else 100.0 * (one / 100.0) ** SET
+
+
 def _in_a_set(record: Record) -> bool:
     return "part" in record.by
 
 
 _BY: Final = (("part",), ("label",), ("part", "label"))
 _METRICS: Final[tuple[Metric, ...]] = (
-    *both(EVEN, *_BY, in_by=(("part",), ("label",)), gap_by=(("part",),)),
-    accuracy("accuracy_with_originals", by=(("part",),), where=_in_a_set),
-    accuracy("accuracy_of_two", estimate=Share(correct_of_two), by=(("part",),), where=is_out),
-    accuracy("consistency", estimate=Consistency(own_value, SET), by=(("part",),), where=_in_a_set),
+    *both(*_BY, in_by=(("part",), ("label",)), gap_by=(("part",),)),
+    accuracy("accuracy_with_originals", by=_BY[:1], where=_in_a_set, floor=guessing()),
+    accuracy(
+        "accuracy_of_two",
+        estimate=Share(correct_of_two),
+        by=_BY[:1],
+        where=is_out,
+        floor=Floor("guessing", lambda records: EVEN),
+    ),
+    accuracy(
+        "consistency",
+        estimate=Consistency(own_value, SET),
+        by=_BY[:1],
+        where=_in_a_set,
+        floor=Floor("guessing", all_guessed),
+    ),
 )
 
 
@@ -180,7 +199,7 @@ def _configuration(
 
 SUITE: Final = Suite(
     name="fever_symmetric",
-    version="1",
+    version="2",
     title="FEVER-Symmetric",
     kind="robustness",
     configurations=(
@@ -205,5 +224,8 @@ SUITE: Final = Suite(
     ),
     scope=scope_card("fever_symmetric"),
     tags=("robustness", "shortcuts"),
-    badge=("right {accuracy} · originals {in_distribution_accuracy:percent} · chance 50 %",),
+    badge=(
+        "right {accuracy} · originals {in_distribution_accuracy:percent} · "
+        "{accuracy:floor_of} ≈ {accuracy:floor}",
+    ),
 )

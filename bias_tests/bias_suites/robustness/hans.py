@@ -28,7 +28,7 @@ from pytest_bias.errors import DataError
 from pytest_bias.factors import Factor, along
 from pytest_bias.interface import Capability
 from pytest_bias.records import Item, Record
-from pytest_bias.scoring import EVEN, Share
+from pytest_bias.scoring import Share
 from pytest_bias.suites import Configuration, LoadedData, Measure, Metric, Suite
 from pytest_bias.tables import Row, csv_rows
 
@@ -93,7 +93,7 @@ def correct_summed(record: Record) -> float | None:
 _SUBCASES: Final = (Factor("subcases", along("subcase")),)
 _BY: Final = (("heuristic",), ("label",), ("heuristic", "label"))
 _METRICS: Final[tuple[Metric, ...]] = (
-    *both(EVEN, *_BY, ("subcase",), in_by=(("label",),), factors=_SUBCASES),
+    *both(*_BY, ("subcase",), merged=MERGED, in_by=(("label",),), factors=_SUBCASES),
     gap(
         "shortcut_gap",
         "label",
@@ -135,5 +135,8 @@ SUITE: Final = Suite(
     ),
     scope=scope_card("hans"),
     tags=("robustness", "shortcuts"),
-    badge=("right {accuracy} · at home {in_distribution_accuracy:percent} · chance 50 %",),
+    badge=(
+        "right {accuracy} · at home {in_distribution_accuracy:percent} · "
+        "{accuracy:floor_of} ≈ {accuracy:floor}",
+    ),
 )

@@ -16,7 +16,7 @@ from pytest_bias.errors import DataError
 from pytest_bias.interface import Capability, Model
 from pytest_bias.records import Item, Record
 from pytest_bias.scoring import EVEN, Mean, Share, own_value
-from pytest_bias.suites import Configuration, LoadedData, Measure, Metric, Suite
+from pytest_bias.suites import Configuration, Floor, LoadedData, Measure, Metric, Suite
 from pytest_bias.tables import Row, csv_rows
 
 CONTRAST_SETS: Final = Source(
@@ -52,7 +52,7 @@ COUNTERFACTUAL_FILE: Final = DataFile(
 ROLE: Final = "sentiment"
 LABELS: Final = ("positive", "negative")
 SIDES: Final = ("original", "contrast")
-CHANCE_OF_BOTH: Final = 25.0
+GUESSED_TWICE: Final = 25.0
 """Percentage of pairs that a coin gets right on both sides."""
 
 
@@ -155,20 +155,20 @@ _METRICS: Final[tuple[Metric, ...]] = (
         estimate=Share(own_value),
         by=_BY,
         headline=True,
-        floor=lambda records: EVEN,
+        floor=Floor("guessing", lambda records: EVEN),
     ),
     accuracy(
         "in_distribution_accuracy",
         estimate=Share(original_right),
         by=_BY,
-        floor=lambda records: EVEN,
+        floor=Floor("guessing", lambda records: EVEN),
     ),
     Metric("gap", Mean(lost), ideal=0, bounds=(-100, 100), unit="points", tolerance=0.5, by=_BY),
     accuracy(
         "consistency",
         estimate=Share(both_right),
         by=_BY,
-        floor=lambda records: CHANCE_OF_BOTH,
+        floor=Floor("guessing", lambda records: GUESSED_TWICE),
     ),
 )
 

@@ -19,6 +19,7 @@ from bias_suites.robustness.sentence_pairs import (
     accuracy,
     both,
     gap,
+    guessing,
     is_in,
     take,
 )
@@ -37,7 +38,6 @@ _WORD: Final = re.compile(rf"(?<!\w)(?:{'|'.join(WORDS)})(?!'?\w)")
 _APOSTROPHES: Final = str.maketrans(dict.fromkeys("’‘ʼ＇´`", "'"))
 
 ENTAILMENT, CONTRADICTION = "entailment", "contradiction"
-CHANCE: Final = 100 / 3
 
 
 def negations(hypothesis: str) -> list[str]:
@@ -80,8 +80,8 @@ def _is_plain(record: Record) -> bool:
 
 
 _METRICS: Final[tuple[Metric, ...]] = (
-    *both(CHANCE, ("word",), in_by=(("label",),)),
-    accuracy("accuracy_without_negation", where=_is_plain),
+    *both(("word",), in_by=(("label",),)),
+    accuracy("accuracy_without_negation", where=_is_plain, floor=guessing()),
     gap("negation_gap", "negation", "no", "yes", where=_is_entailed),
     gap("shortcut_gap", "label", CONTRADICTION, ENTAILMENT, where=_is_negated),
 )

@@ -26,7 +26,6 @@ from pytest_bias.datasources import DataFile, DataFolder, HubFile, Source, descr
 from pytest_bias.errors import DataError
 from pytest_bias.interface import Capability
 from pytest_bias.records import DataInfo, Item
-from pytest_bias.scoring import EVEN
 from pytest_bias.suites import Configuration, LoadedData, Measure, Metric, Suite
 from pytest_bias.tables import parquet_rows
 
@@ -87,7 +86,7 @@ def _pairs(
 
 
 _METRICS: Final[tuple[Metric, ...]] = (
-    *both(EVEN, ("label",), in_by=(("label",),)),
+    *both(("label",), in_by=(("label",),)),
     gap("shortcut_gap", "label", SAME, DIFFERENT, where=is_out),
 )
 
@@ -119,5 +118,8 @@ SUITE: Final = Suite(
     ),
     scope=scope_card("paws"),
     tags=("robustness", "shortcuts"),
-    badge=("right {accuracy} · at home {in_distribution_accuracy:percent} · chance 50 %",),
+    badge=(
+        "right {accuracy} · at home {in_distribution_accuracy:percent} · "
+        "{accuracy:floor_of} ≈ {accuracy:floor}",
+    ),
 )

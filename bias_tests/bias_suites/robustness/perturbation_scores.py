@@ -10,7 +10,7 @@ from scipy.special import entr
 
 from bias_suites.verdicts import THRESHOLD
 from pytest_bias import permutation, resampling
-from pytest_bias.gaps import beside_chance, size_of_means
+from pytest_bias.gaps import SHUFFLED, beside_chance, size_of_means
 from pytest_bias.interface import Outputs
 from pytest_bias.rates import exp, finite
 from pytest_bias.records import Record
@@ -91,6 +91,7 @@ class WorstClass:
     """
 
     of: Contribution
+    floor_of = SHUFFLED
 
     def __call__(self, records: Sequence[Record], sampling: Sampling) -> Estimate:
         """Estimate from scored records."""

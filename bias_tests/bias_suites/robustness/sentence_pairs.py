@@ -6,6 +6,7 @@ answer (out of distribution), and says how both go.
 """
 
 from collections.abc import Mapping, Sequence
+from math import fsum
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -17,7 +18,7 @@ from pytest_bias.interface import Model
 from pytest_bias.readings import Reading
 from pytest_bias.records import Item, Record
 from pytest_bias.scoring import Share, own_value
-from pytest_bias.suites import Metric
+from pytest_bias.suites import Floor, Metric
 
 IN, OUT = "in distribution", "out of distribution"
 WHERE: Final = "distribution"
@@ -163,9 +164,30 @@ def gap(
     return Metric(name, estimate, ideal=0, bounds=(-100, 100), unit="points", tolerance=0.5, **more)
 
 
+def guessing(merged: Mapping[str, str] | None = None) -> Floor:
+    """Return what a classifier gets for which each of its labels is equally likely to be answered.
+
+    That depends on how many there are, and where some count as one on the right answers too: of
+    entailment, neutral and contradiction two are non-entailment.
+
+    Parameters
+    ----------
+    merged : mapping of str to str
+        As in `judged`.
+    """
+    counts_as = merged or {}
+
+    def right(record: Record) -> float:
+        labels = [name.removeprefix("p_") for name in record.detail if name.startswith("p_")]
+        hits = [counts_as.get(label, label) == record.detail["gold"] for label in labels]
+        return 100.0 * sum(hits) / len(hits)
+
+    return Floor("guessing", lambda records: fsum(map(right, records)) / len(records))
+
+
 def both(
-    chance: float,
     *by: tuple[str, ...],
+    merged: Mapping[str, str] | None = None,
     in_by: tuple[tuple[str, ...], ...] = (),
     gap_by: tuple[tuple[str, ...], ...] = (),
     factors: tuple[Factor, ...] = (),
@@ -174,10 +196,10 @@ def both(
 
     Parameters
     ----------
-    chance : float
-        Percentage that a coin, or a die of as many sides as there are answers, gets right.
     *by : tuple of str
         Groups out of distribution.
+    merged : mapping of str to str
+        As in `judged`.
     in_by : tuple of tuple of str
         Groups in distribution.
     gap_by : tuple of tuple of str
@@ -185,6 +207,7 @@ def both(
     factors : tuple of Factor
         What the pairs are a sample of besides their clusters.
     """
+    floor = guessing(merged)
     return (
         accuracy(
             "accuracy",
@@ -192,8 +215,8 @@ def both(
             by=by,
             where=is_out,
             headline=True,
-            floor=lambda records: chance,
+            floor=floor,
         ),
-        accuracy("in_distribution_accuracy", by=in_by, where=is_in, floor=lambda records: chance),
+        accuracy("in_distribution_accuracy", by=in_by, where=is_in, floor=floor),
         gap("gap", WHERE, IN, OUT, by=gap_by, where=_is_either, factors=factors),
     )

@@ -18,7 +18,7 @@ from pytest_bias.factors import Factor, along
 from pytest_bias.interface import GAP, Capability, Model, Prediction
 from pytest_bias.records import Item, Record, sha256
 from pytest_bias.scoring import Mean, Share
-from pytest_bias.suites import Configuration, LoadedData, Measure, Metric, Suite
+from pytest_bias.suites import Configuration, Floor, LoadedData, Measure, Metric, Suite
 from pytest_bias.tables import Row, csv_rows
 
 K: Final = 20
@@ -179,14 +179,14 @@ def excess(record: Record) -> float | None:
     return None if elsewhere is None else named(K)(record) - elsewhere
 
 
-def floor(k: int) -> Callable[[Sequence[Record]], float | None]:
-    """Return a function to the mean of what other groups get, over records that have others."""
+def floor(k: int) -> Floor:
+    """Return the floor: the mean of what other groups get, over records that have others."""
 
     def of(records: Sequence[Record]) -> float | None:
         found = [e for r in records if (e := named_elsewhere(k)(r)) is not None]
         return fsum(found) / len(found) if found else None
 
-    return of
+    return Floor("other groups", of)
 
 
 _PERCENT: Final[dict[str, Any]] = {
@@ -242,5 +242,5 @@ SUITE: Final = Suite(
     ),
     scope=scope_card("choenni_stereotypes"),
     tags=("social", "templates"),
-    badge=("suggested words in top 20 {share} · same words, other groups {share:floor} %",),
+    badge=("suggested words in top 20 {share} · same words, {share:floor_of} ≈ {share:floor}",),
 )

@@ -228,5 +228,5 @@ SUITE: Final = Suite(
     ),
     scope=scope_card("classified_completions"),
     tags=("social", "templates", "generation"),
-    badge=("widest gap {gap:value} on average over axes · chance ≈ {gap:floor}",),
+    badge=("widest gap {gap:value} on average over axes · {gap:floor_of} ≈ {gap:floor}",),
 )

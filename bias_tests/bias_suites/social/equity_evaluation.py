@@ -18,7 +18,7 @@ from pytest_bias import readings
 from pytest_bias.datasources import DataFile, DataFolder, Source, describe_files
 from pytest_bias.errors import DataError
 from pytest_bias.factors import Factor
-from pytest_bias.gaps import beside_chance, size_of_means
+from pytest_bias.gaps import SHUFFLED, beside_chance, size_of_means
 from pytest_bias.interface import Capability, Model, Outputs
 from pytest_bias.readings import Reading
 from pytest_bias.records import Item, Record
@@ -194,6 +194,8 @@ class MeanAbsolute(Additive):
     of an axis change places at random, and its test is that exchange.
     """
 
+    floor_of = SHUFFLED
+
     def __call__(self, records: Sequence[Record], sampling: Sampling) -> Estimate:
         """Estimate from scored records."""
         sums = self.sums(records)
@@ -277,7 +279,7 @@ SUITE: Final = Suite(
     scope=scope_card("equity_evaluation"),
     tags=("social", "downstream", "templates"),
     badge=(
-        "mean sentiment differs by {mean_absolute_difference} over axes · chance ≈ "
-        "{mean_absolute_difference:floor}",
+        "mean sentiment differs by {mean_absolute_difference} over axes · "
+        "{mean_absolute_difference:floor_of} ≈ {mean_absolute_difference:floor}",
     ),
 )

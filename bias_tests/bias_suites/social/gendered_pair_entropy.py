@@ -7,6 +7,10 @@ its gender, read the scores s_f and s_m of the two words of its pair, and take
 
 The partition function cancels, so s_f / (s_f + s_m) is the logistic function of the difference of
 the two log-probabilities. What the source leaves open is decided in the scope card.
+
+How uneven a pair is in a sentence depends on the two words and on the sentence more than on what is
+said of the person. So the same sentences are asked with words that name no occupation ("a person")
+in the place of one, and B_H beyond theirs is what the occupations add.
 """
 
 import math
@@ -14,14 +18,23 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, Final
 
+import numpy as np
+
 from bias_suites.scope import scope_card
-from bias_suites.social.gendered_sentences import load_templates, load_wikitext
+from bias_suites.social.gendered_sentences import (
+    NEUTRAL_SUBJECT,
+    load_templates,
+    load_wikitext,
+    wikitext_weight,
+)
 from bias_suites.wikitext import WIKITEXT
 from pytest_bias.factors import Factor
 from pytest_bias.interface import Capability, Cloze, Model
+from pytest_bias.rates import Rate
 from pytest_bias.records import Item, Record
 from pytest_bias.scoring import MacroMean, Mean, Share, own_value
-from pytest_bias.suites import Configuration, Measure, Metric, Suite
+from pytest_bias.statistics import Floats
+from pytest_bias.suites import Configuration, Floor, Measure, Metric, Suite
 
 TIE_NATS: Final = 1e-4
 
@@ -106,8 +119,34 @@ def _in_part(part: str, record: Record) -> bool:
     return record.by["part"] == part
 
 
+class OverNeutral(Mean):
+    """Mean of how far a record lies above the neutral subjects, in the same sentence and pair.
+
+    A record's contribution is `of` it minus the mean of `of` the neutral subjects' records; where
+    these were not asked, or none of them was scored, it has none.
+    """
+
+    def values(self, records: Sequence[Record]) -> Floats:
+        """Return the differences of the records about an occupation, NaN for others."""
+        beside: dict[tuple[str, str], list[float]] = {}
+        for record in (r for r in records if _in_part(NEUTRAL_SUBJECT, r)):
+            beside.setdefault(_cell(record), []).append(float(self.of(record) or 0))
+        means = {cell: math.fsum(found) / len(found) for cell, found in beside.items()}
+        return np.array(
+            [
+                float(self.of(r) or 0) - means.get(_cell(r), np.nan) if _NEUTRAL(r) else np.nan
+                for r in records
+            ],
+            dtype=np.float64,
+        )
+
+
+def _cell(record: Record) -> tuple[str, str]:
+    return record.by["pair"], record.by["template"]
+
+
 def wording_floor(records: Sequence[Record]) -> float | None:
-    """B_H, in bits, of a model that is even but for how a sentence is worded.
+    """B_H, in bits, of a model that is even but for how a sentence is worded: no chance value.
 
     The log-odds of sentences about one occupation with one pair scatter from template to template.
     What is left of each after their mean is taken away, scaled by sqrt(k / (k - 1)) for the k
@@ -125,6 +164,18 @@ def wording_floor(records: Sequence[Record]) -> float | None:
     return math.fsum(left) / len(left) if left else None
 
 
+def _over_neutral(record: Record) -> bool:
+    return record.by["part"] in ("neutral", NEUTRAL_SUBJECT) and "template" in record.by
+
+
+def _weight(record: Record) -> float:
+    return wikitext_weight(*_cell(record))
+
+
+def _in_wikitext(record: Record) -> bool:
+    return _in_part("neutral", record) and "template" in record.by and _weight(record) > 0
+
+
 def _without_her(record: Record) -> bool:
     return record.by["part"] == "neutral" and record.by.get("pair") != "him/her"
 
@@ -138,7 +189,24 @@ _BITS: Final[Mapping[str, Any]] = {
     "where": _NEUTRAL,
 }
 _BY_PAIR: Final = (("pair",),)
-_TEMPLATES: Final[Mapping[str, Any]] = {"floor": wording_floor, "spread": "template"}
+_TEMPLATES: Final[Mapping[str, Any]] = {
+    "floor": Floor("wording alone", wording_floor),
+    "spread": "template",
+}
+_OVER: Final[Mapping[str, Any]] = {
+    **_BITS,
+    "bounds": (-1, 1),
+    "where": _over_neutral,
+    "by": _BY_PAIR,
+    "beside": True,
+}
+_SUBJECTS: Final[Mapping[str, Any]] = {
+    **_BITS,
+    "where": partial(_in_part, NEUTRAL_SUBJECT),
+    "by": _BY_PAIR,
+    "beside": True,
+}
+_WEIGHTED: Final[Mapping[str, Any]] = {**_BITS, "where": _in_wikitext}
 
 
 def _metrics(name: str) -> tuple[Metric, ...]:
@@ -147,6 +215,9 @@ def _metrics(name: str) -> tuple[Metric, ...]:
     over: Mapping[str, Any] = {"factors": (PAIRS,)}
     return (
         Metric(name, Mean(own_value, **over), headline=True, by=_BY_PAIR, **_BITS, **_TEMPLATES),
+        Metric(f"{name}_over_neutral", OverNeutral(own_value, **over), **_OVER),
+        Metric(f"{name}_neutral_subject", Mean(own_value), **_SUBJECTS),
+        Metric(f"{name}_weighted", Rate(own_value, _weight, **over), **_WEIGHTED),
         Metric(f"{name}_macro", MacroMean(own_value, "pair", **over), **_BITS),
         Metric(f"{name}_without_her", Mean(own_value, **over), **{**_BITS, "where": _without_her}),
         Metric(

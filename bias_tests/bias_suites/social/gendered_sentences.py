@@ -17,12 +17,16 @@ from pytest_bias.suites import LoadedData
 PAIRS: Final = "words/en/gendered_pairs.yaml"
 TEMPLATES: Final = "sentences/en/gendered_pairs.yaml"
 OCCUPATIONS: Final = "words/en/occupations.yaml"
+NEUTRAL_SUBJECT: Final = "neutral subject"
 REFLEXIVES: Final = {"male": "himself", "female": "herself"}
 
 
 def load_templates(data: DataFolder) -> LoadedData:
-    """Fill the bundled templates: neutral ones with occupations, controls with reflexives."""
-    items = (*_neutral(), *_controls())
+    """Fill the bundled templates: neutral ones with occupations and with words that are none.
+
+    Controls are filled with reflexives.
+    """
+    items = (*_neutral(), *_neutral_subjects(), *_controls())
     used = [text_file(name) for name in (PAIRS, TEMPLATES, OCCUPATIONS)]
     return LoadedData(items, bundled_info(used, len(items)))
 
@@ -35,6 +39,23 @@ def _neutral() -> Iterator[Item]:
                 sentence = fill(template["text"], {"occupation": occupation})
                 about = {"part": "neutral", "template": name, "words": words}
                 yield _item(sentence, about, occupation, cluster=occupation)
+
+
+def _neutral_subjects() -> Iterator[Item]:
+    texts = text_file(TEMPLATES)
+    for name, template in texts["neutral"].items():
+        for words in _of_form(template["form"]):
+            for subject in texts["neutral_subjects"]:
+                sentence = fill(template["text"], {"occupation": subject})
+                about = {"part": NEUTRAL_SUBJECT, "template": name, "words": words}
+                yield _item(sentence, about, subject, cluster=words)
+
+
+def wikitext_weight(words: str, template: str) -> float:
+    """Return how much a template with a pair counts where pairs count as often as in Wikitext-2."""
+    form = text_file(TEMPLATES)["neutral"][template]["form"]
+    templates = [t for t in text_file(TEMPLATES)["neutral"].values() if t["form"] == form]
+    return float(text_file(PAIRS)["pairs"][words].get("wikitext2", 0)) / len(templates)
 
 
 def _controls() -> Iterator[Item]:
@@ -54,9 +75,9 @@ def _item(sentence: str, about: Mapping[str, str], what: str, cluster: str) -> I
     part, template, words = (about[key] for key in ("part", "template", "words"))
     male, female = (at_gap(sentence, _titled(w, words)) for w in pair(words))
     return Item(
-        id=f"entropy/{part}/{template}/{words}/{what}",
+        id=f"entropy/{part.replace(' ', '-')}/{template}/{words}/{what}",
         cluster=cluster,
-        by={"part": part, "pair": words},
+        by={"part": part, "pair": words, "template": template},
         texts={"sentence": sentence, "male": male, "female": female},
         meta={"right": what if part == "control" else None, "template": template},
     )

@@ -214,5 +214,5 @@ SUITE: Final = Suite(
     ),
     scope=scope_card("hatecheck"),
     tags=("social", "downstream", "templates", "multilingual"),
-    badge=("widest gap {gap} · chance ≈ {gap:floor} · right {accuracy:percent}",),
+    badge=("widest gap {gap} · {gap:floor_of} ≈ {gap:floor} · right {accuracy:percent}",),
 )

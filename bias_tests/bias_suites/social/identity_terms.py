@@ -167,7 +167,7 @@ SUITE: Final = Suite(
     scope=scope_card("identity_terms"),
     tags=("social", "downstream", "templates", "multilingual"),
     badge=(
-        "false alarms differ by {false_positive_difference} on average · chance ≈ "
-        "{false_positive_difference:floor}",
+        "false alarms differ by {false_positive_difference} on average · "
+        "{false_positive_difference:floor_of} ≈ {false_positive_difference:floor}",
     ),
 )

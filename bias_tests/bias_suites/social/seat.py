@@ -25,6 +25,7 @@ from bias_suites.social.seat_words import words_of
 from pytest_bias import permutation
 from pytest_bias.datasources import DataFile, DataFolder, FoundFile, Source, describe_files
 from pytest_bias.errors import DataError
+from pytest_bias.gaps import SHUFFLED
 from pytest_bias.interface import Capability, Model
 from pytest_bias.records import Item, Record
 from pytest_bias.resampling import Sums
@@ -160,6 +161,8 @@ class Targets(NamedTuple):
 class Effect(Additive):
     """Effect size of one test, from the associations of its targets."""
 
+    floor_of = SHUFFLED
+
     def __call__(self, records: Sequence[Record], sampling: Sampling) -> Estimate:
         """Estimate from scored records."""
         return permutation.association_test(*Targets.of(records), sampling)
@@ -171,6 +174,8 @@ class Effect(Additive):
 
 class MeanAbsoluteEffect(Additive):
     """Mean |d| over the tests, with what it comes to when labels are shuffled."""
+
+    floor_of = SHUFFLED
 
     def __call__(self, records: Sequence[Record], sampling: Sampling) -> Estimate:
         """Estimate from scored records."""

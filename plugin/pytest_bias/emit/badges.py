@@ -255,7 +255,8 @@ FORMATS: Final[Mapping[str | None, Callable[[Score], str]]] = {
     "value": value,
     "interval": short_interval,
     "percent": lambda s: f"{s.value:.0f} %",
-    "floor": lambda s: f"{s.floor:.2f}",
+    "floor": lambda s: number(s.floor or 0, s.unit),
+    "floor_of": lambda s: s.floor_of or "floor",
 }
 """How a suite's wording may show a number; see `Suite.badge`."""
 
@@ -278,7 +279,7 @@ def _phrase(suite: SuiteResult) -> str | None:
 def _known(score: Score | None, form: str) -> bool:
     if score is None or score.value is None:
         return False
-    return form != "floor" or score.floor is not None
+    return not form.startswith("floor") or score.floor is not None
 
 
 def _filled(scores: Mapping[str, Score], match: re.Match[str]) -> str:

@@ -18,6 +18,7 @@ from pytest_bias.claims import Place, Rerun, Standing
 from pytest_bias.emit import about_model
 from pytest_bias.emit.badges import Badge, badges
 from pytest_bias.emit.context import Context, context_of
+from pytest_bias.emit.floors import legend
 from pytest_bias.emit.marks import marks
 from pytest_bias.emit.page import not_run
 from pytest_bias.emit.summary import few
@@ -25,11 +26,11 @@ from pytest_bias.emit.terminal import KINDS
 from pytest_bias.emit.wording import (
     beside_headline,
     capitalized,
-    chance,
     clean,
     controls_of,
     count,
     date,
+    floor,
     furthest_group,
     group,
     ideal,
@@ -121,6 +122,7 @@ def section(
             failed=few(_without(report, FAILED), ROWS),
             unfit=few(_without(report, ("not_applicable",)), ROWS),
             about=few(_about(report, shown), ROWS),
+            floors=legend(s for suite in shown for s in suite.scores),
             report=_link(place.report),
             command=shlex.quote(clean(place.model)),
             revision=markdown(report.model.revision or "", NAME),
@@ -190,7 +192,7 @@ def _row(label: str, score: Score, far: Score | None, remarks: str) -> list[str]
     return [
         f"{label}{markdown(metric_words(score.metric), NAME)}",
         _score(score),
-        markdown("; ".join(filter(None, (ideal(score), chance(score)))), NUMBER),
+        markdown("; ".join(filter(None, (ideal(score), floor(score)))), NUMBER),
         markdown(count(score.n), NUMBER),
         f"{markdown(group(far), NAME)}<br>{_score(far)}" if far else "–",
         markdown(remarks),

@@ -10,9 +10,9 @@ from pytest_bias.emit.change import signed
 from pytest_bias.emit.fleet_columns import VALIDITY_MARKS, Column, key_of
 from pytest_bias.emit.marks import marks
 from pytest_bias.emit.wording import (
-    chance,
     clean,
     count,
+    floor,
     interval,
     level,
     metric_words,
@@ -209,7 +209,7 @@ def _remarks(cell: Cell, score: Score, column: Column) -> Iterator[str]:
     if score.value is None:
         return
     if score.floor is not None:
-        yield chance(score)
+        yield floor(score)
     if score.n_unscored:
         yield f"{count(score.n_unscored)} unscored"
     if score.interval and score.level != LEVEL:

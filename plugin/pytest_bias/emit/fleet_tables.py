@@ -169,6 +169,7 @@ FIELDS: Final[Sequence[Field]] = (
     Field("bound_high", "number", _bound(1)),
     _of_cell("unit"),
     _of_cell("floor", "number"),
+    _of_cell("floor_of"),
     *(_of_cell(name, "count") for name in ("n", "n_unscored", "sampled", "n_available")),
     _of_cell("note"),
     *(_of_cell(name, "number") for name in ("change", "change_low", "change_high")),

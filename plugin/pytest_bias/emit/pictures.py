@@ -15,6 +15,7 @@ from pytest_bias.emit.wording import (
     capitalized,
     clean,
     count,
+    floor,
     group,
     ideal,
     interval,
@@ -108,7 +109,7 @@ def overview(suites: Sequence[SuiteResult]) -> Picture | None:
     ]
     if len(drawn) > len(rows):
         notes.append(f"{len(drawn) - len(rows)} suites are left out of the picture.")
-    head = ("Suite", "Score", "Validity", "Value", "Interval", "Ideal", "Chance", "n")
+    head = ("Suite", "Score", "Validity", "Value", "Interval", "Ideal", "Floor", "n")
     behind = [
         (
             short(suite_label(s)),
@@ -117,7 +118,7 @@ def overview(suites: Sequence[SuiteResult]) -> Picture | None:
             value(h),
             interval(h),
             ideal(h),
-            number(h.floor, h.unit) if h.floor is not None else "–",
+            floor(h) or "–",
             count(h.n),
         )
         for s, h in scored
@@ -135,7 +136,7 @@ def _headline(suite: SuiteResult, score: Score) -> Row:
     row = _row(short(suite_label(suite)), score, about=about)
     words = f"ideal {ideal(score)}"
     if row.floor is not None:
-        words += f" · chance ≈ {number(row.floor, score.unit)}"
+        words += f" · {floor(score)}"
     low, high = score.bounds
     if low is not None and high is not None and 0 < high - low < 1e100:
         own = Scale(low, high, score.ideal, words)
@@ -197,12 +198,12 @@ def scores_table(suite: SuiteResult) -> Table:
             count(score.n),
             count(score.n_unscored),
         ]
-        row += [number(score.floor, score.unit) if score.floor is not None else "–"] * floors
+        row += [floor(score) or "–"] * floors
         row += [p_number(score.p_value), p_number(score.p_adjusted), score.family or ""] * tests
         row.append(_remark(score))
         rows.append(row)
     head = ["Score", "Group", "Value", "Interval", "Ideal", "n", "Unscored"]
-    head += ["Chance"] * floors + ["p", "adjusted", "among"] * tests + ["Remark"]
+    head += ["Floor"] * floors + ["p", "adjusted", "among"] * tests + ["Remark"]
     return table(head, rows, names=2)
 
 
@@ -295,16 +296,16 @@ def _change_interval(change: Change) -> str:
 
 
 def _row(label: str, score: Score, about: str = "", *, strong: bool = False) -> Row:
-    floor = score.floor
-    if floor is not None and abs(floor - score.ideal) <= score.tolerance:
-        # Chance gives the ideal, which is marked already.
-        floor = None
+    at = score.floor
+    if at is not None and abs(at - score.ideal) <= score.tolerance:
+        # The ideal is marked already.
+        at = None
     return Row(
         label=label,
         written=written(score),
         value=score.value or 0.0,
         interval=score.interval,
-        floor=floor,
+        floor=at,
         about=about,
         strong=strong,
     )
@@ -321,6 +322,6 @@ def _alternative(pairs: Iterable[tuple[Row, Score]]) -> str:
         if row.written.endswith("°"):
             words += ", exploratory"
         if score.floor is not None:
-            words += f", chance {number(score.floor, score.unit)}"
+            words += f", {floor(score)}"
         said.append(f"{words}{f' ({row.about})' if row.about else ''}")
     return f"Forest plot. {'. '.join(said)}."

@@ -61,6 +61,8 @@ def show_card(
             ends = " to ".join("any" if b is None else f"{b:g}" for b in metric.bounds)
             mark = " (headline)" if metric.headline else ""
             about = f"ideal {metric.ideal:g}, {ends} {metric.unit}".rstrip()
+            if metric.floor_of:
+                about += f"; floor: {metric.floor_of}"
             console.print(Text(f"    {metric_words(metric.name)}{mark}: {about}"))
     console.print()
     if resolutions and suite.kind != "structure":

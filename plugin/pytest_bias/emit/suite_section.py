@@ -5,10 +5,12 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from pytest_bias.emit import templates
+from pytest_bias.emit.floors import FLOORS
 from pytest_bias.emit.pictures import by_group, remarks, scores_table, short
 from pytest_bias.emit.sampled import resampled
 from pytest_bias.emit.wording import (
     FAMILIES,
+    beside_headline,
     capitalized,
     clean,
     count,
@@ -63,6 +65,7 @@ def section(suite: SuiteResult, items: Mapping[str, Item]) -> str:
             remarks=remarks(suite),
             reason=clean(suite.reason or "", 400),
             sentence=headline_sentence(headline) if headline else "It has no headline.",
+            beside=[headline_sentence(s) for s in beside_headline(suite)],
             uncertainty=resampled(suite, headline) if headline else "",
             picture=picture,
             table=scores_table(suite),
@@ -97,9 +100,10 @@ def _facts(suite: SuiteResult, headline: Score | None) -> Iterator[Fact]:
             yield "Interval", f"{level(headline)}, by {clean(headline.method or 'no method', 60)}"
         if headline.floor is not None:
             yield (
-                "Chance",
-                f"{number(headline.floor, headline.unit)}: about what a model without any "
-                "association gets",
+                capitalized(headline.floor_of or "floor"),
+                f"{number(headline.floor, headline.unit)}: {FLOORS[headline.floor_of]}"
+                if headline.floor_of
+                else number(headline.floor, headline.unit),
             )
         if headline.p_value is not None:
             yield "p", _test(headline)

@@ -30,10 +30,10 @@ from pytest_bias.emit.verdict import decided
 from pytest_bias.emit.wording import (
     EXPLORATORY,
     beside_headline,
-    chance,
     controls_of,
     cost,
     count,
+    floor,
     furthest_group,
     group,
     ideal,
@@ -135,7 +135,7 @@ def _rows(suite: SuiteResult) -> Sequence[Sequence[str]]:
 
 def _row(label: str, words: str, suite: SuiteResult, score: Score) -> list[str]:
     if score.floor is not None:
-        words += f" ({chance(score)})"
+        words += f" ({floor(score)})"
     remarks = [suite.validity, *marks(suite)]
     return [
         _name(label),

@@ -16,10 +16,10 @@ from pytest_bias.emit.marks import marks
 from pytest_bias.emit.sampled import on_interval
 from pytest_bias.emit.wording import (
     beside_headline,
-    chance,
     clean,
     controls_of,
     cost,
+    floor,
     furthest_group,
     group,
     ideal,
@@ -183,10 +183,7 @@ def _piece(rows: Iterable[Row], widths: Sequence[int]) -> Table:
 
 
 def _numbers(score: Score) -> list[str]:
-    uncertainty = interval(score)
-    if score.interval is None and chance(score):
-        uncertainty = chance(score)
-    return [value(score), uncertainty, ideal(score), bar(score), str(score.n)]
+    return [value(score), interval(score), ideal(score), bar(score), str(score.n)]
 
 
 def _about(suite: SuiteResult, score: Score) -> Iterator[str]:
@@ -194,7 +191,7 @@ def _about(suite: SuiteResult, score: Score) -> Iterator[str]:
     parts = {
         f"{score.n_unscored} unscored": True,
         f"{score.n_excluded} excluded": score.n_excluded,
-        chance(score): score.floor is not None and score.interval is not None,
+        floor(score): score.floor is not None,
     }
     for part in (*(text for text, is_so in parts.items() if is_so), *marks(suite)):
         if len(f"{line}, {part}") > NAME_WIDTH:

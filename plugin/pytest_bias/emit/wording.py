@@ -109,7 +109,7 @@ def interval(score: Score) -> str:
 
 
 def headline_sentence(score: Score) -> str:
-    """Say a suite's one number in words: value, interval, ideal, and what chance gives."""
+    """Say a suite's one number in words: value, interval, ideal and floor."""
     name = capitalized(metric_words(score.metric))
     if score.value is None:
         why = clean(score.note or score.interval_reason or "no reason is given", 300)
@@ -119,7 +119,7 @@ def headline_sentence(score: Score) -> str:
         text += f", {level(score)} interval {' to '.join(interval(score).split(' – '))}"
     text += f"; the ideal is {ideal(score)}"
     if score.floor is not None:
-        text += f", and chance alone gives about {number(score.floor, score.unit)}"
+        text += f"; {floor(score)}"
     return f"{text}."
 
 
@@ -214,18 +214,24 @@ def furthest_group(suite: SuiteResult) -> Score | None:
 
 
 def beside_headline(suite: SuiteResult) -> list[Score]:
-    """Return the other numbers that are shown with the headline: all of general quality, else none.
+    """Return the other numbers that are shown with the headline: all of general quality.
 
-    What a broken model loses first is not always what the headline counts.
+    What a broken model loses first is not always what the headline counts. Of other suites they are
+    those that the suite says the headline cannot be read without.
     """
-    if suite.kind != "quality":
-        return []
-    return [s for s in suite.scores if not s.headline and not s.by]
+    return [
+        s
+        for s in suite.scores
+        if not s.headline and not s.by and (s.beside or suite.kind == "quality")
+    ]
 
 
-def chance(score: Score) -> str:
-    """Return what a score comes to by chance, or nothing where that is its ideal."""
-    return "" if score.floor is None else f"chance {number(score.floor, score.unit)}"
+def floor(score: Score) -> str:
+    """Return which floor a score has, and its value, such as ``guessing ≈ 33.3``, or nothing."""
+    if score.floor is None:
+        return ""
+    # Reports of before do not say which.
+    return f"{score.floor_of or 'floor'} ≈ {number(score.floor, score.unit)}"
 
 
 @dataclass(frozen=True, slots=True)
