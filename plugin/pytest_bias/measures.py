@@ -58,6 +58,9 @@ class Metric:
         far it differs between templates; empty where there are none.
     spread_within : str
         `by` key within which templates can be compared, such as ``axis``; empty for all of them.
+    without_interval : str
+        Why it can never have an interval, so that no limit on it can be decided; empty where it
+        can.
     versus : str
         `by` key along which a group is held against the others: its score is of the records of all
         groups of the key, and `estimate` is asked for ``against`` that group. Empty where a group's
@@ -79,6 +82,7 @@ class Metric:
     spread: str = ""
     spread_within: str = ""
     versus: str = ""
+    without_interval: str = ""
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from pytest_bias.init.next_steps import next_steps
 from pytest_bias.init.questions import Asker, ask_limits, ask_model, ask_publish, ask_trigger
 from pytest_bias.init.rendering import WORKFLOW_PATH, settings, workflow
 from pytest_bias.init.triggers import RUNNER, Trigger, trigger
-from pytest_bias.limits import read_limits
+from pytest_bias.limits import limits_of
 from pytest_bias.options import FILE_NAME
 from pytest_bias.suite_files import with_files
 
@@ -164,7 +164,7 @@ def _check_written(files: list[File], choices: Choices, found: Found) -> None:
     if choices.trigger.measures:
         settings = read_settings({}, environment={}, folder=found.folder)
         with_files(settings.suites)
-        read_limits(settings.limits)
+        limits_of(settings)
     for file in files:
         if file.path.read_text(encoding="utf-8") != file.after:
             raise BiasError(f"{file.shown} is not what was written.")
