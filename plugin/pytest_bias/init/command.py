@@ -11,6 +11,7 @@ from rich.text import Text
 from pytest_bias.config import read_settings
 from pytest_bias.errors import BiasError, UsageError
 from pytest_bias.init.choices import Choices, check_branch, check_publish, check_text, is_path
+from pytest_bias.init.decidable import told_of_limits
 from pytest_bias.init.files import File, write
 from pytest_bias.init.found import Found, languages, look
 from pytest_bias.init.interface import problems
@@ -61,7 +62,7 @@ def init_command(flags: Flags, folder: Path, console: Console, *, asks: bool) ->
     write(files, console, force=flags.force, dry_run=flags.dry_run)
     if not flags.dry_run:
         _check_written(files, choices, found)
-    for line in next_steps(choices, found, [f.shown for f in files]):
+    for line in (*told_of_limits(choices), *next_steps(choices, found, [f.shown for f in files])):
         console.print(Text(line), soft_wrap=True)
     return 0
 
