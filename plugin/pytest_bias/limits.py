@@ -16,6 +16,7 @@ from typing import Any, Final, Literal, TypeAlias
 
 from pytest_bias.compare import Comparison, Named
 from pytest_bias.config import Settings
+from pytest_bias.digits import DIGITS
 from pytest_bias.errors import UnknownName, UsageError
 from pytest_bias.hidden_results import is_hidden
 from pytest_bias.limit_names import (
@@ -29,9 +30,9 @@ from pytest_bias.scores import Score
 from pytest_bias.scoring import LEVEL, at_level
 from pytest_bias.statistics import Estimate
 from pytest_bias.verdicts import (
-    DIGITS,
     GRAVEST,
     Allowed,
+    Decided,
     Verdict,
     n_to_decide,
     of_interval,
@@ -396,7 +397,7 @@ class _Judge:
         found: Estimate,
         allowed: Allowed,
         score: Score,
-        said: tuple[Verdict, str | None],
+        said: tuple[Decided, str | None],
     ) -> Outcome:
         verdict, reason = said
         low, high = (end if math.isfinite(end) else None for end in allowed)

@@ -3,6 +3,7 @@
 import math
 from typing import Final, Literal, TypeAlias
 
+from pytest_bias.digits import DIGITS
 from pytest_bias.resampling import FEWEST_ALIKE
 from pytest_bias.scores import Score
 from pytest_bias.statistics import Estimate
@@ -14,14 +15,14 @@ GRAVEST: Final[tuple[Verdict, ...]] = (
 )
 """Verdicts, the gravest first."""
 
-DIGITS: Final = 12
-"""Decimals to which an end of an interval is held against a limit: the rest is no number."""
+Decided: TypeAlias = Literal["held", "exceeded", "undecided"]
+"""Verdicts on what was measured."""
 
 Allowed: TypeAlias = tuple[float, float]
 """Least and greatest value that a limit allows."""
 
 
-def of_interval(found: Estimate, allowed: Allowed) -> tuple[Verdict, str | None]:
+def of_interval(found: Estimate, allowed: Allowed) -> tuple[Decided, str | None]:
     """Say whether an interval lies inside what is allowed, outside, or across its edge.
 
     Without an interval a limit is undecided, unless a test tells that the value is at least more
@@ -40,7 +41,7 @@ def of_interval(found: Estimate, allowed: Allowed) -> tuple[Verdict, str | None]
     return "undecided", "the limit lies inside the interval"
 
 
-def of_score(found: Estimate, allowed: Allowed, score: Score) -> tuple[Verdict, str | None]:
+def of_score(found: Estimate, allowed: Allowed, score: Score) -> tuple[Decided, str | None]:
     """Say the same of a score, whose worst value exceeds a limit even without an interval.
 
     There is nothing worse on a scale with two ends; a few clusters might all be so by chance.

@@ -14,8 +14,9 @@ from pytest_bias.limits import Decision, decide, decision_level, read_limits
 from pytest_bias.records import Record, SuiteResult
 from pytest_bias.scores import Score
 from pytest_bias.scoring import Context, score_records
-from pytest_bias.statistics import wilson
+from pytest_bias.statistics import Estimate, wilson
 from pytest_bias.suites import find
+from pytest_bias.testing import Difference, assert_within
 from unit.made import record, report, result, score
 
 PREFERENCE = "crows_pairs.stereotype_preference"
@@ -416,6 +417,28 @@ def test_what_is_printed_never_says_otherwise_than_the_verdict(interval, distanc
     (outcome,) = decided({PREFERENCE: {"max_distance": distance}}, scores=[made]).outcomes
     assert outcome.verdict == verdict
     assert told in because(outcome)
+
+
+@pytest.mark.parametrize(
+    ("interval", "told"),
+    [
+        (
+            (0.10004, 0.3),
+            "0.20000 (0.10004 to 0.30000), n = (5, 5) against a limit of ±0.1: exceeded",
+        ),
+        ((-0.1, 0.09), "0.200 (-0.100 to 0.090), n = (5, 5) against a limit of ±0.1: held"),
+        ((-0.10001, 0.09), "(-0.10001 to 0.09000), n = (5, 5) against a limit of ±0.1: undecided"),
+    ],
+)
+def test_a_test_by_hand_prints_what_decides_too(interval, told):
+    found = Difference(Estimate(0.2, interval), (5, 5))
+    if "held" in told:
+        assert_within(found, 0.1, "fail")
+        assert found.in_words(0.1) in told
+        return
+    with pytest.raises(AssertionError) as failed:
+        assert_within(found, 0.1, "fail")
+    assert told in str(failed.value)
 
 
 def test_a_level_of_many_limits_is_not_certain():

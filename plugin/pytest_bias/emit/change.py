@@ -9,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from pytest_bias.compare import Change, Comparison, SuiteComparison
-from pytest_bias.emit.digits import beside, decimals
+from pytest_bias.digits import beside, decimals
 from pytest_bias.emit.wording import (
     EXPLORATORY,
     clean,

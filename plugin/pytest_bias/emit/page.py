@@ -11,9 +11,9 @@ from typing import Any, Final, TypeVar
 from markupsafe import Markup
 
 from pytest_bias.compare import Comparison, SuiteComparison
+from pytest_bias.digits import percent
 from pytest_bias.emit import about_model, pictures, templates
 from pytest_bias.emit.change import THESE_TWO, before, distance, evidence, main_sentence
-from pytest_bias.emit.digits import percent
 from pytest_bias.emit.pictures import Picture, Table, short, status, table
 from pytest_bias.emit.suite_section import Fact, section
 from pytest_bias.emit.terminal import KINDS

@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.padding import Padding
 from rich.text import Text
 
-from pytest_bias.emit.digits import decimals
+from pytest_bias.digits import decimals
 from pytest_bias.emit.wording import clean, metric_words
 from pytest_bias.labels import ROLES
 from pytest_bias.limit_names import why_undecidable

@@ -2,8 +2,9 @@
 
 It stays below `SUMMARY_LIMIT` by construction: every cell has a number of characters at most, every
 table and list a number of rows. A character takes five bytes at most (``&`` becomes ``&amp;``), so
-the longest rows are below 2 kB, and there are at most 4 * 40 + 4 * 15 + 40 * 5 of them: four kinds
-of suites with what is said of them, changes, refusals, suites without a score, limits and notes.
+the longest rows are below 2 kB, those of limits below 4 kB, and there are at most 4 * 40 + 4 * 15 +
+40 * 5 of them, most far shorter: four kinds of suites with what is said of them, changes, refusals,
+suites without a score, limits and notes.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

@@ -7,7 +7,7 @@ never in the sentence, which some outputs print as it is.
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from pytest_bias.emit.digits import beside, edge, percent
+from pytest_bias.digits import beside, edge, percent
 from pytest_bias.emit.wording import clean
 from pytest_bias.limits import EXIT_OK, Decision, Outcome
 from pytest_bias.waivers import SOON, OfWaiver

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from pytest_bias.emit.digits import decimals, rounded
+from pytest_bias.digits import decimals, rounded
 from pytest_bias.records import Report, SuiteResult
 from pytest_bias.scores import Family, Score
 from pytest_bias.suites import scope_of

@@ -3,7 +3,8 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
-from pytest_bias.verdicts import DIGITS
+DIGITS: Final = 12
+"""Decimals to which an end of an interval is held against a limit: the rest is no number."""
 
 _DECIMALS: Final[Mapping[str, int]] = {"%": 1, "nats": 2, "bits": 2, "d": 2, "": 2}
 
