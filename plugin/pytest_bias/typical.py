@@ -1,11 +1,15 @@
 """How much worse a score became at least, by a test, where its change has no interval."""
 
 import math
+from typing import Final
 
 import numpy as np
 
-from pytest_bias.resampling import FEWEST_ALIKE, Sums
+from pytest_bias.resampling import FEWEST_ALIKE, Sums, chunks
 from pytest_bias.statistics import Floats, Sampling
+
+CELLS: Final = 1_000_000
+"""Numbers that are drawn at once, so that memory does not grow with the number of clusters."""
 
 
 def worsened_at_least(now: Sums, then: Sums, ideal: float, sampling: Sampling) -> float | None:
@@ -57,10 +61,11 @@ def typical_least(values: Floats, sampling: Sampling) -> float | None:
     ----------
     Hartigan (1969), Journal of the American Statistical Association 64.
     """
-    n_drawn = sampling.draws.resamples
-    chosen = sampling.rng.random((n_drawn, len(values))) < 0.5
-    with np.errstate(invalid="ignore"):
-        means = chosen @ values / chosen.sum(axis=1)
+    n_drawn, means = sampling.draws.resamples, np.empty(0)
+    for size in chunks(n_drawn, max(1, CELLS // len(values))):
+        chosen = sampling.rng.random((size, len(values))) < 0.5
+        with np.errstate(invalid="ignore"):
+            means = np.append(means, chosen @ values / chosen.sum(axis=1))
     # No value at all has no mean, and a sign is exchanged for none: that is as large as observed.
     means = np.sort(np.where(np.isnan(means), -np.inf, means))
     at = math.floor((1 - sampling.level) / 2 * (n_drawn + 1)) - 1
