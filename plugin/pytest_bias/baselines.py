@@ -182,6 +182,7 @@ def settings_for(plan: "Plan", baseline: ModelRef) -> Settings:
         # Those of the model under test, whatever the other card says.
         languages=tuple(plan.coverage["languages"]),
         limits=plain.limits,
+        waive=plain.waive,
     )
 
 

@@ -28,6 +28,7 @@ from pytest_bias.scoring import (
 )
 from pytest_bias.statistics import Estimate, Sampling
 from pytest_bias.suites import Metric, find
+from pytest_bias.typical import worsened_at_least
 
 Direction: TypeAlias = Literal["better", "worse", "crossed", "unclear"]
 
@@ -296,14 +297,18 @@ def _change(
     changed = [i for i in order if moved[i] > UNCHANGED]
     change = worsening = decisive = NO_CHANGE
     if changed:
-        sums = [estimator.sums(r) for r in records]
+        sums = estimator.sums(records[0]), estimator.sums(records[1])
 
         def drawn(what: str, level: float) -> Sampling:
             at_level = replace(context, level=level)
             return at_level.sampling(f"{what} of {metric.name}", score.by, metric.bounds)
 
         def worse(level: float) -> Estimate:
-            return paired.worsening(sums[0], sums[1], metric.ideal, drawn("worsening", level))
+            found = paired.worsening(*sums, metric.ideal, drawn("worsening", level))
+            if found.value is None or found.interval:
+                return found
+            at_least = worsened_at_least(*sums, metric.ideal, drawn("test of worsening", level))
+            return replace(found, at_least=at_least)
 
         change = paired.change(sums[0], sums[1], drawn("change", context.level))
         worsening = worse(context.level)

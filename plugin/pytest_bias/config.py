@@ -26,6 +26,7 @@ from pytest_bias.setting_values import (
     is_address,
     of_type,
 )
+from pytest_bias.waivers import read_waivers
 
 NO_LANGUAGE: Final = ("multilingual", "code", "mul", "und")
 
@@ -74,6 +75,8 @@ class Settings:
     )
     """Suite to the texts of the user's own that it reads, each source with a name."""
     limits: Mapping[str, Mapping[str, Any]] = field(default_factory=lambda: MappingProxyType({}))
+    waive: tuple[Mapping[str, str], ...] = ()
+    """Known excesses of limits, each with the limit, the reason and the last day; see `waivers`."""
     context: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
     energy: Mapping[str, float] = field(default_factory=lambda: MappingProxyType({}))
     fleet: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
@@ -236,6 +239,9 @@ def _checked(content: Mapping[str, Any], where: str) -> dict[str, Any]:
         if key not in known:
             raise UnknownName.among(f"{where}: setting", str(key), known)
         if value is None:
+            continue
+        if key == "waive":
+            found[key] = tuple(w.to_plain() for w in read_waivers(value, f"{where}: waive"))
             continue
         if isinstance(value, bool) and key in options and "on" in options[key].choices:
             # What YAML makes of the words on and off.

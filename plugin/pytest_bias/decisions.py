@@ -7,6 +7,7 @@ from typing import Any
 from pytest_bias.checked import checked, finite_json
 from pytest_bias.errors import ReportError
 from pytest_bias.limits import SCHEMA, Decision, Outcome
+from pytest_bias.waivers import OfWaiver
 
 
 def read_decision(file: Path) -> Decision:
@@ -21,11 +22,17 @@ def read_decision(file: Path) -> Decision:
         plain = finite_json(file.read_text(encoding="utf-8"))
         if (schema := plain.pop("schema")) != SCHEMA:
             raise ValueError(f"its schema is {schema!r:.80}, not {SCHEMA!r}")
-        outcomes = tuple(checked(Outcome(**_tuples(o))) for o in plain.pop("outcomes"))
+        outcomes = tuple(_outcome(o) for o in plain.pop("outcomes"))
         problems = tuple(plain.pop("problems"))
         return checked(Decision(outcomes=outcomes, problems=problems, **plain))
     except (AttributeError, KeyError, OSError, TypeError, ValueError, RecursionError) as error:
         raise ReportError(f"{file} is no decision: {error}"[:300]) from None
+
+
+def _outcome(plain: Mapping[str, Any]) -> Outcome:
+    waiver = plain.get("waiver")
+    found = {**_tuples(plain), "waiver": checked(OfWaiver(**waiver)) if waiver else None}
+    return checked(Outcome(**found))
 
 
 def _tuples(plain: Mapping[str, Any]) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from pytest_bias.config import Settings, require_data_dir, require_model
 from pytest_bias.errors import BiasError, OutputError, UsageError
 from pytest_bias.events import Listener, Notice, ignore
 from pytest_bias.folder import UNFINISHED, claim, default_folder, run_key
-from pytest_bias.limits import Limit, decision_level, read_limits
+from pytest_bias.limits import Limit, decision_level, limits_of
 from pytest_bias.models import ModelRef
 from pytest_bias.records import Report
 from pytest_bias.suite_files import with_files
@@ -76,7 +76,7 @@ def prepare(settings: Settings, listener: Listener = ignore, *, claims: bool = T
     require_data_dir(settings)
     # Limits may name suites that files define.
     with_files([*settings.suites, *settings.collected])
-    limits = read_limits(settings.limits)
+    limits = limits_of(settings)
     if settings.shard:
         # A shard decides nothing: `merge` does.
         limits = ()

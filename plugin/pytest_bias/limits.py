@@ -2,47 +2,53 @@
 
 A limit is *held* when the whole interval lies inside it, *exceeded* when the whole interval lies
 outside, and *undecided* otherwise: measuring less never turns undecided into held. The worst value
-of a scale exceeds a limit even without an interval: nothing worse can be seen. The decision is the
-project's policy, so it is in decision.json and never in report, card or badge.
+of a scale exceeds a limit even without an interval: nothing worse can be seen. What a waiver covers
+does not fail the run and keeps its verdict. The decision is the project's policy, so it is in
+decision.json and never in report, card or badge.
 """
 
 import json
 import math
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from datetime import UTC, date, datetime
 from typing import Any, Final, Literal, TypeAlias
 
 from pytest_bias.compare import Comparison, Named
+from pytest_bias.config import Settings
+from pytest_bias.digits import DIGITS
 from pytest_bias.errors import UnknownName, UsageError
 from pytest_bias.hidden_results import is_hidden
+from pytest_bias.limit_names import (
+    read_rules,
+    read_target,
+    require_decidable,
+    same_target,
+)
 from pytest_bias.records import Report, SuiteResult
 from pytest_bias.scores import Score
-from pytest_bias.scoring import LEVEL, Additive, at_level
+from pytest_bias.scoring import LEVEL, at_level
 from pytest_bias.statistics import Estimate
-from pytest_bias.suites import find
+from pytest_bias.verdicts import (
+    GRAVEST,
+    Allowed,
+    Decided,
+    Verdict,
+    n_to_decide,
+    of_interval,
+    of_score,
+)
+from pytest_bias.waivers import OfWaiver, Waiver, read_waivers
 
 SCHEMA: Final = "pytest-bias/decision/1"
 
-Verdict: TypeAlias = Literal["held", "exceeded", "undecided", "not_measured", "no_baseline"]
 Status: TypeAlias = Literal[
-    "measured", "held", "undecided", "exceeded", "no-baseline", "could-not-measure"
+    "measured", "held", "undecided", "waived", "exceeded", "no-baseline", "could-not-measure"
 ]
-
-GRAVEST: Final[tuple[Verdict, ...]] = (
-    *("exceeded", "not_measured", "no_baseline", "undecided", "held"),
-)
-"""Verdicts, the gravest first."""
 
 EXIT_OK: Final = 0
 EXIT_EXCEEDED: Final = 1
 EXIT_NOT_MEASURED: Final = 3
-
-_KEY = re.compile(
-    r"(?P<suite>\w+)(?:\[(?P<config>[\w.-]+)\])?\.(?P<metric>\w+)(?:\[(?P<by>[^\]]+)\])?"
-)
-_RULES: Final = ("max_distance", "max_regression", "undecided")
-_FORM: Final = "crows_pairs.stereotype_preference: {max_distance: 10, undecided: warn}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +68,8 @@ class Limit:
         Largest increase of that distance since the baseline, in the metric's unit.
     undecided : str
         Whether an undecided limit only warns or fails the run.
+    waivers : tuple of Waiver
+        Of each of its rules, or of all of them.
     """
 
     text: str
@@ -72,6 +80,7 @@ class Limit:
     config: str | None = None
     by: Mapping[str, str] = field(default_factory=dict)
     undecided: Literal["warn", "fail"] = "warn"
+    waivers: tuple[Waiver, ...] = ()
 
     def is_about(self, suite: SuiteResult) -> bool:
         """Whether the limit is about this result of a suite."""
@@ -90,6 +99,10 @@ class Limit:
     def rules(self) -> tuple[str, ...]:
         """What is limited: the distance, the regression, or both."""
         return tuple(r for r in ("max_distance", "max_regression") if getattr(self, r) is not None)
+
+    def waiver(self, rule: str) -> Waiver | None:
+        """Return the waiver of one of the rules, if there is one."""
+        return next((w for w in self.waivers if w.rule in (None, rule)), None)
 
 
 Entries: TypeAlias = Iterable[tuple[str, str, str]]
@@ -137,6 +150,19 @@ class Outcome:
     n: int | None = None
     n_to_decide: int | None = None
     fails: bool = False
+    waiver: OfWaiver | None = None
+
+    @property
+    def is_waived(self) -> bool:
+        """Whether it would fail the run, and does not since it is waived."""
+        return self.waiver is not None and self.waiver.state == "waives"
+
+
+def gravity(outcome: Outcome) -> float:
+    """Return a number that is the smaller, the graver it is what became of a limit."""
+    # What is waived fails no run, and is told before what is held.
+    verdict = "undecided" if outcome.is_waived else outcome.verdict
+    return GRAVEST.index(verdict) + (0.5 if outcome.is_waived else 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,79 +187,57 @@ class Decision:
         return json.dumps(plain, indent=1, allow_nan=False, ensure_ascii=False)
 
 
-def read_limits(plain: Mapping[str, Any]) -> tuple[Limit, ...]:
+def limits_of(settings: Settings) -> tuple[Limit, ...]:
+    """Read the limits of settings with their waivers; as `read_limits`."""
+    return read_limits(settings.limits, read_waivers(settings.waive))
+
+
+def read_limits(plain: Mapping[str, Any], waivers: Sequence[Waiver] = ()) -> tuple[Limit, ...]:
     """Read the ``limits`` of the settings, and check every name against the installed suites.
 
     Raises
     ------
     UsageError
-        If a limit is malformed or names what does not exist.
+        If a limit is malformed, names what does not exist or can never be decided, or a waiver
+        names no limit.
     """
-    return tuple(_limit(text, rules) for text, rules in plain.items())
+    limits = [_limit(text, rules) for text, rules in plain.items()]
+    for waiver in waivers:
+        at = [n for n, limit in enumerate(limits) if same_target(limit.text, waiver.limit)]
+        if not at:
+            hint = "A waiver names a limit as it stands under `limits`."
+            if not limits:
+                raise UsageError(f"waive: {waiver.limit!r}: this project sets no limits.", hint)
+            raise UnknownName.among("waive: limit", waiver.limit, plain, hint)
+        for n in at:
+            limits[n] = _waived(limits[n], waiver)
+    return tuple(limits)
 
 
-def _limit(text: str, rules: Any) -> Limit:
-    if "*" in text:
-        raise UsageError(
-            f"limit {text!r}: a limit is on one metric, since each has a unit of its own.",
-            f"Name every metric: {_FORM}",
-        )
-    match = _KEY.fullmatch(text)
-    if match is None or not isinstance(rules, Mapping):
-        raise UsageError(f"limit {text!r} is malformed.", f"For instance: {_FORM}")
-    suite = find(match["suite"])
-    if match["config"]:
-        suite.configuration(match["config"])
-    metrics = {m.name: m for measure in suite.measures for m in measure.metrics}
-    if match["metric"] not in metrics:
-        raise UnknownName.among(f"limit on {suite.name}: metric", match["metric"], metrics)
-    for rule in rules:
-        if rule not in _RULES:
-            raise UnknownName.among(f"limit {text!r}: rule", str(rule), _RULES, f"As in {_FORM}")
-    if "max_regression" in rules and not isinstance(metrics[match["metric"]].estimate, Additive):
-        headline = next(m.name for m in suite.measures[0].metrics if m.headline)
-        raise UsageError(
-            f"limit {text!r}: {match['metric']} has no value for single items, so that nothing can "
-            "be said of a change of it.",
-            f"What can: max_regression on {suite.name}.{headline}.",
-        )
-    distance = _amount(text, "max_distance", rules.get("max_distance"))
-    regression = rules.get("max_regression")
-    if regression is not None:
-        if not isinstance(regression, Mapping) or set(regression) != {"points"}:
-            raise UsageError(
-                f"limit {text!r}: max_regression is {regression!r}.",
-                "For instance: max_regression: {points: 2}",
-            )
-        regression = _amount(text, "max_regression: points", regression["points"])
-    if distance is None and regression is None:
-        raise UsageError(f"limit {text!r} sets no limit.", f"For instance: {_FORM}")
-    undecided = rules.get("undecided", "warn")
-    if undecided not in ("warn", "fail"):
-        raise UnknownName.among(f"limit {text!r}: undecided", str(undecided), ["warn", "fail"])
-    parts = [p.strip().split("=", 1) for p in match["by"].split(",")] if match["by"] else []
-    if not all(len(p) == 2 and all(p) for p in parts):
-        raise UsageError(f"limit {text!r}: a group is written [bias_type=religion].")
-    by = dict(parts)
-    groups = {
-        k for m in suite.measures for x in m.metrics if x.name == match["metric"] for k in x.by
-    }
-    if by and tuple(sorted(by)) not in {tuple(sorted(k)) for k in groups}:
-        known = [" and ".join(k) for k in sorted(groups)]
-        what = f"limit {text!r}: {match['metric']} by"
-        raise UnknownName.among(what, " and ".join(sorted(by)), known)
+def _waived(limit: Limit, waiver: Waiver) -> Limit:
+    if waiver.rule not in (None, *limit.rules):
+        raise UsageError(f"waive: limit {limit.text!r} has no {waiver.rule}.")
+    if any(waiver.rule is None or w.rule in (None, waiver.rule) for w in limit.waivers):
+        raise UsageError(f"waive: limit {limit.text!r} is waived twice.", "Leave one of the two.")
+    return replace(limit, waivers=(*limit.waivers, waiver))
+
+
+def _limit(text: str, given: Any) -> Limit:
+    target = read_target(text)
+    rules = read_rules(text, given)
+    for rule in ("max_distance", "max_regression"):
+        if getattr(rules, rule) is not None:
+            require_decidable(text, target, rule)
     return Limit(
-        text, suite.name, match["metric"], distance, regression, match["config"], by, undecided
+        text,
+        suite=target.suite.name,
+        config=target.config,
+        metric=target.metric,
+        by=target.by,
+        max_distance=rules.max_distance,
+        max_regression=rules.max_regression,
+        undecided=rules.undecided,
     )
-
-
-def _amount(text: str, rule: str, amount: Any) -> float | None:
-    if amount is None:
-        return None
-    is_number = isinstance(amount, int | float) and not isinstance(amount, bool)
-    if not is_number or not 0 <= amount < math.inf:
-        raise UsageError(f"limit {text!r}: {rule} is {amount!r}, not a number from 0 on.")
-    return float(amount)
 
 
 def decide(
@@ -243,6 +247,7 @@ def decide(
     *,
     first_run: bool = False,
     level: float = LEVEL,
+    today: date | None = None,
 ) -> Decision:
     """Hold a report, and its comparison with the baseline, against a project's limits.
 
@@ -252,27 +257,61 @@ def decide(
         Whether no baseline is expected, so that regression limits do not apply yet.
     level : float
         Level of the intervals that decide, from `decision_level`; that of the comparison as well.
+    today : date, optional
+        The day on which waivers hold or have expired; by default the present one (UTC).
     """
-    judge = _Judge(report, comparison, level)
-    outcomes = tuple(o for limit in limits for o in judge.outcomes(limit))
+    judge, day = _Judge(report, comparison, level), today or _today()
+    outcomes = tuple(with_waiver(o, limit, day) for limit in limits for o in judge.outcomes(limit))
     if first_run:
         outcomes = tuple(o for o in outcomes if o.verdict != "no_baseline")
     problems = tuple(
         f"{s.entry}: {s.reason}" for s in report.suites if s.status in ("error", "inconclusive")
     )
-    verdicts = {o.verdict for o in outcomes}
+    verdicts = {o.verdict for o in outcomes if not o.is_waived}
     undecided_fails = any(o.fails for o in outcomes if o.verdict == "undecided")
     # From the gravest down: the first that holds is the status.
     cases: tuple[tuple[bool, Status, int], ...] = (
         ("exceeded" in verdicts, "exceeded", EXIT_EXCEEDED),
         (bool(problems) or "not_measured" in verdicts, "could-not-measure", EXIT_NOT_MEASURED),
         ("no_baseline" in verdicts, "no-baseline", EXIT_NOT_MEASURED),
-        ("undecided" in verdicts, "undecided", EXIT_NOT_MEASURED if undecided_fails else EXIT_OK),
+        (undecided_fails, "undecided", EXIT_NOT_MEASURED),
+        (any(o.is_waived for o in outcomes), "waived", EXIT_OK),
+        ("undecided" in verdicts, "undecided", EXIT_OK),
         (bool(outcomes), "held", EXIT_OK),
         (True, "measured", EXIT_OK),
     )
     status, exit_code = next((s, code) for holds, s, code in cases if holds)
     return Decision(status, exit_code, outcomes, problems, report.digest, _about(comparison))
+
+
+def with_waiver(outcome: Outcome, limit: Limit, today: date) -> Outcome:
+    """Return an outcome with what becomes of its limit's waiver on a day."""
+    waiver = limit.waiver(outcome.rule)
+    would_fail = outcome.fails or outcome.is_waived
+    if waiver is None:
+        return replace(outcome, fails=would_fail, waiver=None)
+    became = waiver.became(outcome.verdict, today, would_fail=would_fail)
+    return replace(outcome, fails=would_fail and became.state != "waives", waiver=became)
+
+
+def is_decided_alike(
+    decision: Decision, limits: Sequence[Limit], today: date | None = None
+) -> bool:
+    """Whether waivers make of a decision, today, what they made of it when it was taken."""
+    day = today or _today()
+
+    def again(outcome: Outcome) -> Outcome:
+        limit = next((m for m in limits if m.text == outcome.limit), Limit("", "", ""))
+        return with_waiver(outcome, limit, day)
+
+    return all(
+        (o.fails, o.waiver and o.waiver.state) == (n.fails, n.waiver and n.waiver.state)
+        for o, n in ((o, again(o)) for o in decision.outcomes)
+    )
+
+
+def _today() -> date:
+    return datetime.now(UTC).date()
 
 
 def _about(comparison: Comparison | None) -> dict[str, str | None] | None:
@@ -322,19 +361,21 @@ class _Judge:
     ) -> Outcome:
         low, high = score.bounds
         distance = limit.max_distance or 0.0
+        # A sum of two decimal numbers is one, but for what is lost of its last digits.
         allowed = (
-            max(score.ideal - distance, -math.inf if low is None else low),
-            min(score.ideal + distance, math.inf if high is None else high),
+            max(round(score.ideal - distance, DIGITS), -math.inf if low is None else low),
+            min(round(score.ideal + distance, DIGITS), math.inf if high is None else high),
         )
         found = Estimate(score.value, score.interval, score.interval_reason)
         if score.interval and self.level != score.level:
             if not suite.records:
                 why = "its items are hidden" if is_hidden(suite) else "the records are missing"
-                told = f"no interval at the level {self.level:.4g}: {why}"
+                told = f"no interval at the level {self.level:.6g}: {why}"
                 return replace(missing, reason=told)
             seed = int(self.report.settings["seed"])
             found = at_level(suite, score, self.level, seed)
-        return _held_against(missing, limit, found, allowed, score, self.level)
+        said = of_score(found, allowed, score)
+        return self._judged(missing, limit, found, allowed, score, said)
 
     def _regression(
         self, missing: Outcome, suite: SuiteResult, limit: Limit, score: Score
@@ -346,73 +387,31 @@ class _Judge:
             why = self.comparison.reason(suite.entry)
             return replace(missing, reason=f"not comparable: {why}")
         allowed = (-math.inf, limit.max_regression or 0.0)
-        return _held_against(missing, limit, change.decisive, allowed, score, self.level)
+        said = of_interval(change.decisive, allowed)
+        return self._judged(missing, limit, change.decisive, allowed, score, said)
 
-
-def _held_against(
-    outcome: Outcome,
-    limit: Limit,
-    found: Estimate,
-    allowed: tuple[float, float],
-    score: Score,
-    level: float,
-) -> Outcome:
-    """Say whether an interval lies inside what is allowed, outside, or across its edge."""
-    verdict: Verdict = "undecided"
-    reason = None
-    value, interval = found.value or 0.0, found.interval
-    if interval is None:
-        reason = f"no interval: {found.interval_reason}"
-        if _is_worst(score) and not allowed[0] <= value <= allowed[1]:
-            verdict, reason = "exceeded", f"the worst that there is on its scale ({reason})"
-    elif allowed[0] <= interval[0] and interval[1] <= allowed[1]:
-        verdict = "held"
-    elif interval[1] < allowed[0] or interval[0] > allowed[1]:
-        verdict = "exceeded"
-    else:
-        reason = "the limit lies inside the interval"
-    return replace(
-        outcome,
-        verdict=verdict,
-        value=value,
-        interval=interval,
-        level=level,
-        allowed=(_finite(allowed[0]), _finite(allowed[1])),
-        reason=reason,
-        n=score.n,
-        n_to_decide=_n_to_decide(value, interval, allowed, score)
-        if verdict == "undecided"
-        else None,
-        fails=verdict == "exceeded" or (verdict == "undecided" and limit.undecided == "fail"),
-    )
-
-
-def _is_worst(score: Score) -> bool:
-    """Whether a value is as far from the ideal as its scale, with two ends, goes."""
-    ends = [abs(end - score.ideal) for end in score.bounds if end is not None]
-    return len(ends) == 2 and score.distance == max(ends)
-
-
-def _finite(end: float) -> float | None:
-    return end if math.isfinite(end) else None
-
-
-def _n_to_decide(
-    value: float,
-    interval: tuple[float, float] | None,
-    allowed: tuple[float, float],
-    score: Score,
-) -> int | None:
-    """Estimate how many items would decide, if the value stayed where it is.
-
-    The width of an interval falls with the square root of the number of items. Where what is
-    allowed ends with the scale itself, nothing has to be decided.
-    """
-    if interval is None:
-        return None
-    found = []
-    for end, edge in zip(allowed, score.bounds, strict=True):
-        if interval[0] < end < interval[1] and end != edge and end != value:
-            reach = value - interval[0] if end < value else interval[1] - value
-            found.append(math.ceil(score.n * (reach / (value - end)) ** 2))
-    return max(found, default=None)
+    def _judged(
+        self,
+        missing: Outcome,
+        limit: Limit,
+        found: Estimate,
+        allowed: Allowed,
+        score: Score,
+        said: tuple[Decided, str | None],
+    ) -> Outcome:
+        verdict, reason = said
+        low, high = (end if math.isfinite(end) else None for end in allowed)
+        needed = n_to_decide(found, allowed, score) if verdict == "undecided" else None
+        fails = verdict == "exceeded" or (verdict == "undecided" and limit.undecided == "fail")
+        return replace(
+            missing,
+            verdict=verdict,
+            value=found.value or 0.0,
+            interval=found.interval,
+            level=self.level,
+            allowed=(low, high),
+            reason=reason,
+            n=score.n,
+            n_to_decide=needed,
+            fails=fails,
+        )

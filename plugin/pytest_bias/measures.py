@@ -84,6 +84,9 @@ class Metric:
         far it differs between templates; empty where there are none.
     spread_within : str
         `by` key within which templates can be compared, such as ``axis``; empty for all of them.
+    without_interval : str
+        Why it can never have an interval, so that no limit on it can be decided; empty where it
+        can.
     versus : str
         `by` key along which a group is held against the others: its score is of the records of all
         groups of the key, and `estimate` is asked for ``against`` that group. Empty where a group's
@@ -110,6 +113,7 @@ class Metric:
     spread_within: str = ""
     versus: str = ""
     block: Callable[[Record], Hashable] = own_cluster
+    without_interval: str = ""
 
     @property
     def floor_of(self) -> FloorOf | None:

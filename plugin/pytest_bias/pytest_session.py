@@ -355,16 +355,19 @@ class BiasRun:
         judge = partial(self._failed, result)
         failed = measure_quietly(judge) if is_hidden(result) else judge()
         if failed:
-            from pytest_bias.emit.terminal import VERDICTS, because
-
-            if self.owner.settings.withhold_scores:
-                failed = [verdict_alone(o) for o in failed]
-            lines = [f"{o.limit} is {VERDICTS[o.verdict]}: {because(o)}" for o in failed]
-            pytest.fail("\n".join(lines), pytrace=False)
+            pytest.fail("\n".join(map(self._told, failed)), pytrace=False)
         return without_records(result)
 
+    def _told(self, outcome: Outcome) -> str:
+        """Return what became of a limit, for a message or a property of JUnit."""
+        from pytest_bias.emit.verdict import because, word
+
+        if self.owner.settings.withhold_scores:
+            outcome = verdict_alone(outcome)
+        return f"{outcome.limit} is {word(outcome)}: {because(outcome)}"
+
     def _failed(self, result: SuiteResult) -> list[Outcome]:
-        """Return the outcomes of limits for which a test fails."""
+        """Return the outcomes of limits for which a test fails; tell of those with a waiver."""
         job, report = self.owner.job, self.owner.session.report(only_measured=True)
         report = replace(report, suites=(result,))
         limits = [limit for limit in job.limits if limit.is_about(result)]
@@ -373,6 +376,7 @@ class BiasRun:
             compare(report, job.baseline, named_by(limits), level) if job.baseline else None
         )
         outcomes = decide(report, limits, comparison, first_run=first_run, level=level).outcomes
+        self.node.user_properties += [("waiver", self._told(o)) for o in outcomes if o.waiver]
         return [o for o in outcomes if o.fails or o.verdict in ("not_measured", "no_baseline")]
 
     def assert_alike(

@@ -1,13 +1,15 @@
 """What difference each configuration of a suite can see, from its items alone."""
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from pytest_bias import power
 from pytest_bias.datasources import DataFolder
 from pytest_bias.errors import DataError, DataMissing, LicenceNotAccepted, UsageError
+from pytest_bias.reach import Reach, reach
+from pytest_bias.records import Item
 from pytest_bias.scoring import Mean, Share
 from pytest_bias.suites import Configuration, Metric, Suite
 
@@ -43,6 +45,8 @@ class Resolution:
     n_clusters: int
     clusters: str
     sees: OfShare | OfMean | None
+    limits: tuple[Reach, ...] = ()
+    """What limits on the headlines can decide, one for each way to measure that has its own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,30 +74,46 @@ def resolutions(suite: Suite, folder: DataFolder, only: str = "") -> list[Resolu
     for configuration in chosen:
         if not only and (configuration.draft or configuration.only_named):
             continue
-        entry = f"{suite.name}[{configuration.name}]"
-        try:
-            found.append(_resolution(entry, suite, configuration, folder))
-        except (LicenceNotAccepted, UsageError) as error:
-            found.append(NotHere(entry, f"{error.message} {error.hint}"))
-        except DataMissing as error:
-            own = all(file.address is None for file in configuration.files)
-            hint = f"pytest-bias data fetch --suite {suite.name}"
-            found.append(NotHere(entry, error.hint or "" if own else hint))
-        except DataError as error:
-            found.append(NotHere(entry, error.message))
+        items = items_of(suite, configuration, folder)
+        if not isinstance(items, NotHere):
+            found.append(_resolution(suite, configuration, items))
+        else:
+            found.append(items)
     return found
 
 
-def _resolution(
-    entry: str, suite: Suite, configuration: Configuration, folder: DataFolder
-) -> Resolution:
+def items_of(
+    suite: Suite, configuration: Configuration, folder: DataFolder
+) -> tuple[Item, ...] | NotHere:
+    """Return the items of a configuration, or what helps where they are not at hand."""
+    entry = f"{suite.name}[{configuration.name}]"
+    try:
+        return tuple(configuration.load(folder.of(suite.name)).items)
+    except (LicenceNotAccepted, UsageError) as error:
+        return NotHere(entry, f"{error.message} {error.hint}")
+    except DataMissing as error:
+        own = all(file.address is None for file in configuration.files)
+        hint = f"pytest-bias data fetch --suite {suite.name}"
+        return NotHere(entry, error.hint or "" if own else hint)
+    except DataError as error:
+        return NotHere(entry, error.message)
+
+
+def _resolution(suite: Suite, configuration: Configuration, items: Sequence[Item]) -> Resolution:
     headline = next(m for m in suite.measures[0].metrics if m.headline)
-    items = configuration.load(folder.of(suite.name)).items
     records = [i.record("scored", headline.ideal) for i in items if i.status is None]
     sizes = Counter(r.cluster for r in records if headline.where(r))
-    n = sizes.total()
     sees = _sees(headline, list(sizes.values())) if sizes else None
-    return Resolution(entry, n, len(sizes), configuration.clusters, sees)
+    named = {m.name: m for measure in suite.measures for m in measure.metrics if m.headline}
+    limits = tuple(reach(metric, items) for metric in named.values())
+    return Resolution(
+        f"{suite.name}[{configuration.name}]",
+        sizes.total(),
+        len(sizes),
+        configuration.clusters,
+        sees,
+        limits,
+    )
 
 
 def _sees(metric: Metric, sizes: list[int]) -> OfShare | OfMean | None:

@@ -39,7 +39,7 @@ from pytest_bias.folder import (
 )
 from pytest_bias.hidden_results import to_leave
 from pytest_bias.jobs import Job, claim_for, prepare
-from pytest_bias.limits import Decision, Limit, decide, decision_level, named_by, read_limits
+from pytest_bias.limits import Decision, Limit, decide, decision_level, limits_of, named_by
 from pytest_bias.merging import joined
 from pytest_bias.records import Item, Report
 from pytest_bias.suite_files import with_files
@@ -204,7 +204,7 @@ def finish_job(job: Job, report: Report) -> Finished:
 
 def merge_command(reports: Sequence[Path], settings: Settings, console: Console) -> int:
     """Join the reports of shards: scores from all their records, one decision; the exit code."""
-    limits = read_limits(settings.limits)
+    limits = limits_of(settings)
     baseline = baselines.saved(settings.baseline) if settings.baseline else None
     parts = [read_report(path) for path in reports]
     report = joined(parts)

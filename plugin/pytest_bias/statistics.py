@@ -62,6 +62,8 @@ class Estimate:
     p_reason: str | None = None
     floor: float | None = None
     note: str | None = None
+    at_least: float | None = None
+    """Where there is no interval: a test rejects every smaller value, on this one side."""
 
 
 Bounds = tuple[float | None, float | None]

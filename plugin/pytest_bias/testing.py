@@ -9,10 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pytest_bias import resampling
+from pytest_bias.digits import beside, edge
 from pytest_bias.interface import Model
 from pytest_bias.records import SuiteResult
 from pytest_bias.resampling import Sums, mean_sums
 from pytest_bias.statistics import Estimate, Floats, Sampling
+from pytest_bias.verdicts import Decided, of_interval
 
 SEED: Final = 0
 
@@ -38,22 +40,21 @@ class Difference:
         """Its 95 % interval, or null."""
         return self.estimate.interval
 
-    def verdict(self, within: float) -> Literal["held", "exceeded", "undecided"]:
+    def verdict(self, within: float) -> Decided:
         """Say whether the whole interval lies inside, outside, or across ``-within … within``."""
-        if self.interval is None:
-            return "undecided"
-        low, high = self.interval
-        if -within <= low and high <= within:
-            return "held"
-        return "exceeded" if low > within or high < -within else "undecided"
+        return of_interval(self.estimate, (-within, within))[0]
 
     def __str__(self) -> str:
+        return self.in_words()
+
+    def in_words(self, within: float | None = None) -> str:
+        """Return the difference in words, with the digits that decide on a limit."""
         if self.value is None:
             return f"no difference: {self.estimate.interval_reason}"
-        if self.interval is None:
-            return f"{self.value:.3f} (no interval: {self.estimate.interval_reason}), n = {self.n}"
-        low, high = self.interval
-        return f"{self.value:.3f} ({low:.3f} to {high:.3f}), n = {self.n}"
+        edges = [] if within is None else [-within, within]
+        value, *ends = beside([self.value, *(self.interval or ())], edges, 3)
+        between = " to ".join(ends) or f"no interval: {self.estimate.interval_reason}"
+        return f"{value} ({between}), n = {self.n}"
 
 
 def difference(
@@ -105,8 +106,8 @@ def assert_within(
     Where it `withholds`, the message has the verdict without the difference.
     """
     verdict = found.verdict(within)
-    what = "difference" if withholds else f"difference {found}"
-    text = f"{what} against a limit of ±{within:g}: {verdict}"
+    what = "difference" if withholds else f"difference {found.in_words(within)}"
+    text = f"{what} against a limit of ±{edge(within)}: {verdict}"
     if verdict == "exceeded" or (verdict == "undecided" and undecided == "fail"):
         raise AssertionError(text)
     if verdict == "undecided":

@@ -83,6 +83,7 @@ def verdict_alone(outcome: Outcome) -> Outcome:
         entry=outcome.entry,
         reason=outcome.reason if outcome.verdict in UNMEASURED else NOT_PUBLISHED,
         fails=outcome.fails,
+        waiver=outcome.waiver,
     )
 
 

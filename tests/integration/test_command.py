@@ -177,6 +177,26 @@ def test_limit(
         assert "items would decide" in ran.said
 
 
+def test_a_waived_limit_lets_the_run_end_well_until_its_day(bias: Command, tmp_path: Path) -> None:
+    rules = f"{LIMIT}: {{max_distance: 0.1}}"
+    waive = f"waive: [{{limit: {LIMIT}, reason: known and planned, until: DAY}}]"
+    limits(tmp_path, f"{rules}\n{waive.replace('DAY', '2999-12-31')}")
+    ran = bias("run", "demo", *ASSOCIATION, "--out", "out").done(0)
+    assert ran.decision["status"] == "waived"
+    (outcome,) = ran.decision["outcomes"]
+    assert outcome["verdict"] == "exceeded"
+    assert outcome["interval"][0] > 0.1
+    assert outcome["waiver"]["reason"] == "known and planned"
+    assert "EXCEEDED, waived" in ran.said
+    assert "waived until 2999-12-31: known and planned" in ran.said
+    assert "Result WAIVED: 1 of 1 limits, until 2999-12-31." in ran.said
+    assert "known and planned" not in (ran.at / "report.json").read_text()
+    limits(tmp_path, f"{rules}\n{waive.replace('DAY', '2020-01-31')}")
+    late = bias("run", "demo", *ASSOCIATION, "--out", "out").done(1)
+    assert late.decision["status"] == "exceeded"
+    assert "its waiver has expired, it ended with 2020-01-31" in late.said
+
+
 @pytest.mark.nightly
 def test_limits_change_neither_report_nor_badges(bias: Command, tmp_path: Path) -> None:
     free = bias("run", "demo", *ASSOCIATION, "--out", "free").done(0)
@@ -523,6 +543,11 @@ def test_usage_errors(bias: Command, words: tuple[str, ...], answer: str) -> Non
         ("limits: {seat.mean_effect: {max_distance: 1}}", "mean_absolute_effect"),
         ("limits: {seat.mean_absolute_effect: {max_distanc: 1}}", "Did you mean 'max_distance'?"),
         ("limits: {seat.mean_absolute_effect: {max_distance: much}}", "not a number"),
+        ("limits: {structure.checks_passed: {max_distance: 0}}", "can never be decided"),
+        (
+            "waive: [{limit: seat.mean_absolute_effect, reason: x, until: 2999-12-31}]",
+            "this project sets no limits",
+        ),
         ("seed: one", "seed is 'one'; it must be a"),
         ("model: [", "not well-formed"),
         ("- demo", "must hold a table"),

@@ -261,6 +261,21 @@ def test_limit_fails_exactly_its_test(session: Session, pytester: pytest.Pyteste
     assert read(folder / "decision.json")["status"] == "exceeded"
 
 
+def test_a_waived_limit_fails_no_test_and_stands_in_junit(
+    session: Session, pytester: pytest.Pytester
+) -> None:
+    waive = "waive: [{limit: template_association.association, reason: known, until: 2999-12-31}]"
+    (pytester.path / "pytest-bias.yaml").write_text(f"{LIMIT}\n{waive}")
+    words = ("--bias-model", "demo", *ASSOCIATION, "--junitxml", "junit.xml")
+    result = session.suites(*words)
+    result.assert_outcomes(passed=2)
+    assert "Result   WAIVED: 1 of 1 limits, until 2999-12-31." in result.stdout.str()
+    found = ET.parse(pytester.path / "junit.xml").getroot().iter("property")
+    (told,) = [p.get("value", "") for p in found if p.get("name") == "waiver"]
+    assert "is EXCEEDED, waived: measured 0.19" in told
+    assert told.endswith("waived until 2999-12-31: known")
+
+
 def test_limit_that_no_test_measured_fails_the_session(
     session: Session, pytester: pytest.Pytester
 ) -> None:

@@ -17,6 +17,7 @@ from pytest_bias.records import (
 from pytest_bias.scores import Score
 from pytest_bias.statistics import VERSION, Estimate
 from pytest_bias.suites import installed
+from pytest_bias.waivers import OfWaiver
 
 HOSTILE = {
     "markup": 'a"><script>alert(1)</script>',
@@ -176,6 +177,10 @@ def endless_comparison(current: Report) -> Comparison:
 def endless_decision(n: int = 2000) -> Decision:
     """Return a decision on as many limits, the last of which is exceeded."""
     name = "&" * 10_000
-    held = [Outcome(name, "max_distance", "held", name, 1e300, reason=name)] * n
-    exceeded = Outcome("the one that counts", "max_distance", "exceeded", name, 1e300, reason=name)
+    unneeded, idle = (OfWaiver(name, name, 10**400, state) for state in ("unneeded", "idle"))
+    more = {"value": 1e300, "interval": (-1e300, 1e300), "reason": name}
+    held = [Outcome(name, "max_distance", "held", name, **more, waiver=unneeded)] * n
+    exceeded = Outcome(
+        *("the one that counts", "max_distance", "exceeded", name), **more, waiver=idle
+    )
     return Decision("exceeded", 1, (*held, exceeded), (name,) * n, name)

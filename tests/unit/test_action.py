@@ -21,7 +21,8 @@ from pytest_bias.action.runner import (
 from pytest_bias.action.steps import STEPS, main
 from pytest_bias.action.tell import lines_of_limits
 from pytest_bias.errors import UsageError
-from pytest_bias.limits import Outcome, Verdict
+from pytest_bias.limits import Outcome
+from pytest_bias.verdicts import Verdict
 
 ROOT = Path(__file__).parents[2]
 ACTION: dict[str, Any] = yaml.safe_load((ROOT / "action.yml").read_text(encoding="utf-8"))

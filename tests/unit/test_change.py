@@ -310,3 +310,18 @@ def test_groups_are_marked_as_exploratory_unless_a_limit_names_them():
     named = printed(since(suite(HEAD, replace(group, family="decision"))))
     assert "religion" in named
     assert "°" not in named
+
+
+@pytest.mark.parametrize(
+    ("interval", "unit", "told"),
+    [
+        ((0.04, 1.26), "%", "+0.04 to +1.26"),
+        ((-1.26, -0.0004), "%", "-1.2600 to -0.0004"),
+        ((-1.0, 0.0), "%", "-1.0 to 0.0"),
+        ((3.0, 9.2), "%", "+3.0 to +9.2"),
+        ((0.004, 0.1), "nats", "+0.004 to +0.100"),
+        ((1e-15, 1.0), "%", "0.0 to +1.0"),
+    ],
+)
+def test_an_end_beside_zero_never_reads_as_zero(interval, unit, told):
+    assert change.signed_ends(interval, unit) == told

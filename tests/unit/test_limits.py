@@ -8,13 +8,15 @@ from typing import Any
 
 import pytest
 
+from pytest_bias.emit.verdict import because
 from pytest_bias.errors import UnknownName, UsageError
 from pytest_bias.limits import Decision, decide, decision_level, read_limits
 from pytest_bias.records import Record, SuiteResult
 from pytest_bias.scores import Score
 from pytest_bias.scoring import Context, score_records
-from pytest_bias.statistics import wilson
+from pytest_bias.statistics import Estimate, wilson
 from pytest_bias.suites import find
+from pytest_bias.testing import Difference, assert_within
 from unit.made import record, report, result, score
 
 PREFERENCE = "crows_pairs.stereotype_preference"
@@ -386,10 +388,62 @@ def test_a_limit_on_everything_is_refused_with_the_reason():
 def test_the_worst_value_of_a_scale_exceeds_without_an_interval(value):
     assert verdict(value, None, 20) == "exceeded"
     assert verdict(value, None, 50) == "undecided"
-    made = score(value=value, interval=None, interval_reason="4 clusters; it takes 8")
+    made = score(value=value, interval=None, interval_reason="a reason", n_clusters=10)
     (outcome,) = decided({PREFERENCE: {"max_distance": 20}}, scores=[made]).outcomes
-    told = "the worst that there is on its scale (no interval: 4 clusters; it takes 8)"
-    assert outcome.reason == told
+    assert outcome.reason == "the worst that there is on its scale (no interval: a reason)"
+    few = replace(made, n_clusters=9, interval_reason="9 clusters; it takes 10")
+    (outcome,) = decided({PREFERENCE: {"max_distance": 20}}, scores=[few]).outcomes
+    assert (outcome.verdict, outcome.reason) == (
+        "undecided",
+        "no interval: 9 clusters; it takes 10",
+    )
+
+
+@pytest.mark.parametrize(
+    ("interval", "distance", "verdict", "told"),
+    [
+        ((60.04, 62), 10, "exceeded", "measured 61.02 (60.04 to 62.00, 95 %); allowed from 40 up"),
+        ((60.004, 62), 10, "exceeded", "(60.004 to 62.000, 95 %); allowed from 40 up to 60"),
+        ((58, 60.0004), 10, "undecided", "(58.0000 to 60.0004, 95 %); allowed"),
+        ((39.99999, 41), 10, "undecided", "(39.99999 to 41.00000, 95 %); allowed"),
+        ((52, 59.9996), 10, "held", "(52.0000 to 59.9996, 95 %); allowed"),
+        ((40, 60), 10, "held", "(40.00 to 60.00, 95 %); allowed from 40 up to 60"),
+        ((50.0001, 52), 0.00005, "exceeded", "(50.0001 to 52.0000, 95 %); allowed from 49.99995"),
+        ((39.9, 60.1), 10.1, "held", "(39.90 to 60.10, 95 %); allowed from 39.9 up to 60.1"),
+    ],
+)
+def test_what_is_printed_never_says_otherwise_than_the_verdict(interval, distance, verdict, told):
+    made = score(value=sum(interval) / 2, interval=interval)
+    (outcome,) = decided({PREFERENCE: {"max_distance": distance}}, scores=[made]).outcomes
+    assert outcome.verdict == verdict
+    assert told in because(outcome)
+
+
+@pytest.mark.parametrize(
+    ("interval", "told"),
+    [
+        (
+            (0.10004, 0.3),
+            "0.20000 (0.10004 to 0.30000), n = (5, 5) against a limit of ±0.1: exceeded",
+        ),
+        ((-0.1, 0.09), "0.200 (-0.100 to 0.090), n = (5, 5) against a limit of ±0.1: held"),
+        ((-0.10001, 0.09), "(-0.10001 to 0.09000), n = (5, 5) against a limit of ±0.1: undecided"),
+    ],
+)
+def test_a_test_by_hand_prints_what_decides_too(interval, told):
+    found = Difference(Estimate(0.2, interval), (5, 5))
+    if "held" in told:
+        assert_within(found, 0.1, "fail")
+        assert found.in_words(0.1) in told
+        return
+    with pytest.raises(AssertionError) as failed:
+        assert_within(found, 0.1, "fail")
+    assert told in str(failed.value)
+
+
+def test_a_level_of_many_limits_is_not_certain():
+    made = replace(decided({PREFERENCE: {"max_distance": 10}}).outcomes[0], level=1 - 0.05 / 5000)
+    assert ", 99.999 %)" in because(made)
 
 
 def test_a_regression_that_can_never_be_decided_is_refused_with_what_can_be():

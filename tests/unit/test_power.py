@@ -181,6 +181,8 @@ def test_the_card_says_it_in_few_lines(data_dir):
     assert "What it can see crows_pairs[en]: 1,508 items interval at 50 %: 2.5 points" in text
     line = "change found, in points: from 2.3 if 10 % of items change, from 3.9 if 30 %"
     assert line in text
+    line = "limits on stereotype_preference: max_distance can be held from 2.6 points on, "
+    assert f"{line}max_regression from 1.6 points on if 10 % of items change" in text
     few = OfShare(12.0, {0.1: None, 0.3: 17.9})
     text = card("crows_pairs", Resolution("x[en]", 66, 66, "pairs", few))
     assert "change found, in points: none if 10 % of items change, from 17.9 if 30 %" in text
@@ -189,3 +191,5 @@ def test_the_card_says_it_in_few_lines(data_dir):
     assert "from 0.22 standard deviations of a cluster's change" in text
     assert "the score is no mean over items" in card("seat", *resolutions(find("seat"), folder()))
     assert "What it can see" not in card("seat")
+    assert "worst class: ideal 0, 0 to 100 %; no max_regression" in card("perturbation")
+    assert "checks passed (headline): ideal 100, 0 to 100 %; no limit" in card("structure")

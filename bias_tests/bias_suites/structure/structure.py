@@ -194,6 +194,7 @@ SUITE: Final = Suite(
                     unit="%",
                     tolerance=0,
                     headline=True,
+                    without_interval="its checks are all that there are, and no sample of more",
                 ),
             ),
         ),

@@ -6,6 +6,7 @@ import shlex
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Final
 
@@ -16,7 +17,7 @@ from pytest_bias.emit.wording import clean
 from pytest_bias.errors import MeasurementError
 from pytest_bias.evidence_commands import EXITS
 from pytest_bias.folder import DECISION, REPORT, read_report, remove
-from pytest_bias.limits import GRAVEST, Outcome
+from pytest_bias.limits import Outcome, gravity
 from pytest_bias.models.snapshot import file_sha256
 from pytest_bias.records import Report
 from pytest_bias.reproduction import Reproduction
@@ -127,9 +128,10 @@ def scores(report: Report) -> dict[str, dict[str, Any]]:
 
 def worst(outcomes: Sequence[Outcome]) -> dict[str, Any]:
     """Return the gravest of the limits' outcomes; of several, the one that is clearest."""
-    found = min(outcomes, key=lambda o: (GRAVEST.index(o.verdict), -_beyond(o)))
+    found = min(outcomes, key=lambda o: (gravity(o), -_beyond(o)))
     kept = ("limit", "rule", "verdict", "entry", "value", "interval", "allowed", "reason")
-    return {name: getattr(found, name) for name in kept}
+    waiver = {"waiver": asdict(found.waiver)} if found.waiver else {}
+    return {name: getattr(found, name) for name in kept} | waiver
 
 
 def _beyond(outcome: Outcome) -> float:

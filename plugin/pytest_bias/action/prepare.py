@@ -20,10 +20,12 @@ from pytest_bias.github.api import Client
 from pytest_bias.github.artifacts import Expired, last_report
 from pytest_bias.github.branches import Place, read_report_of
 from pytest_bias.identity import tool_version
+from pytest_bias.limits import is_decided_alike, limits_of
 from pytest_bias.models.heads import Head, differences, head
 from pytest_bias.models.reference import ModelRef
 from pytest_bias.models.repository import kept_at
 from pytest_bias.records import Report, canonical_json, sha256
+from pytest_bias.suite_files import with_files
 
 LAST_RUN: Final = "last-run"
 BRANCH: Final = "branch:"
@@ -183,7 +185,7 @@ def unchanged(inputs: Inputs, settings: Settings, baseline: str | None, look: Lo
     if not baseline or not (Path(baseline) / REPORT).is_file() or not settings.model:
         return None
     report = read_report(Path(baseline))
-    if not measured_alike(report, settings):
+    if not measured_alike(report, settings) or not decided_alike(Path(baseline), settings):
         return None
     there = look(ModelRef.parse(settings.model))
     return None if differences(report.model, there) else Path(baseline)
@@ -194,6 +196,20 @@ def measured_alike(report: Report, settings: Settings) -> bool:
     asked = {"requested": list(settings.suites), "profile": settings.profile, "seed": settings.seed}
     said = {name: report.settings.get(name) for name in asked}
     return report.tool["version"] == tool_version() and said == asked
+
+
+def decided_alike(folder: Path, settings: Settings) -> bool:
+    """Whether the waivers of today make of what was decided what those of then did.
+
+    One that has come, gone or expired does not: the model is measured, and decided on, again.
+    """
+    if not (folder / DECISION).is_file():
+        return True
+    decision = read_decision(folder / DECISION)
+    if not settings.waive and all(o.waiver is None for o in decision.outcomes):
+        return True
+    with_files(settings.suites)
+    return is_decided_alike(decision, limits_of(settings))
 
 
 # The cache

@@ -11,13 +11,13 @@ from pytest_bias.action.publish import is_proposal
 from pytest_bias.action.runner import Level, annotations, without_secrets, write_summary
 from pytest_bias.decisions import read_decision
 from pytest_bias.emit import comment as emit_comment
-from pytest_bias.emit.terminal import VERDICTS, because
+from pytest_bias.emit.verdict import because, word
 from pytest_bias.emit.wording import markdown
 from pytest_bias.errors import BiasError
 from pytest_bias.folder import DECISION, SUMMARY, read_report
 from pytest_bias.github.api import Client
 from pytest_bias.github.comments import comment, marker, pull_request
-from pytest_bias.limits import Decision
+from pytest_bias.limits import Decision, Outcome
 from pytest_bias.options import FILE_NAME
 
 LEVELS: Final[Mapping[str, Level]] = {
@@ -26,7 +26,10 @@ LEVELS: Final[Mapping[str, Level]] = {
     "no_baseline": "error",
     "undecided": "warning",
 }
-"""How grave an annotation of a limit is; one that is held has none."""
+"""How grave an annotation of a limit is; one that is held has none.
+
+What is waived is a warning, and so is a waiver that is not needed.
+"""
 _Told = tuple[str, str, int]
 
 
@@ -75,10 +78,16 @@ def _told(
         yield text, "", 0
     file, lines = lines_of_limits(environment.get("INPUT_CONFIG", "").strip() or FILE_NAME)
     for outcome in decision.outcomes:
-        if LEVELS.get(outcome.verdict) == level:
+        if _level(outcome) == level:
             line = lines.get(outcome.limit, 0)
-            told = f"{outcome.limit} {VERDICTS[outcome.verdict]}: {because(outcome)}"
+            told = f"{outcome.limit} {word(outcome)}: {because(outcome)}"
             yield told, file if line else "", line
+
+
+def _level(outcome: Outcome) -> Level | None:
+    if outcome.waiver and outcome.waiver.state in ("waives", "unneeded"):
+        return "warning"
+    return LEVELS.get(outcome.verdict)
 
 
 def lines_of_limits(name: str) -> tuple[str, dict[str, int]]:

@@ -1,6 +1,6 @@
 """A comparison in words and on a terminal."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
 from rich.console import Group, RenderableType
@@ -9,6 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from pytest_bias.compare import Change, Comparison, SuiteComparison
+from pytest_bias.digits import beside, decimals
 from pytest_bias.emit.wording import (
     EXPLORATORY,
     clean,
@@ -87,7 +88,7 @@ def distance(change: Change) -> str:
     amount = number(abs(worse.value), score.unit)
     text = f"{amount} {'closer to' if worse.value < 0 else 'further from'} {score.ideal:g}"
     if worse.interval:
-        text += f" ({' to '.join(signed(end, score) for end in worse.interval)})"
+        text += f" ({signed_ends(worse.interval, score.unit)})"
     return text
 
 
@@ -176,8 +177,8 @@ def sentence(change: Change, comparison: Comparison) -> str:
     unit = {"%": "points", "": "", "d": ""}.get(score.unit, clean(score.unit, 20))
     text = f"{what} {verb} {number(abs(amount), score.unit)} {unit}".rstrip()
     if moved.interval:
-        ends = sorted(abs(end) for end in moved.interval)
-        text += f" ({number(ends[0], score.unit)} to {number(ends[1], score.unit)})"
+        ends = beside(sorted(map(abs, moved.interval)), (0,), decimals(score.unit))
+        text += f" ({' to '.join(ends)})"
     text += f" since {before(comparison)}, {_towards(change)}"
     if change.n:
         text += f"; {change.n_changed} of {change.n} items changed"
@@ -205,8 +206,7 @@ def _numbers(change: Change) -> list[str]:
     score, moved = change.current, change.change
     interval = "–"
     if moved.interval:
-        low, high = (signed(end, score) for end in moved.interval)
-        interval = f"{low} to {high}"
+        interval = signed_ends(moved.interval, score.unit)
     return [
         value(change.baseline),
         value(score),
@@ -223,5 +223,13 @@ def signed(amount: float, score: Score) -> str:
 
 def signed_number(amount: float, unit: str) -> str:
     """Return a difference with its sign and the decimals of its unit."""
-    text = number(amount, unit)
-    return f"+{text}" if amount > 0 and float(text) != 0 else text
+    return _with_sign(number(amount, unit))
+
+
+def signed_ends(interval: Iterable[float], unit: str) -> str:
+    """Return the ends of a change with their signs; one beside zero never reads as zero."""
+    return " to ".join(map(_with_sign, beside(tuple(interval), (0,), decimals(unit))))
+
+
+def _with_sign(text: str) -> str:
+    return f"+{text}" if float(text) > 0 else text

@@ -15,7 +15,7 @@ from urllib.parse import quote
 
 import jinja2
 
-from pytest_bias.emit.change import THESE_TWO, signed
+from pytest_bias.emit.change import THESE_TWO, signed, signed_ends
 from pytest_bias.emit.summary import limit_row, refused_rows, unscored_rows
 from pytest_bias.emit.terminal import KINDS
 from pytest_bias.emit.verdict import decided
@@ -32,7 +32,7 @@ from pytest_bias.emit.wording import (
     suite_label,
     value,
 )
-from pytest_bias.limits import GRAVEST, Decision
+from pytest_bias.limits import Decision, gravity
 from pytest_bias.records import Report, SuiteResult
 from pytest_bias.scores import Score
 
@@ -97,7 +97,7 @@ def render(
         # A change would tell of a score that is withheld.
         change = None if report.withheld or not decision else decision.change
         opening, status = _opening(report, decision, change)
-    outcomes = sorted(decision.outcomes if decision else (), key=lambda o: GRAVEST.index(o.verdict))
+    outcomes = sorted(decision.outcomes if decision else (), key=gravity)
     told = [limit_row(o) for o in outcomes if o.verdict != "held"]
     scores, more_scores = _tables(report, change)
     unscored = _unmeasured(report)
@@ -203,7 +203,7 @@ def _change(moved: Mapping[str, Any] | None, score: Score) -> str:
         return "not comparable"
     text = signed(moved["change"], score)
     if moved["interval"]:
-        text += f" ({' to '.join(signed(end, score) for end in moved['interval'])})"
+        text += f" ({signed_ends(moved['interval'], score.unit)})"
     return markdown(f"{text}, {moved['direction']}", 80)
 
 

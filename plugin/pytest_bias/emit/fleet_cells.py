@@ -6,7 +6,7 @@ from typing import Final
 from urllib.parse import quote
 
 from pytest_bias.emit import templates
-from pytest_bias.emit.change import signed
+from pytest_bias.emit.change import signed, signed_ends
 from pytest_bias.emit.fleet_columns import VALIDITY_MARKS, Column, key_of
 from pytest_bias.emit.marks import marks
 from pytest_bias.emit.wording import (
@@ -42,6 +42,7 @@ STATUSES: Final[Mapping[str, str]] = {
 DECISIONS: Final[Mapping[str, str]] = {
     "held": "limits: held",
     "undecided": "limits: undecided",
+    "waived": "limits: exceeded, waived",
     "exceeded": "limits: exceeded",
     "no-baseline": "limits: no baseline",
     "could-not-measure": "limits: not all measured",
@@ -187,7 +188,7 @@ def _with_change(found: Shown, cell: Cell, score: Score, reasons: Reasons, alike
         return replace(found, why_unchanged=why)
     between = "no interval"
     if cell.change_low is not None and cell.change_high is not None:
-        between = " to ".join(signed(end, score) for end in (cell.change_low, cell.change_high))
+        between = signed_ends((cell.change_low, cell.change_high), score.unit)
     return replace(
         found,
         moved=f"{cell.change:.12g}",

@@ -11,12 +11,13 @@ from typing import Any, Final, TypeVar
 from markupsafe import Markup
 
 from pytest_bias.compare import Comparison, SuiteComparison
+from pytest_bias.digits import percent
 from pytest_bias.emit import about_model, pictures, templates
 from pytest_bias.emit.change import THESE_TWO, before, distance, evidence, main_sentence
 from pytest_bias.emit.pictures import Picture, Table, short, status, table
 from pytest_bias.emit.suite_section import Fact, section
-from pytest_bias.emit.terminal import KINDS, VERDICTS, because
-from pytest_bias.emit.verdict import decided
+from pytest_bias.emit.terminal import KINDS
+from pytest_bias.emit.verdict import BECAUSE, because, decided, word
 from pytest_bias.emit.wording import (
     capitalized,
     clean,
@@ -28,7 +29,7 @@ from pytest_bias.emit.wording import (
     scope_limits,
     suite_label,
 )
-from pytest_bias.limits import Decision
+from pytest_bias.limits import Decision, gravity
 from pytest_bias.records import Item, Report
 from pytest_bias.scoring import LEVEL
 from pytest_bias.suites import STRUCTURE
@@ -186,16 +187,15 @@ def _limits(decision: Decision) -> Table:
     """Return what became of the limits, the gravest first where not all have room."""
     outcomes = list(decision.outcomes)
     if len(outcomes) > LIMITS:
-        grave = ("exceeded", "not_measured", "no_baseline", "undecided", "held")
-        outcomes.sort(key=lambda o: grave.index(o.verdict))
-    rows = [(clean(o.limit, 120), VERDICTS[o.verdict], clean(because(o))) for o in outcomes]
+        outcomes.sort(key=gravity)
+    rows = [(clean(o.limit, 120), word(o), clean(because(o), BECAUSE)) for o in outcomes]
     return table(("Limit", "Verdict", "Because"), rows, 3, LIMITS)
 
 
 def _level(decision: Decision) -> str:
     """Return the level of the intervals that decided, if it is not that of the scores."""
     levels = {o.level for o in decision.outcomes if o.level is not None}
-    return f"{100 * max(levels):.4g} %" if levels and max(levels) > LEVEL else ""
+    return percent(max(levels)) if levels and max(levels) > LEVEL else ""
 
 
 def _settings(report: Report) -> Iterator[Fact]:

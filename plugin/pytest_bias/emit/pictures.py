@@ -7,7 +7,7 @@ from typing import Final
 from markupsafe import Markup
 
 from pytest_bias.compare import Change, SuiteComparison
-from pytest_bias.emit.change import is_exploratory, shown, signed
+from pytest_bias.emit.change import is_exploratory, shown, signed, signed_ends
 from pytest_bias.emit.marks import marks
 from pytest_bias.emit.plots import Row, Scale, forest, scale
 from pytest_bias.emit.wording import (
@@ -292,7 +292,7 @@ def _change(change: Change) -> str:
 def _change_interval(change: Change) -> str:
     if change.change.interval is None:
         return ""
-    return " to ".join(signed(end, change.current) for end in change.change.interval)
+    return signed_ends(change.change.interval, change.current.unit)
 
 
 def _row(label: str, score: Score, about: str = "", *, strong: bool = False) -> Row:

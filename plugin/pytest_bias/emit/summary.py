@@ -2,8 +2,9 @@
 
 It stays below `SUMMARY_LIMIT` by construction: every cell has a number of characters at most, every
 table and list a number of rows. A character takes five bytes at most (``&`` becomes ``&amp;``), so
-the longest rows are below 2 kB, and there are at most 4 * 40 + 4 * 15 + 40 * 5 of them: four kinds
-of suites with what is said of them, changes, refusals, suites without a score, limits and notes.
+the longest rows are below 2 kB, those of limits below 4 kB, and there are at most 4 * 40 + 4 * 15 +
+40 * 5 of them, most far shorter: four kinds of suites with what is said of them, changes, refusals,
+suites without a score, limits and notes.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -23,10 +24,11 @@ from pytest_bias.emit.change import (
     main_sentence,
     shown,
     signed,
+    signed_ends,
 )
 from pytest_bias.emit.marks import marks
-from pytest_bias.emit.terminal import KINDS, VERDICTS, because
-from pytest_bias.emit.verdict import decided
+from pytest_bias.emit.terminal import KINDS
+from pytest_bias.emit.verdict import BECAUSE, because, decided, word
 from pytest_bias.emit.wording import (
     EXPLORATORY,
     beside_headline,
@@ -51,7 +53,7 @@ from pytest_bias.emit.wording import (
     suite_label,
     value,
 )
-from pytest_bias.limits import GRAVEST, Decision, Outcome
+from pytest_bias.limits import Decision, Outcome, gravity
 from pytest_bias.records import Report, SuiteResult
 from pytest_bias.scores import Score
 
@@ -194,7 +196,7 @@ def _about_changes(comparison: Comparison | None) -> list[str]:
 
 def _change(suite: SuiteComparison, change: Change) -> list[str]:
     score, moved = change.current, change.change
-    interval = " to ".join(signed(end, score) for end in moved.interval) if moved.interval else "–"
+    interval = signed_ends(moved.interval, score.unit) if moved.interval else "–"
     mark = " °" if is_exploratory(change) else ""
     return [
         f"{_name(group(score) or suite.title)}{mark}",
@@ -213,7 +215,7 @@ def _limits(decision: Decision | None) -> list[list[str]]:
     """Return what became of the limits, the gravest first where not all have room."""
     outcomes = list(decision.outcomes) if decision else []
     if len(outcomes) > ROWS:
-        outcomes.sort(key=lambda o: GRAVEST.index(o.verdict))
+        outcomes.sort(key=gravity)
     return [limit_row(o) for o in outcomes]
 
 
@@ -221,6 +223,6 @@ def limit_row(outcome: Outcome) -> list[str]:
     """Return a limit, its verdict and what that rests on."""
     return [
         markdown(outcome.limit, 120),
-        f"**{VERDICTS[outcome.verdict]}**",
-        markdown(because(outcome)),
+        f"**{word(outcome)}**",
+        markdown(because(outcome), BECAUSE),
     ]

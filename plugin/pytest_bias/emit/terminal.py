@@ -14,6 +14,7 @@ from pytest_bias.compare import Comparison
 from pytest_bias.emit import about_model, change
 from pytest_bias.emit.marks import marks
 from pytest_bias.emit.sampled import on_interval
+from pytest_bias.emit.verdict import because, word
 from pytest_bias.emit.wording import (
     beside_headline,
     clean,
@@ -35,7 +36,7 @@ from pytest_bias.emit.wording import (
     suite_label,
     value,
 )
-from pytest_bias.limits import Decision, Outcome
+from pytest_bias.limits import Decision
 from pytest_bias.records import Item, Report, SuiteResult
 from pytest_bias.scores import Score
 
@@ -50,14 +51,6 @@ KINDS: Final = {
     "downstream": "Downstream, of an application",
     "robustness": "Robustness",
     "quality": "General quality",
-}
-
-VERDICTS: Final = {
-    "held": "held",
-    "exceeded": "EXCEEDED",
-    "undecided": "undecided",
-    "not_measured": "not measured",
-    "no_baseline": "no baseline",
 }
 
 
@@ -239,30 +232,9 @@ def _others(suites: Iterable[SuiteResult]) -> RenderableType:
 
 def _limits(decision: Decision) -> Text:
     text = Text("Limits of this project", style="bold")
+    width = max(12, *(len(word(o)) for o in decision.outcomes))
     for outcome in decision.outcomes:
-        text.append(f"\n{VERDICTS[outcome.verdict]:>12}  ", style="bold")
+        text.append(f"\n{word(outcome):>{width}}  ", style="bold")
         text.append(clean(outcome.limit), style="not bold")
-        text.append(f"\n{'':>12}  {because(outcome)}", style="dim not bold")
+        text.append(f"\n{'':>{width}}  {because(outcome)}", style="dim not bold")
     return text
-
-
-def because(outcome: Outcome) -> str:
-    """Return what a limit's verdict rests on, in one line."""
-    parts = []
-    if outcome.value is not None:
-        what = "further from the ideal by" if outcome.rule == "max_regression" else "measured"
-        measured = f"{what} {outcome.value:.2f}"
-        if outcome.interval:
-            measured += f" ({outcome.interval[0]:.2f} to {outcome.interval[1]:.2f}"
-            measured += f", {100 * outcome.level:.4g} %)" if outcome.level else ")"
-        parts.append(measured)
-    if outcome.allowed:
-        low, high = outcome.allowed
-        ends = [*([f"from {low:g}"] if low is not None else [])]
-        ends += [*([f"up to {high:g}"] if high is not None else [])]
-        parts.append(f"allowed {' '.join(ends)}")
-    if outcome.reason:
-        parts.append(clean(outcome.reason))
-    if outcome.n_to_decide:
-        parts.append(f"about {outcome.n_to_decide:,} items would decide")
-    return "; ".join(parts)

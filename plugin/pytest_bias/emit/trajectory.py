@@ -9,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from pytest_bias.compare import Change, SuiteComparison
-from pytest_bias.emit.change import is_exploratory, shown, signed
+from pytest_bias.emit.change import is_exploratory, shown, signed, signed_ends
 from pytest_bias.emit.wording import EXPLORATORY, clean, group, model_name, number, suite_label
 from pytest_bias.records import Report, SuiteResult
 from pytest_bias.scores import Score
@@ -119,8 +119,7 @@ def _change(change: Change | None) -> str:
     text = f"{signed(moved.value or 0.0, change.current)} {change.direction}"
     if moved.interval is None:
         return f"{text}\nno interval"
-    low, high = (signed(end, change.current) for end in moved.interval)
-    return f"{text}\n{low} to {high}"
+    return f"{text}\n{signed_ends(moved.interval, change.current.unit)}"
 
 
 def carried(found: Carried) -> str:

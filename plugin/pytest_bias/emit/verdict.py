@@ -1,30 +1,115 @@
-"""What a decision says, in one sentence, in every output alike."""
+"""What a decision says, in every output alike: its sentence, and what each verdict rests on.
 
-from collections.abc import Mapping
+Names of limits, groups and reasons are others' text: they stand in `because` alone, cleaned, and
+never in the sentence, which some outputs print as it is.
+"""
+
+from collections.abc import Iterator, Mapping
 from typing import Final
 
-from pytest_bias.limits import EXIT_OK, Decision
+from pytest_bias.digits import beside, edge, percent
+from pytest_bias.emit.wording import clean
+from pytest_bias.limits import EXIT_OK, Decision, Outcome
+from pytest_bias.waivers import SOON, OfWaiver
+
+VERDICTS: Final = {
+    "held": "held",
+    "exceeded": "EXCEEDED",
+    "undecided": "undecided",
+    "not_measured": "not measured",
+    "no_baseline": "no baseline",
+}
 
 STATUS_SENTENCES: Final[Mapping[str, str]] = {
     "measured": "Measured; this project sets no limits.",
     "held": "Every limit of this project is held.",
     "undecided": "No limit is exceeded, but not all are decided.",
+    "waived": "What this project's limits do not allow is waived.",
     "exceeded": "A limit of this project is exceeded.",
     "no-baseline": "There is no baseline to hold the limits on regression against.",
     "could-not-measure": "Not everything could be measured.",
 }
 """What a decision says, by its status."""
 
+BECAUSE: Final = 700
+"""Characters that `because` has at most."""
+
 
 def decided(decision: Decision | None) -> str:
-    """Return the sentence of a decision; limits that nobody decided on are never passed over."""
+    """Return what a decision says.
+
+    Limits that nobody decided on are never passed over, nor is what is waived.
+    """
     if decision is None:
         return ""
-    unknown = [o for o in decision.outcomes if o.verdict == "undecided"]
-    if not unknown or decision.exit_code != EXIT_OK:
-        return STATUS_SENTENCES[decision.status]
-    n, of = len(unknown), len(decision.outcomes)
-    return (
-        f"UNDECIDED: {n} of {of} limits, which did not stop this run; nothing says that they are "
-        "held. With `undecided: fail` a limit stops it."
-    )
+    return " ".join(_sentences(decision))
+
+
+def _sentences(decision: Decision) -> Iterator[str]:
+    outcomes = decision.outcomes
+    waived = [o.waiver for o in outcomes if o.waiver and o.is_waived]
+    unknown = [o for o in outcomes if o.verdict == "undecided" and not o.is_waived]
+    passes = decision.exit_code == EXIT_OK
+    if not passes or not (waived or unknown):
+        yield STATUS_SENTENCES[decision.status]
+    if unknown and passes:
+        yield (
+            f"UNDECIDED: {len(unknown)} of {len(outcomes)} limits, which did not stop this run; "
+            "nothing says that they are held. With `undecided: fail` a limit stops it."
+        )
+    if waived:
+        first = min(waived, key=lambda w: w.days_left)
+        until = f"until {first.until}" if len(waived) == 1 else f"the first until {first.until}"
+        yield f"WAIVED: {len(waived)} of {len(outcomes)} limits, {until}{_soon(first)}."
+    for state, words in (("expired", "have expired"), ("unneeded", "are not needed any more")):
+        if n := sum(o.waiver is not None and o.waiver.state == state for o in outcomes):
+            yield f"Waivers that {words}: {n}."
+
+
+def _soon(waiver: OfWaiver) -> str:
+    if waiver.days_left > SOON:
+        return ""
+    days = {0: "today", 1: "tomorrow"}.get(waiver.days_left, f"in {waiver.days_left} days")
+    return f", which ends {days}"
+
+
+def word(outcome: Outcome) -> str:
+    """Return a limit's verdict in a word, and that it is waived."""
+    return f"{VERDICTS[outcome.verdict]}{', waived' if outcome.is_waived else ''}"
+
+
+def because(outcome: Outcome) -> str:
+    """Return what a limit's verdict rests on, in one line, and what its waiver says."""
+    parts = []
+    allowed = [end for end in outcome.allowed or () if end is not None]
+    if outcome.value is not None:
+        ends = outcome.interval or ()
+        at, *interval = beside([outcome.value, *ends], allowed)
+        what = "further from the ideal by" if outcome.rule == "max_regression" else "measured"
+        level = f", {percent(outcome.level)}" if outcome.level else ""
+        parts.append(f"{what} {at}")
+        if interval:
+            parts[-1] += f" ({' to '.join(interval)}{level})"
+    if outcome.allowed:
+        low, high = outcome.allowed
+        words = [*([f"from {edge(low)}"] if low is not None else [])]
+        words += [*([f"up to {edge(high)}"] if high is not None else [])]
+        parts.append(f"allowed {' '.join(words)}")
+    if outcome.reason:
+        parts.append(clean(outcome.reason))
+    if outcome.n_to_decide:
+        parts.append(f"about {outcome.n_to_decide:,} items would decide")
+    if outcome.waiver:
+        parts.append(_of_waiver(outcome.waiver))
+    return "; ".join(parts)
+
+
+def _of_waiver(waiver: OfWaiver) -> str:
+    until = clean(waiver.until, 10)
+    said = {
+        "waives": f"waived until {until}{_soon(waiver)}",
+        "expired": f"its waiver has expired, it ended with {until}",
+        "unneeded": f"its waiver (until {until}) is not needed and can go",
+        "idle": f"its waiver (until {until}) is for an excess and changes nothing here",
+    }
+    return f"{said[waiver.state]}: {clean(waiver.reason)}"

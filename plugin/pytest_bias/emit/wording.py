@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+from pytest_bias.digits import decimals, rounded
 from pytest_bias.records import Report, SuiteResult
 from pytest_bias.scores import Family, Score
 from pytest_bias.suites import scope_of
@@ -39,7 +40,6 @@ EXPLORATORY: Final = (
 MOST: Final = 10**12
 """No count, time or amount of a run is larger; what a report that was read says may be."""
 
-_DECIMALS: Final[Mapping[str, int]] = {"%": 1, "points": 1, "nats": 2, "bits": 2, "d": 2, "": 2}
 _UNITS: Final[Mapping[str, str]] = {"%": " %", "nats": " nats", "bits": " bits", "d": "", "": ""}
 
 
@@ -85,12 +85,7 @@ def capitalized(words: str) -> str:
 
 def number(value: float, unit: str) -> str:
     """Return a value with the decimals of its unit, without the unit."""
-    return _rounded(value, _DECIMALS.get(unit, 2))
-
-
-def _rounded(value: float, decimals: int) -> str:
-    text = f"{value:.{decimals}f}" if abs(value) < 1e7 else f"{value:.3g}"
-    return text.lstrip("-") if float(text) == 0 else text
+    return rounded(value, decimals(unit))
 
 
 def value(score: Score) -> str:
@@ -128,7 +123,7 @@ def short_interval(score: Score) -> str:
     if score.interval is None:
         return ""
     decimals = 0 if score.unit in ("%", "points") else 2
-    low, high = (_rounded(end, decimals) for end in score.interval)
+    low, high = (rounded(end, decimals) for end in score.interval)
     ends = [re.sub(r"^(-?)0\.", r"\1.", end) for end in (low, high)]
     # A dash before a minus sign cannot be read.
     between = " to " if ends[1].startswith("-") else "–"

@@ -24,7 +24,7 @@ from pytest_bias.fleet.listing import listed
 from pytest_bias.fleet.store import Store
 from pytest_bias.fleet_rows import Row, failed
 from pytest_bias.folder import DEFAULT_PARENT
-from pytest_bias.limits import EXIT_EXCEEDED, EXIT_NOT_MEASURED, EXIT_OK, read_limits
+from pytest_bias.limits import EXIT_EXCEEDED, EXIT_NOT_MEASURED, EXIT_OK, limits_of
 from pytest_bias.models import ModelRef
 from pytest_bias.options import SUITE_FILE
 from pytest_bias.run import EXIT_INTERRUPTED
@@ -104,7 +104,7 @@ def _checked(settings: Settings) -> Settings:
     require_data_dir(settings)
     # That every name is one is found out before any model is looked at.
     select(with_files(settings.suites), settings.languages or ("en",), settings.texts)
-    read_limits(settings.limits)
+    limits_of(settings)
     return replace(
         settings,
         data_dir=settings.data_dir and settings.data_dir.resolve(),

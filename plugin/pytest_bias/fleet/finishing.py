@@ -15,7 +15,7 @@ from pytest_bias.fleet.sessions import checked_store, key_of, session_of
 from pytest_bias.fleet.store import Store
 from pytest_bias.fleet_rows import row_of
 from pytest_bias.folder import DECISION, REPORT, read_report
-from pytest_bias.limits import decision_level, read_limits
+from pytest_bias.limits import decision_level, limits_of
 from pytest_bias.merging import gathered
 from pytest_bias.records import Item, Report
 from pytest_bias.run import Finished, finish
@@ -91,7 +91,7 @@ def _joined(store: Store, seen: Seen, parts: int) -> Report:
 def _finish(
     report: Report, ask: Ask, settings: Settings, baseline: Report | None, out: Path
 ) -> Finished:
-    limits = read_limits(settings.limits)
+    limits = limits_of(settings)
     entries = [(s.name, s.config, s.language) for s in report.suites]
     level = decision_level(limits, entries, has_baseline=baseline is not None)
     items: Mapping[str, Mapping[str, Item]] = {}

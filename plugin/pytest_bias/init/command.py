@@ -11,6 +11,7 @@ from rich.text import Text
 from pytest_bias.config import read_settings
 from pytest_bias.errors import BiasError, UsageError
 from pytest_bias.init.choices import Choices, check_branch, check_publish, check_text, is_path
+from pytest_bias.init.decidable import told_of_limits
 from pytest_bias.init.files import File, write
 from pytest_bias.init.found import Found, languages, look
 from pytest_bias.init.interface import problems
@@ -18,7 +19,7 @@ from pytest_bias.init.next_steps import next_steps
 from pytest_bias.init.questions import Asker, ask_limits, ask_model, ask_publish, ask_trigger
 from pytest_bias.init.rendering import WORKFLOW_PATH, settings, workflow
 from pytest_bias.init.triggers import RUNNER, Trigger, trigger
-from pytest_bias.limits import read_limits
+from pytest_bias.limits import limits_of
 from pytest_bias.options import FILE_NAME
 from pytest_bias.suite_files import with_files
 
@@ -61,7 +62,7 @@ def init_command(flags: Flags, folder: Path, console: Console, *, asks: bool) ->
     write(files, console, force=flags.force, dry_run=flags.dry_run)
     if not flags.dry_run:
         _check_written(files, choices, found)
-    for line in next_steps(choices, found, [f.shown for f in files]):
+    for line in (*told_of_limits(choices), *next_steps(choices, found, [f.shown for f in files])):
         console.print(Text(line), soft_wrap=True)
     return 0
 
@@ -164,7 +165,7 @@ def _check_written(files: list[File], choices: Choices, found: Found) -> None:
     if choices.trigger.measures:
         settings = read_settings({}, environment={}, folder=found.folder)
         with_files(settings.suites)
-        read_limits(settings.limits)
+        limits_of(settings)
     for file in files:
         if file.path.read_text(encoding="utf-8") != file.after:
             raise BiasError(f"{file.shown} is not what was written.")

@@ -1,0 +1,58 @@
+"""With how many digits a number is written: those of its unit, and as many as decide."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final
+
+DIGITS: Final = 12
+"""Decimals to which an end of an interval is held against a limit: the rest is no number."""
+
+_DECIMALS: Final[Mapping[str, int]] = {"%": 1, "points": 1, "nats": 2, "bits": 2, "d": 2, "": 2}
+
+
+def decimals(unit: str) -> int:
+    """Return how many decimals numbers of a unit have."""
+    return _DECIMALS.get(unit, 2)
+
+
+def rounded(value: float, decimals: int) -> str:
+    """Return a number with so many decimals; a very large one with few digits."""
+    digits = max(3, decimals + 1)
+    text = f"{value:.{decimals}f}" if abs(value) < 1e7 else f"{value:.{digits}g}"
+    return text.lstrip("-") if float(text) == 0 else text
+
+
+def beside(numbers: Sequence[float], edges: Iterable[float], decimals: int = 2) -> list[str]:
+    """Write numbers with as many decimals as show on which side of each edge they are.
+
+    Parameters
+    ----------
+    numbers : sequence of float
+        Such as the ends of an interval.
+    edges : iterable of float
+        What decides: limits, or zero for a change.
+    decimals : int
+        How many there are at least.
+    """
+    at = [float(edge(e)) for e in edges]
+    exact = [float(round(n, DIGITS)) for n in numbers]
+    for enough in range(decimals, DIGITS + 1):
+        texts = [rounded(n, enough) for n in exact]
+        both = list(zip(texts, exact, strict=True))
+        if all(_side(float(text), e) == _side(n, e) for text, n in both for e in at):
+            return texts
+    return [repr(n) for n in exact]
+
+
+def edge(limit: float) -> str:
+    """Write a limit as it was set."""
+    return f"{limit:.12g}"
+
+
+def _side(number: float, edge: float) -> int:
+    return (number > edge) - (number < edge)
+
+
+def percent(level: float) -> str:
+    """Return a confidence level in percent; one below 100 never reads as 100."""
+    text = f"{100 * level:.4g}"
+    return f"{text if float(text) < 100 else format(100 * level, '.12g')} %"

@@ -1,0 +1,118 @@
+"""Which limits on a score can be decided with the items that there are, whatever the model does."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+import numpy as np
+
+from pytest_bias import power, statistics
+from pytest_bias.gaps import Gap, Range
+from pytest_bias.limit_names import why_undecidable
+from pytest_bias.records import Item, Record
+from pytest_bias.resampling import FEWEST, FEWEST_ALIKE
+from pytest_bias.scoring import MacroMean, Mean, Share, estimator_for, members
+from pytest_bias.suites import Metric
+
+CHANGED: Final = 0.1
+"""Share of the items that change sides between two versions of a model, for an example."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """What limits on a score can decide.
+
+    Parameters
+    ----------
+    metric, unit : str
+        The score; its ideal is `ideal`.
+    ideal : float
+        Of the metric.
+    units : int, optional
+        How many clusters there are, on the side that has the fewest; null where units are others.
+    why_not : str
+        Why no limit can be decided, empty where one can.
+    why_no_regression : str
+        Why no limit on a regression can.
+    distance : float, optional
+        Smallest `max_distance` that is held by a model whose clusters are all at the ideal; null
+        where that depends on how they differ.
+    is_least : bool
+        Whether no model holds a smaller one.
+    regression : float, optional
+        Smallest `max_regression` that is held where nothing changes but one item in ten, as often
+        in either direction; null where that depends on how much items change.
+    """
+
+    metric: str
+    unit: str
+    ideal: float
+    units: int | None
+    why_not: str = ""
+    why_no_regression: str = ""
+    distance: float | None = None
+    is_least: bool = False
+    regression: float | None = None
+
+
+def reach(metric: Metric, items: Sequence[Item], by: Mapping[str, str] | None = None) -> Reach:
+    """Tell what limits on a score can decide with a suite's items.
+
+    Parameters
+    ----------
+    metric : Metric
+        Of the suite.
+    items : sequence of Item
+        All that it has.
+    by : mapping, optional
+        The group that the score is of.
+    """
+    estimator = estimator_for(metric, by or {})
+    records = [i.record("scored", metric.ideal) for i in items if i.status is None]
+    records = members(records, metric, by or {})
+    unknown = Reach(
+        metric.name,
+        metric.unit,
+        metric.ideal,
+        None,
+        metric.without_interval,
+        why_undecidable(metric, "max_regression"),
+    )
+    if metric.without_interval:
+        return unknown
+    if not records:
+        return replace(unknown, units=0, why_not="it has no items")
+    if not isinstance(estimator, Share | Mean | MacroMean | Gap | Range):
+        return unknown
+    sides = {
+        name: _sizes(of) for name, of in (estimator.compared(records) or {"": records}).items()
+    }
+    name, fewest = min(sides.items(), key=lambda side: len(side[1]))
+    n = len(fewest)
+    found = replace(unknown, units=n)
+    if isinstance(estimator, Share) and max(fewest) == 1:
+        ends = [100 * end for end in statistics.wilson(metric.ideal / 100 * n, n)]
+        change = power.smallest_change_of_share(n, CHANGED, power=0.5)
+        least = max(abs(end - metric.ideal) for end in ends)
+        return replace(found, distance=least, is_least=True, regression=change)
+    if n < FEWEST:
+        clusters = "1 cluster" if n == 1 else f"{n} clusters"
+        of = f" of {name}" if name else ""
+        return replace(found, why_not=f"{clusters}{of}; it takes {FEWEST}")
+    low, high = metric.bounds
+    effective = min(map(_effective, sides.values()))
+    if low is None or high is None or effective < FEWEST_ALIKE:
+        return found
+    interval = statistics.of_equal_units(metric.ideal, (low, high), effective)
+    return replace(found, distance=max(abs(end - metric.ideal) for end in interval))
+
+
+def _sizes(records: Sequence[Record]) -> list[int]:
+    """Return how many items each cluster has."""
+    return list(Counter(r.cluster for r in records).values())
+
+
+def _effective(sizes: Sequence[int]) -> float:
+    """Return the number of clusters of one size that tell as much (Kish)."""
+    return float(sum(sizes) ** 2 / np.square(sizes).sum())
