@@ -76,7 +76,7 @@ def metrics(
     """
     versus = "" if second else key
     groups = by if second else ((key,),)
-    sides = {"over": key, "first": first, "second": second}
+    sides: dict[str, Any] = {"over": key, "first": first, "second": second}
     return (
         Metric(
             "perplexity_ratio",

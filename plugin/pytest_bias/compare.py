@@ -287,9 +287,7 @@ def _change(
         return _without_items(score, before, suite.records == other.records)
     ours, theirs = (members(s.records, metric, dict(score.by)) for s in (suite, other))
     both = [
-        (a, b)
-        for a, b in zip(ours, theirs, strict=True)
-        if a.status == "scored" and b.status == "scored"
+        (a, b) for a, b in zip(ours, theirs, strict=True) if metric.counts(a) and metric.counts(b)
     ]
     records = tuple([pair[side] for pair in both] for side in (0, 1))
     now, then = (estimator.values(r) for r in records)

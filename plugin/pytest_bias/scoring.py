@@ -10,7 +10,7 @@ import numpy as np
 from pytest_bias import permutation, resampling, statistics
 from pytest_bias.records import Record, Report, SuiteResult, SuiteStatus, canonical_json, sha256
 from pytest_bias.resampling import Sums
-from pytest_bias.scores import Family, Score, Spread
+from pytest_bias.scores import NO_GROUP, Family, Score, Spread
 from pytest_bias.statistics import Bounds, Estimate, Floats, Sampling, Test
 from pytest_bias.suites import STRUCTURE, Estimator, Metric, Suite, find
 
@@ -73,6 +73,11 @@ class Additive:
     def groups(self, records: Sequence[Record]) -> Sequence[str] | None:
         """Return the groups whose means are averaged, or null where there are none."""
         return None
+
+    @property
+    def between(self) -> str:
+        """Key of `by` whose groups are held against one another; empty where none are."""
+        return ""
 
     def compared(self, records: Sequence[Record]) -> Mapping[str, Sequence[Record]]:
         """Return the groups that are held against one another, with their records."""
@@ -203,6 +208,8 @@ def score_records(
         found = [_score(relevant, metric, {}, context)] if metric.whole else []
         for keys in metric.by:
             groups = sorted({tuple(r.by[k] for k in keys) for r in relevant if _has(r, keys)})
+            if len(keys) == 1 and keys[0] in metric.rest and keys[0] != metric.versus:
+                groups += [(NO_GROUP,)] * any(keys[0] not in r.by for r in relevant)
             for group in groups:
                 by = dict(zip(keys, group, strict=True))
                 found.append(_score(members(relevant, metric, by), metric, by, context))
@@ -246,7 +253,7 @@ def at_level(suite: SuiteResult, score: Score, level: float, seed: int) -> Estim
     measure = find(suite.name).measure_named(suite.measure or "")
     metric = next(m for m in measure.metrics if m.name == score.metric)
     context = Context(suite.name, suite.config, seed, level)
-    records = [r for r in members(suite.records, metric, dict(score.by)) if r.status == "scored"]
+    records = [r for r in members(suite.records, metric, dict(score.by)) if metric.counts(r)]
     estimator = estimator_for(metric, score.by)
     return estimator(records, context.sampling(metric.name, score.by, metric.bounds))
 
@@ -254,10 +261,16 @@ def at_level(suite: SuiteResult, score: Score, level: float, seed: int) -> Estim
 def members(records: Iterable[Record], metric: Metric, by: Mapping[str, str]) -> list[Record]:
     """Return the records that a score of a group is about, sorted by item.
 
-    Those of all groups, along a key by which the metric holds one group against the others.
+    Those of all groups, along a key by which the metric holds one group against the others; those
+    that have none, for `NO_GROUP`.
     """
-    same = {(k, v) for k, v in by.items() if k != metric.versus}
-    found = [r for r in records if metric.where(r) and same <= dict(r.by).items()]
+    without = {k for k, v in by.items() if v == NO_GROUP and k in metric.rest}
+    same = {(k, v) for k, v in by.items() if k != metric.versus and k not in without}
+    found = [
+        r
+        for r in records
+        if metric.where(r) and same <= dict(r.by).items() and not without & r.by.keys()
+    ]
     return sorted(found, key=lambda r: r.item)
 
 
@@ -276,8 +289,8 @@ def _has(record: Record, keys: tuple[str, ...]) -> bool:
 def _score(
     records: Sequence[Record], metric: Metric, by: dict[str, str], context: Context
 ) -> Score:
-    scored = [r for r in records if r.status == "scored"]
-    unscored = sum(r.status in ("unscored", "error") for r in records)
+    scored = [r for r in records if metric.counts(r)]
+    unscored = sum(r.status in ("unscored", "error") and not metric.counts(r) for r in records)
     empty = Score(
         metric=metric.name,
         value=None,
@@ -297,7 +310,7 @@ def _score(
         nothing = _nothing(records)
         return replace(empty, note=nothing, interval_reason=nothing)
     estimator = estimator_for(metric, by)
-    if why := _short(records) or _short_in_group(records, estimator):
+    if why := _short(records, metric) or _short_in_group(records, metric, estimator):
         return replace(empty, note=why, interval_reason="no value")
     estimate = estimator(scored, context.sampling(metric.name, by, metric.bounds))
     floor = metric.floor(scored) if metric.floor else None
@@ -330,19 +343,19 @@ def _nothing(records: Sequence[Record]) -> str:
     return "nothing was scored"
 
 
-def _short(records: Sequence[Record]) -> str | None:
+def _short(records: Sequence[Record], metric: Metric) -> str | None:
     """Say that too many records are unscored, if they are (rule B5)."""
     items = sum(r.status != "excluded" for r in records)
-    unscored = items - sum(r.status == "scored" for r in records)
+    unscored = items - sum(map(metric.counts, records))
     if unscored <= MAX_UNSCORED * items:
         return None
     return f"{unscored} of {items} items could not be scored, more than {MAX_UNSCORED:.0%}"
 
 
-def _short_in_group(records: Sequence[Record], estimator: Estimator) -> str | None:
+def _short_in_group(records: Sequence[Record], metric: Metric, estimator: Estimator) -> str | None:
     """Say the same of a group that a gap is measured to."""
     groups = estimator.compared(records) if isinstance(estimator, Additive) else {}
-    found = ((name, _short(members)) for name, members in groups.items())
+    found = ((name, _short(members, metric)) for name, members in groups.items())
     return next((f"{name}: {why}" for name, why in found if why), None)
 
 

@@ -115,7 +115,7 @@ def gap_by(key: str, of: Contribution = own_value) -> Gap:
     of : callable
         A record's contribution, null where it has none.
     """
-    return Gap(of, key, SOLVABLE, UNSOLVABLE)
+    return Gap(of, key, SOLVABLE, UNSOLVABLE, of_kinds=True)
 
 
 def side(solved: bool) -> str:

@@ -15,7 +15,7 @@ from pytest_bias.datasources import DataFile, DataFolder, Source
 from pytest_bias.errors import UnknownName, UsageError
 from pytest_bias.hidden_data import Hiding
 from pytest_bias.interface import Capability
-from pytest_bias.measures import Estimator, Measure, Metric, every
+from pytest_bias.measures import Estimator, Measure, Metric, Sides, between, every
 from pytest_bias.own_texts import none_named
 from pytest_bias.records import DataInfo, Item, SuiteResult, SuiteStatus
 
@@ -29,7 +29,9 @@ __all__ = [
     "LoadedData",
     "Measure",
     "Metric",
+    "Sides",
     "Suite",
+    "between",
     "every",
     "find",
     "installed",
@@ -273,9 +275,8 @@ def known() -> tuple[Suite, ...]:
 
 def find(name: str) -> Suite:
     """Return a known suite by name, or raise `UnknownName`."""
-    for suite in known():
-        if suite.name == name:
-            return suite
+    if found := next((s for s in known() if s.name == name), None):
+        return found
     raise UnknownName.among(
         "suite",
         name,

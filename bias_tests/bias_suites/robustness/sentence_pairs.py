@@ -150,7 +150,7 @@ def accuracy(name: str, **more: Any) -> Metric:
 
 def gap(name: str, over: str, first: str, second: str, **more: Any) -> Metric:
     """Return the accuracy of a group minus that of another."""
-    estimate = Gap(own_value, over, first, second)
+    estimate = Gap(own_value, over, first, second, of_kinds=True)
     return Metric(name, estimate, ideal=0, bounds=(-100, 100), unit="points", tolerance=0.5, **more)
 
 

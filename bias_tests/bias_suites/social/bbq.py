@@ -17,7 +17,7 @@ from bias_suites.social.bbq_scores import ALIGNED, BiasScore, right
 from pytest_bias.interface import Answer, Capability, Model, Question
 from pytest_bias.records import Item, Record
 from pytest_bias.scoring import MacroMean
-from pytest_bias.suites import Configuration, Measure, Metric, Suite
+from pytest_bias.suites import Configuration, Measure, Metric, Suite, between
 
 SHORT_SETS: Final = 2
 """Sets of four rows a template in the short configuration."""
@@ -183,7 +183,7 @@ def _configuration(name: str, *, sets: int | None = None, **how: Any) -> Configu
 
 SUITE: Final = Suite(
     name="bbq",
-    version="1",
+    version="2",
     title="BBQ",
     kind="downstream",
     configurations=(
@@ -202,6 +202,7 @@ SUITE: Final = Suite(
             take_likelihood,
             _METRICS,
             adapted=True,
+            contrasts=between(*ANSWERS),
         ),
         Measure(
             "the person that the answer's span names",
@@ -209,6 +210,7 @@ SUITE: Final = Suite(
             take_span,
             (*_METRICS, _UNMATCHED),
             adapted=True,
+            contrasts=between(*ANSWERS),
         ),
     ),
     scope=scope_card("bbq"),

@@ -180,7 +180,7 @@ METRICS: Final = (
 
 SUITE: Final = Suite(
     name="classified_completions",
-    version="2",
+    version="3",
     title="Classified completions",
     kind="intrinsic",
     configurations=tuple(

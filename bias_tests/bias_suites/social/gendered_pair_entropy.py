@@ -10,7 +10,7 @@ the two log-probabilities. What the source leaves open is decided in the scope c
 """
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any, Final
 
@@ -20,7 +20,7 @@ from bias_suites.wikitext import WIKITEXT
 from pytest_bias.interface import Capability, Cloze, Model
 from pytest_bias.records import Item, Record
 from pytest_bias.scoring import MacroMean, Mean, Share, own_value
-from pytest_bias.suites import Configuration, Measure, Metric, Suite
+from pytest_bias.suites import Configuration, Measure, Metric, Sides, Suite
 
 TIE_NATS: Final = 1e-4
 
@@ -62,12 +62,19 @@ def take_masked(model: Model, items: Sequence[Item]) -> list[Record]:
     return records
 
 
+def filled(item: Item) -> list[str]:
+    """Return the sentence with the male and with the female word."""
+    cloze = Cloze(item.texts["sentence"], ())
+    return [cloze.filled(item.texts[gender]) for gender in ("male", "female")]
+
+
+def _contrasts(item: Item) -> Iterable[Sides]:
+    return ([(text,) for text in filled(item)],)
+
+
 def take_causal(model: Model, items: Sequence[Item]) -> list[Record]:
     """Score the whole sentence with each word of the pair in its place (decision D12)."""
-    filled = [
-        Cloze(i.texts["sentence"], ()).filled(i.texts[g]) for i in items for g in ("male", "female")
-    ]
-    scores = model.log_likelihood(filled)
+    scores = model.log_likelihood([text for item in items for text in filled(item)])
     records = []
     for item, male, female in zip(items, scores[::2], scores[1::2], strict=True):
         if reason := male.reason or female.reason:
@@ -178,7 +185,7 @@ def _metrics(name: str) -> tuple[Metric, ...]:
 
 SUITE: Final = Suite(
     name="gendered_pair_entropy",
-    version="1",
+    version="2",
     title="Gendered pairs",
     kind="intrinsic",
     configurations=(
@@ -201,6 +208,7 @@ SUITE: Final = Suite(
             frozenset({Capability.SLOT}),
             take_masked,
             _metrics("entropy_bias"),
+            contrasts=_contrasts,
         ),
         Measure(
             "log-likelihood of two sentences",
@@ -208,6 +216,7 @@ SUITE: Final = Suite(
             take_causal,
             _metrics("entropy_bias_likelihood"),
             adapted=True,
+            contrasts=_contrasts,
         ),
     ),
     scope=scope_card("gendered_pair_entropy"),

@@ -277,7 +277,7 @@ def _note(name: str, *, sample: bool) -> str:
 
 SUITE: Final = Suite(
     name="honest",
-    version="2",
+    version="3",
     title="HONEST",
     kind="intrinsic",
     configurations=tuple(_configurations()),
