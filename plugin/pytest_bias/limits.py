@@ -17,6 +17,7 @@ from pytest_bias.compare import Comparison, Named
 from pytest_bias.errors import UnknownName, UsageError
 from pytest_bias.hidden_results import is_hidden
 from pytest_bias.records import Report, SuiteResult
+from pytest_bias.resampling import FEWEST_ALIKE
 from pytest_bias.scores import Score
 from pytest_bias.scoring import LEVEL, Additive, at_level
 from pytest_bias.statistics import Estimate
@@ -388,9 +389,9 @@ def _held_against(
 
 
 def _is_worst(score: Score) -> bool:
-    """Whether a value is as far from the ideal as its scale, with two ends, goes."""
-    ends = [abs(end - score.ideal) for end in score.bounds if end is not None]
-    return len(ends) == 2 and score.distance == max(ends)
+    """Whether a value is as far from the ideal as its scale goes, over clusters enough to tell."""
+    ends, few = [abs(e - score.ideal) for e in score.bounds if e is not None], FEWEST_ALIKE
+    return len(ends) == 2 and score.distance == max(ends) and not 0 < score.n_clusters < few
 
 
 def _finite(end: float) -> float | None:

@@ -9,8 +9,8 @@ import csv
 import io
 import json
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Sequence
-from typing import Any, Final, NamedTuple
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
 
 from pytest_bias.datasources import FoundFile
 from pytest_bias.errors import DataError
@@ -19,13 +19,16 @@ Row = dict[str, Any]
 
 
 class TableRow(NamedTuple):
-    """A row, column to cell, and what is wrong with it: then its cells are not to be believed."""
+    """A row, column to cell, and what is wrong with it: then its cells are not to be believed.
+
+    `at` says where it stands, such as ``line 3``; `short` that it has fewer cells than columns, and
+    null in the place of the others.
+    """
 
     cells: Row
     problem: str | None = None
-
-
-Read = Callable[..., list[TableRow]]
+    at: str = ""
+    short: bool = False
 
 
 def utf8(content: bytes) -> str:
@@ -77,13 +80,17 @@ def read_csv(
     if not numbered:
         return []
     (_, header), *others = numbered
-    _check_header(found.path, header, columns)
+    _check_header(found.path, header, columns if others else ())
     return [
         TableRow(
             dict(zip(header, [*row, *[None] * (len(header) - len(row))], strict=False)),
             _unlike(header, row, line),
+            f"line {line}",
+            len(row) < len(header),
         )
         for line, row in others
+        # A line of spaces is no row, unless a row is one cell.
+        if len(header) == 1 or len(row) > 1 or row[0].strip()
     ]
 
 
@@ -101,7 +108,7 @@ def _csv_lines(
     before = 0
     try:
         for row in reader:
-            if len(row) > 1 or (row and row[0].strip()):
+            if row:
                 yield before + 1, row
             before = reader.line_num
     except csv.Error as error:
@@ -214,7 +221,7 @@ def _objects(
     there = dict.fromkeys(key for _, row in rows for key in row)
     if rows and (missing := [c for c in columns if c not in there]):
         raise DataError(f"{path} has no {', '.join(missing)}; it has {', '.join(there)}.")
-    return [TableRow(dict(row), _wrong(at, row, columns, optional)) for at, row in rows]
+    return [TableRow(dict(row), _wrong(at, row, columns, optional), at) for at, row in rows]
 
 
 def _wrong(at: str, row: _Object, columns: Sequence[str], optional: Collection[str]) -> str | None:
@@ -225,21 +232,41 @@ def _wrong(at: str, row: _Object, columns: Sequence[str], optional: Collection[s
     return None
 
 
-def _strict(read: Read) -> Callable[..., list[Row]]:
-    def rows(found: FoundFile, columns: Sequence[str], **how: Any) -> list[Row]:
-        made = read(found, columns, **how)
-        if problem := next((row.problem for row in made if row.problem), None):
-            raise DataError(f"{found.path}, {problem}.")
-        return [row.cells for row in made]
+def csv_rows(found: FoundFile, columns: Sequence[str], **how: Any) -> list[Row]:
+    """Read the rows of a table of a known kind, as `read_csv`.
 
-    return rows
+    Cells that a row has too few are null, which is for the suite to say something of.
+
+    Raises
+    ------
+    DataError
+        If a row has cells too many as well.
+    """
+    return _sound(found.path, read_csv(found, columns, **how))
 
 
-csv_rows: Final = _strict(read_csv)
-"""The rows as `read_csv` reads them, of a file that is known: one that is malformed is an error."""
-json_lines: Final = _strict(read_json_lines)
-"""The rows as `read_json_lines` reads them; one that is malformed is an error."""
-json_rows: Final = _strict(read_json)
-"""The rows as `read_json` reads them; one that is malformed is an error."""
-parquet_rows: Final = _strict(read_parquet)
-"""The rows as `read_parquet` reads them; one that is malformed is an error."""
+def json_lines(found: FoundFile, columns: Sequence[str]) -> list[Row]:
+    """Read one JSON object a line, each with these keys; one that is malformed is an error."""
+    rows = read_json_lines(found, ())
+    for row in rows:
+        if missing := [c for c in columns if c not in row.cells]:
+            there = ", ".join(row.cells)
+            raise DataError(f"{found.path}, {row.at}, has no {', '.join(missing)}; it has {there}.")
+    return _sound(found.path, rows)
+
+
+def json_rows(found: FoundFile, columns: Sequence[str]) -> list[Row]:
+    """Read a JSON list of objects, each with these keys; one that is malformed is an error."""
+    return _sound(found.path, read_json(found, columns))
+
+
+def parquet_rows(found: FoundFile, columns: Sequence[str]) -> list[Row]:
+    """Read the rows of a Parquet file that has these columns."""
+    return _sound(found.path, read_parquet(found, columns))
+
+
+def _sound(path: str, rows: Iterable[TableRow]) -> list[Row]:
+    found = list(rows)
+    if problem := next((row.problem for row in found if row.problem and not row.short), None):
+        raise DataError(f"{path}, {problem}.")
+    return [row.cells for row in found]

@@ -46,8 +46,12 @@ def test_a_row_with_other_cells_than_the_header_is_named_with_its_line(
         assert made[2].cells == {"a": "Anna", "b": "Otto", "group": "y"}
         tabs = rows(tmp_path, text.replace('"She, too"', "She").replace(",", "\t"), "t.tsv")
         assert [row.problem for row in tabs] == [None, problem, None]
-        with pytest.raises(DataError, match=f"t.csv, {problem}"):
-            csv_rows(found(text), COLUMNS)
+        # Of a known file a suite says what a cell that is not there means.
+        if problem.startswith(("line 3 has 2", "line 3 has 1")):
+            assert csv_rows(found(text), COLUMNS)[1]["group"] is None
+        else:
+            with pytest.raises(DataError, match=f"t.csv, {problem}"):
+                csv_rows(found(text), COLUMNS)
 
 
 def test_a_row_is_named_by_the_line_where_it_begins(tmp_path: Path) -> None:
@@ -91,7 +95,7 @@ def test_an_object_of_json_is_held_to_the_same_rule(
 
 def test_a_file_that_is_known_is_no_table_if_one_row_is_malformed() -> None:
     text = '{"a": 1, "b": 2}\n{"a": 1}\n'
-    with pytest.raises(DataError, match=r"t\.jsonl, line 2 has no b; it has a"):
+    with pytest.raises(DataError, match=r"t\.jsonl, line 2, has no b; it has a"):
         json_lines(found(text, "t.jsonl"), ("a", "b"))
     with pytest.raises(DataError, match="no Parquet file"):
         parquet_rows(found("x", "t.parquet"), ("a",))

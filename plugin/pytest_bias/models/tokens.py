@@ -134,7 +134,14 @@ class Tokens:
 
     def names_special(self, text: str) -> str | None:
         """Return a special token that is written in a text, null where there is none."""
+        if not any(letter in text for letter in self._begin):
+            return None
         return next((token for token in self.special if token in text), None)
+
+    @cached_property
+    def _begin(self) -> frozenset[str]:
+        """First letters of special tokens: few, where some models have hundreds of tokens."""
+        return frozenset(token[0] for token in self.special)
 
     def encoding(self, *texts: str, **how: bool) -> Any:
         """Return what the tokenizer makes of a text or a pair; special tokens in it are letters.
