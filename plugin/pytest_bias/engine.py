@@ -33,7 +33,7 @@ from pytest_bias.forecast import Expected, Forecaster
 from pytest_bias.hidden_data import measure_quietly
 from pytest_bias.hidden_results import NOTICE, WHOLE, load_hidden, scored_hidden
 from pytest_bias.interface import Model
-from pytest_bias.measures import read_alike, take
+from pytest_bias.measures import take
 from pytest_bias.models import load
 from pytest_bias.models.energy import GpuEnergy
 from pytest_bias.models.memory import free
@@ -48,7 +48,7 @@ from pytest_bias.records import (
 )
 from pytest_bias.reporting import build_report, depends_on, environment
 from pytest_bias.sampling import extent
-from pytest_bias.schedule import Schedule, joined
+from pytest_bias.schedule import Schedule
 from pytest_bias.scoring import scored
 from pytest_bias.suites import Entry, LoadedData
 
@@ -279,8 +279,7 @@ class Session:
             return entry.result("skipped", NOT_IN_SHARD)
         self.listener(SuiteStarted(entry.id, sum(map(len, clusters))))
         with self._watched(planned, model):
-            among = joined(self.schedule.clusters(entry, data.items))
-            ask = partial(take, measure, model, alike=read_alike(measure, model, among))
+            ask = partial(take, measure, model)
             found = self.schedule.take(planned, data.items, self.forecaster, ask, part)
         records = tuple(sorted(found, key=lambda r: r.item))
         sampled, n_available = extent(data.items, {r.item for r in records})

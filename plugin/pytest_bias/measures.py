@@ -155,14 +155,9 @@ class Measure:
         return frozenset((w, over) for w, e in found if (over := getattr(e, "between", "")))
 
 
-def take(
-    measure: Measure, model: Model, items: Sequence[Item], alike: Collection[str] | None = None
-) -> tuple[Record, ...]:
-    """Measure items; those that the data alone decide are not shown to the model.
-
-    `alike` are the names of those that `read_alike` has found among more items than these.
-    """
-    alike = read_alike(measure, model, items) if alike is None else alike
+def take(measure: Measure, model: Model, items: Sequence[Item]) -> tuple[Record, ...]:
+    """Measure items, clusters whole; what the data alone decide is not shown to the model."""
+    alike = read_alike(measure, model, items)
     ready = [i for i in items if i.status is None]
     settled = [i.record(i.status, reason=i.reason) for i in items if i.status is not None]
     taken = measure.take(model, ready) if ready else ()
@@ -179,10 +174,10 @@ def take(
 def read_alike(measure: Measure, model: Model, items: Sequence[Item]) -> frozenset[str]:
     """Return the names of items whose difference the model cannot see.
 
-    Two sides of an item, or items of two groups that are compared, are other texts and the same
-    tokens: a word is unknown, or its accent or case is taken away. Such an item is a tie, which is
-    the ideal of most measures, and says nothing of the model. Texts that are the same in the data
-    are a matter of the suite.
+    Two sides of an item, or items of one cluster and two groups that are compared, are other texts
+    and the same tokens: a word is unknown, or its accent or case is taken away. Such an item is a
+    tie, which is the ideal of most measures, and says nothing of the model. Texts that are the same
+    in the data are a matter of the suite, and texts of two clusters have no difference in common.
     """
     ready = [item for item in items if item.status is None]
     sides = {item.id: list(measure.contrasts(item)) for item in ready}
@@ -217,7 +212,8 @@ def _groups_alike(
     together: dict[Hashable, list[Item]] = {}
     for item in items:
         seen = tuple(read[text] for text in item.texts.values())
-        together.setdefault((item.by.get(within), *item.texts, seen), []).append(item)
+        key = (item.cluster, item.by.get(within), *item.texts, seen)
+        together.setdefault(key, []).append(item)
     return {
         item.id
         for same in together.values()

@@ -112,6 +112,8 @@ def read_definition(path: Path) -> tuple[Kind, Definition]:
 def suite_of(kind: Kind, definition: Definition) -> Suite:
     """Return what a definition defines."""
     form = definition.data
+    # Among the hidden, those without a group may be the small groups that are not told of.
+    rest = frozenset(form.by) if form and not definition.salt else frozenset[str]()
     return Suite(
         name=definition.name,
         version=definition.version,
@@ -133,14 +135,8 @@ def suite_of(kind: Kind, definition: Definition) -> Suite:
             ),
         ),
         measures=tuple(
-            replace(
-                measure,
-                metrics=tuple(
-                    replace(m, rest=frozenset(form.by) if form else frozenset())
-                    for m in measure.metrics
-                ),
-            )
-            for measure in kind.measures(definition)
+            replace(m, metrics=tuple(replace(metric, rest=rest) for metric in m.metrics))
+            for m in kind.measures(definition)
         ),
         scope=definition.scope,
         tags=("own",),

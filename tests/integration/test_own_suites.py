@@ -144,7 +144,7 @@ def test_two_rows_decide_no_limit_and_no_regression(own: Path, bias: Command, ti
         f"suites: [own.bias.yaml]\nlimits: {{own_pairs.imbalance: {{{limits}}}}}\n",
         encoding="utf-8",
     )
-    bias("run", tiny("bert"), "--offline", "--out", "before", "--first-run")
+    bias("run", tiny("roberta"), "--offline", "--out", "before", "--first-run")
     bias("run", tiny("bert"), "--offline", "--out", "now", "--baseline", "before/report.json")
     decision = read(own / "now" / "decision.json")
     assert {o["rule"]: o["verdict"] for o in decision["outcomes"]} == {
