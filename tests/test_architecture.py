@@ -75,18 +75,9 @@ MODELS_MAY = {
 }
 SUITES_MAY = {
     *("suites", "records", "interface", "sentences", "statistics", "scoring", "datasources"),
-    *(
-        "errors",
-        "factors",
-        "gaps",
-        "labels",
-        "own_texts",
-        "permutation",
-        "ranks",
-        "readings",
-        "refusals",
-    ),
-    *("rates", "resampling", "scope_cards", "shortcuts", "suite_form", "suite_kinds", "tables"),
+    *("errors", "factors", "gaps", "labels", "own_texts", "permutation", "ranks", "readings"),
+    *("refusals", "rates", "resampling", "row_sources", "scope_cards", "shortcuts", "suite_form"),
+    *("suite_kinds", "tables"),
 }
 
 HEAVY = {

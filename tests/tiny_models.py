@@ -6,7 +6,7 @@ drawn wide enough that different words get different probabilities.
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -54,10 +54,15 @@ def corpus() -> Iterator[str]:
             yield template["text"].replace("[MASK]", "he").replace("{", " ").replace("}", " ")
 
 
-def wordpiece(*, mask: bool = True, types: bool = False) -> PreTrainedTokenizerFast:
-    """Return an uncased WordPiece tokenizer with [CLS] and [SEP], and with token `types`."""
+def wordpiece(
+    *, mask: bool = True, types: bool = False, pieces: Sequence[str] = ()
+) -> PreTrainedTokenizerFast:
+    """Return an uncased WordPiece tokenizer with [CLS] and [SEP], and with token `types`.
+
+    It knows the `pieces`, by default those of the bundled texts and every letter of ASCII.
+    """
     special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", *(["[MASK]"] if mask else [])]
-    vocabulary = [*special, *_pieces(VOCABULARY - len(special))]
+    vocabulary = [*special, *(pieces or _pieces(VOCABULARY - len(special)))]
     ids = {piece: i for i, piece in enumerate(vocabulary)}
     tokenizer = Tokenizer(models.WordPiece(ids, unk_token="[UNK]"))
     tokenizer.normalizer = normalizers.BertNormalizer(lowercase=True)
@@ -164,6 +169,14 @@ SIZE: dict[str, Any] = {
 def bert(folder: Path, seed: int = 0, *, mask: bool = True) -> Path:
     """Write a masked model with a WordPiece tokenizer."""
     tokenizer = wordpiece(mask=mask)
+    config = BertConfig(vocab_size=len(tokenizer), max_position_embeddings=128, **SIZE)
+    return save(BertForMaskedLM, config, tokenizer, folder, seed)
+
+
+def greek(folder: Path, seed: int = 0) -> Path:
+    """Write a masked model whose tokenizer knows Greek letters, and marks, and no Latin letter."""
+    letters = [chr(c) for c in range(0x3B1, 0x3CA)]
+    tokenizer = wordpiece(pieces=[*".,!?", *letters, *(f"##{c}" for c in letters)])
     config = BertConfig(vocab_size=len(tokenizer), max_position_embeddings=128, **SIZE)
     return save(BertForMaskedLM, config, tokenizer, folder, seed)
 

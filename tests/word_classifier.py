@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import torch
-from tokenizers import Tokenizer, normalizers, pre_tokenizers, processors
-from tokenizers.models import WordLevel
+from tokenizers import AddedToken, Tokenizer, decoders, normalizers, pre_tokenizers, processors
+from tokenizers.models import WordPiece
 from transformers import BertConfig, BertForSequenceClassification, PreTrainedTokenizerFast
 
 SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]")
@@ -26,10 +26,14 @@ def word_classifier(
     Of two texts that are read together either may hold it. A text without one gets the second
     label; labels behind these two are never the likeliest.
     """
-    vocabulary = {word: n for n, word in enumerate([*SPECIAL, *sorted(set(words))])}
-    tokenizer = Tokenizer(WordLevel(vocabulary, unk_token="[UNK]"))
+    # Whole words are tokens of their own; all others are read by their letters.
+    letters = [chr(c) for c in range(33, 127) if not chr(c).isupper()]
+    pieces = [*SPECIAL, *letters, *(f"##{letter}" for letter in letters)]
+    tokenizer = Tokenizer(WordPiece({p: n for n, p in enumerate(pieces)}, unk_token="[UNK]"))
     tokenizer.normalizer = normalizers.Lowercase()
     tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    tokenizer.decoder = decoders.WordPiece()
+    tokenizer.add_tokens([AddedToken(w, single_word=True) for w in sorted(set(words))])
     tokenizer.post_processor = processors.TemplateProcessing(
         single="[CLS] $A [SEP]",
         pair="[CLS] $A [SEP] $B [SEP]",
@@ -38,12 +42,12 @@ def word_classifier(
     names = {"pad_token": "[PAD]", "unk_token": "[UNK]", "cls_token": "[CLS]", "sep_token": "[SEP]"}
     fast = PreTrainedTokenizerFast(tokenizer_object=tokenizer, **names)
     config = BertConfig(
-        vocab_size=len(vocabulary),
+        vocab_size=tokenizer.get_vocab_size(),
         hidden_size=4,
         num_hidden_layers=1,
         num_attention_heads=1,
         intermediate_size=4,
-        max_position_embeddings=512,
+        max_position_embeddings=2048,
         id2label=dict(enumerate(labels)),
         label2id={label: n for n, label in enumerate(labels)},
     )
@@ -53,7 +57,7 @@ def word_classifier(
             weights.fill_(1.0 if "LayerNorm.weight" in name else 0.0)
         # Dimensions 0 and 1 count the words, 2 and 3 keep the norm of all other tokens.
         network.bert.embeddings.word_embeddings.weight[:] = torch.tensor([0.0, 0.0, 1.0, -1.0])
-        network.bert.embeddings.word_embeddings.weight[len(SPECIAL) :] = torch.tensor(
+        network.bert.embeddings.word_embeddings.weight[len(pieces) :] = torch.tensor(
             [3.0, -3.0, 1.0, -1.0]
         )
         (layer,) = network.bert.encoder.layer

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from pytest_bias.datasources import DataFile, DataFolder, FoundFile, Source
-from pytest_bias.tables import text_of
+from pytest_bias.tables import lines_of, text_of
 
 WIKITEXT_SOURCE: Final = Source(
     "wikitext-2 (pytorch/examples)", "77f55b912142e11fcfdf5b530231fb9c52f181e8", "CC-BY-SA-3.0"
@@ -48,7 +48,7 @@ def sentences_of(text: str) -> Iterator[tuple[int, str]]:
     Headings and empty lines are dropped; sentences end at the end marks that the corpus sets apart
     by spaces, and its other marks of tokenisation are undone.
     """
-    for number, line in enumerate(text.splitlines()):
+    for number, line in enumerate(lines_of(text)):
         line = line.strip()
         if not line or line.startswith("="):
             continue

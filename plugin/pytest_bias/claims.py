@@ -19,6 +19,7 @@ from typing import Final
 
 from pytest_bias.folder import REPORT
 from pytest_bias.hidden_results import is_hidden
+from pytest_bias.measures import ALIKE
 from pytest_bias.models.snapshot import PUBLISHED
 from pytest_bias.records import Report, SuiteResult
 
@@ -140,6 +141,43 @@ def earns(suite: SuiteResult) -> bool:
     """Whether a suite is about bias or robustness, reviewed, and no control of another."""
     of_bias = suite.kind not in ("structure", "quality")
     return of_bias and not suite.draft and suite.control_of is None
+
+
+def unread(report: Report) -> dict[str, str]:
+    """Return the languages that the model does not read, each with what says so.
+
+    The round trip says it of a tokenizer that does not give plain sentences back, general quality
+    of a model that is shown the same tokens for plain and for broken sentences, or that does not
+    tell them apart better than chance.
+    """
+    found: dict[str, str] = {}
+    for suite in report.suites:
+        if suite.kind == "structure":
+            of_it = (r for r in suite.records if r.item == ROUND_TRIP and r.status == "scored")
+            if failed := next((r.reason for r in of_it if not r.value), None):
+                found[suite.language] = failed
+        elif suite.kind == "quality" and (why := _of_quality(suite)):
+            found.setdefault(suite.language, why)
+    return found
+
+
+ROUND_TRIP: Final = "round trip"
+"""The structural check that says whether a tokenizer can write a language."""
+
+
+def _of_quality(suite: SuiteResult) -> str | None:
+    if suite.status == "inconclusive" and ALIKE in (suite.reason or ""):
+        return f"{suite.title}: {suite.reason}"
+    score = suite.headline
+    if score is None or score.value is None or score.floor is None or score.interval is None:
+        return None
+    low, high = score.interval
+    if low > score.floor:
+        return None
+    return (
+        f"{suite.title}: plain sentences are preferred to broken ones in {score.value:.0f} % "
+        f"({low:.0f} to {high:.0f}), chance is {score.floor:.0f}"
+    )
 
 
 def version(report: Report) -> str:

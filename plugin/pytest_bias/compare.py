@@ -342,7 +342,7 @@ def _in_both(
         for item in now
         if item in then and not now[item].status == then[item].status == "excluded"
     }
-    lost = {i for i, pair in complete.items() if {r.status for r in pair} != {"scored"}}
+    lost = {i for i, pair in complete.items() if not all(map(metric.counts, pair))}
     lost |= leaving([a for a, _ in complete.values()], lost, metric, score.by)
     kept = [pair for i, pair in complete.items() if i not in lost]
     return [a for a, _ in kept], [b for _, b in kept]

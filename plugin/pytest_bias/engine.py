@@ -33,6 +33,7 @@ from pytest_bias.forecast import Expected, Forecaster
 from pytest_bias.hidden_data import measure_quietly
 from pytest_bias.hidden_results import NOTICE, WHOLE, load_hidden, scored_hidden
 from pytest_bias.interface import Model
+from pytest_bias.measures import take
 from pytest_bias.models import load
 from pytest_bias.models.energy import GpuEnergy
 from pytest_bias.models.memory import free
@@ -40,7 +41,6 @@ from pytest_bias.planning import Plan, Planned, part_of
 from pytest_bias.records import (
     Item,
     Part,
-    Record,
     Report,
     SuiteResult,
     items_digest,
@@ -50,7 +50,7 @@ from pytest_bias.reporting import build_report, depends_on, environment
 from pytest_bias.sampling import extent
 from pytest_bias.schedule import Schedule
 from pytest_bias.scoring import scored
-from pytest_bias.suites import Entry, LoadedData, Measure
+from pytest_bias.suites import Entry, LoadedData
 
 NOT_IN_SHARD: Final = "none of its items falls into this shard"
 
@@ -278,8 +278,8 @@ class Session:
         if part and not clusters:
             return entry.result("skipped", NOT_IN_SHARD)
         self.listener(SuiteStarted(entry.id, sum(map(len, clusters))))
-        ask = partial(take, measure, model)
         with self._watched(planned, model):
+            ask = partial(take, measure, model)
             found = self.schedule.take(planned, data.items, self.forecaster, ask, part)
         records = tuple(sorted(found, key=lambda r: r.item))
         sampled, n_available = extent(data.items, {r.item for r in records})
@@ -404,14 +404,6 @@ def run(session: Session) -> Report:
     except KeyboardInterrupt:
         return session.report(interrupted=True)
     return session.report()
-
-
-def take(measure: Measure, model: Model, items: Sequence[Item]) -> tuple[Record, ...]:
-    """Measure items; those that the data alone decide are not shown to the model."""
-    ready = [i for i in items if i.status is None]
-    settled = [i.record(i.status, reason=i.reason) for i in items if i.status is not None]
-    records = [*settled, *(measure.take(model, ready) if ready else ())]
-    return tuple(sorted(records, key=lambda r: r.item))
 
 
 def _interrupted(entry: Entry) -> SuiteResult:

@@ -4,7 +4,7 @@ Clusters are resampled whole, so that a sentence with one word for each group is
 """
 
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import ClassVar, Final, TypeAlias
 
@@ -41,13 +41,22 @@ class Gap(Additive):
     first, second : str
         The groups; without `second` all groups of the key but `first`. Without `first` it is to be
         asked for a group (`Metric.versus`).
+    of_kinds : bool
+        Whether the key says of which kind an item is, and not which of some texts stands in it: a
+        model may read items of two kinds alike.
     """
 
     over: str
     first: str = ""
     second: str = ""
+    of_kinds: bool = field(default=False, kw_only=True)
     even: ClassVar[float] = 0
     """Its value where the groups do not differ."""
+
+    @property
+    def between(self) -> str:
+        """Key of `by` whose groups are held against one another."""
+        return "" if self.of_kinds else self.over
 
     def against(self, group: str) -> "Gap":
         """Return the gap between a group and all the others."""
@@ -194,6 +203,11 @@ class Range(Additive):
     over: str
     within: str = ""
     floor_of = SHUFFLED
+
+    @property
+    def between(self) -> str:
+        """Key of `by` whose groups are held against one another."""
+        return self.over
 
     def apart(self, means: Floats) -> Floats:
         """Return how far apart the groups of a block are, of their means, (..., n_groups)."""

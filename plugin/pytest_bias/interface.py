@@ -357,6 +357,13 @@ class Model(ABC):
         """
         self._lacks(Capability.ANSWER)
 
+    def as_read(self, texts: Sequence[str]) -> list[str]:
+        """Return what stands for each text as the model reads it: equal where its tokens are.
+
+        Of a model whose tokenizer is not known to us it is the text itself.
+        """
+        return list(texts)
+
     def round_trip(self, texts: Sequence[str]) -> list[str]:
         """Return the texts as the tokenizer gives them back, special tokens removed."""
         raise NotImplementedError

@@ -13,6 +13,7 @@ In the settings file, suite to sources, each with a name of the user's::
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
 from pytest_bias.datasources import DataFolder, FoundFile
@@ -78,11 +79,19 @@ class OwnFile(NamedTuple):
 
 
 class OwnTexts(NamedTuple):
-    """The texts of one source, with the file that they are from."""
+    """The texts of one source, with the file that they are from.
+
+    `problems` says by number what is wrong with rows that cannot be read; their text is empty.
+    """
 
     source: TextSource
     rows: tuple[OwnText, ...]
     file: FoundFile
+    problems: Mapping[int, str] = MappingProxyType({})
+
+    def why_empty(self, row: OwnText) -> str:
+        """Return why a row has no text."""
+        return self.problems.get(row.row, "empty text")
 
 
 def checked_texts(given: Mapping[str, Any], where: str) -> dict[str, dict[str, dict[str, Any]]]:
@@ -212,14 +221,21 @@ def none_named(suite: str) -> UsageError:
 
 def _loaded(source: TextSource, data: DataFolder) -> OwnTexts:
     columns = [source.text, *([source.label] if source.label else [])]
-    found, rows = read_rows(source.rows, columns, data)
+    found, rows = read_rows(source.rows, columns, data, columns[1:])
     texts = tuple(
-        OwnText(cell(row[source.text]) or "", cell(row[source.label]) if source.label else None, n)
-        for n, row in rows
+        OwnText("", None, number)
+        if problem
+        else OwnText(
+            cell(row[source.text]) or "",
+            cell(row.get(source.label)) if source.label else None,
+            number,
+        )
+        for number, row, problem in rows
     )
     if not any(text.text for text in texts):
         raise DataError(f"{found.path}, texts of {source.name}, holds no text.")
-    return OwnTexts(source, texts, found)
+    problems = {row.number: row.problem for row in rows if row.problem}
+    return OwnTexts(source, texts, found, problems)
 
 
 def describe_texts(found: Sequence[OwnTexts | OwnFile], n_items: int) -> DataInfo:

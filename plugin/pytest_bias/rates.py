@@ -91,6 +91,11 @@ class RateGap(Gap):
         """Estimate from scored records."""
         return finite(super().__call__(records, sampling))
 
+    @property
+    def between(self) -> str:
+        """No key: that noise does not change what a model reads is an answer, and not a gap."""
+        return ""
+
     def against(self, group: str) -> "RateGap":
         """Return the gap between one group and the texts that have no group."""
         return replace(self, first=group)

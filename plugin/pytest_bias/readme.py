@@ -103,7 +103,7 @@ def hides_section(readme: bytes) -> bool:
     """Whether the section stands in a block of code, where it is not shown as what it is."""
     ((_, before), *_) = outside_of(readme)
     fence = ""
-    for line in before.splitlines():
+    for line in before.split("\n"):
         if found := _FENCE.match(line):
             if not fence:
                 fence = found[1]

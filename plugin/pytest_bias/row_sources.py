@@ -1,19 +1,30 @@
 """Tables of a user's own: a file, a file of a dataset on the Hub, or rows that are written down."""
 
-from collections.abc import Callable, Mapping, Sequence
+import math
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path, PurePath
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from pytest_bias.datasources import DataFile, DataFolder, FoundFile, content_of
 from pytest_bias.errors import DataError, DataMissing
 from pytest_bias.hub_files import HubFile
 from pytest_bias.records import canonical_json, sha256
-from pytest_bias.tables import Row, csv_rows, json_lines, json_rows, parquet_rows, text_of
+from pytest_bias.tables import (
+    Row,
+    TableRow,
+    lines_of,
+    read_csv,
+    read_json,
+    read_json_lines,
+    read_parquet,
+    text_of,
+)
 
 UNITS: Final[Mapping[str, Callable[[str], list[str]]]] = {
-    "line": str.splitlines,
+    "line": lines_of,
     "paragraph": lambda text: text.replace("\r\n", "\n").split("\n\n"),
     "file": lambda text: [text],
 }
@@ -21,6 +32,10 @@ UNITS: Final[Mapping[str, Callable[[str], list[str]]]] = {
 
 SHAPES: Final = ("csv", "tsv", "jsonl", "json", "parquet", "text")
 """What a file may be; by default its ending says it, and every other ending is plain text."""
+
+MOST_LISTED: Final = 10
+MOST_SHOWN: Final = 40
+"""Values that a message names, and characters of each."""
 
 TEXT: Final = "text"
 """The one column of a plain text file."""
@@ -74,12 +89,29 @@ class RowSource:
         return DataFile(f"{self.hub.repository}/{self.hub.path}", None, None, self.hub)
 
 
-def read_rows(
-    source: RowSource, columns: Sequence[str], data: DataFolder
-) -> tuple[FoundFile, list[tuple[int, Row]]]:
-    """Read the rows of a source, each with its number in the file, from 0.
+NESTED: Final = (list, dict, tuple, set, bytes)
+"""What is more than one cell, or none that can be read."""
 
-    Blank lines of a plain text file are no rows.
+
+class OwnRow(NamedTuple):
+    """A row with its number in the file, from 0, and what is wrong with it."""
+
+    number: int
+    cells: Row
+    problem: str | None = None
+
+
+def read_rows(
+    source: RowSource,
+    columns: Sequence[str],
+    data: DataFolder,
+    optional: Collection[str] = (),
+) -> tuple[FoundFile, list[OwnRow]]:
+    """Read the rows of a source.
+
+    Blank lines of a plain text file are no rows. A row of JSON may lack `optional` columns, as if
+    the cell were empty; one that lacks others, or a table's row with a cell too many or too few,
+    has a problem.
 
     Raises
     ------
@@ -91,28 +123,37 @@ def read_rows(
     """
     found = found_file(source, data)
     if source.rows:
-        return found, list(enumerate(map(dict, source.rows)))
+        return found, [OwnRow(n, dict(row)) for n, row in enumerate(source.rows)]
     shape = source.shape or PurePath(found.path).suffix[1:].lower()
     read = _readers(source).get(shape)
     if read is not None:
-        return found, list(enumerate(read(found, columns)))
+        made = read(found, columns, optional=optional)
+        return found, [
+            OwnRow(n, row.cells, row.problem or _nested(n, row.cells, columns))
+            for n, row in enumerate(made)
+        ]
     if missing := [c for c in columns if c != TEXT]:
         raise DataError(
             f"{found.path} is plain text, which has no {', '.join(missing)}; it has {TEXT}."
         )
     texts = UNITS[source.each](text_of(found, partial(_decoded, source.encoding)))
-    return found, [(n, {TEXT: text.strip()}) for n, text in enumerate(texts) if text.strip()]
+    return found, [OwnRow(n, {TEXT: text.strip()}) for n, text in enumerate(texts) if text.strip()]
 
 
-def _readers(source: RowSource) -> dict[str, Callable[[FoundFile, Sequence[str]], list[Row]]]:
+def _nested(number: int, row: Row, columns: Sequence[str]) -> str | None:
+    nested = [c for c in columns if isinstance(row.get(c), NESTED)]
+    return f"row {number + 1} has no text in {', '.join(nested)}" if nested else None
+
+
+def _readers(source: RowSource) -> dict[str, Callable[..., list[TableRow]]]:
     decode = partial(_decoded, source.encoding)
-    table = partial(csv_rows, quoted=source.quoted, decode=decode)
+    table = partial(read_csv, quoted=source.quoted, decode=decode)
     return {
         "csv": partial(table, delimiter=source.delimiter or ","),
         "tsv": partial(table, delimiter=source.delimiter or "\t"),
-        "jsonl": json_lines,
-        "json": json_rows,
-        "parquet": parquet_rows,
+        "jsonl": read_json_lines,
+        "json": read_json,
+        "parquet": read_parquet,
     }
 
 
@@ -145,5 +186,72 @@ def found_file(source: RowSource, data: DataFolder) -> FoundFile:
 
 
 def cell(value: Any) -> str | None:
-    """Return a cell as a text without the spaces around it, null where there is none."""
-    return None if value is None else str(value).strip()
+    """Return a cell as a text without the spaces around it, null where there is none.
+
+    None, a blank text and a number that is none (NaN, as tables write what is missing) are no
+    value, whatever kind of file they are from.
+
+    Examples
+    --------
+    >>> cell(" a "), cell(True), cell(2.0), cell(float("nan")), cell("")
+    ('a', 'true', '2', None, None)
+    """
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, float):
+        if not math.isfinite(value):
+            return None
+        return f"{value:.0f}" if value.is_integer() else str(value)
+    return None if value is None else str(value).strip() or None
+
+
+_TRUTH: Final = ("true", "false")
+
+
+def same(value: str) -> str:
+    """Return one spelling of a value, for those that programs write in several ways.
+
+    Truth values are compared without their case and whole numbers without a fraction; every other
+    value is itself.
+
+    Examples
+    --------
+    >>> same("TRUE"), same("1.0"), same("01"), same("Yes")
+    ('true', '1', '01', 'Yes')
+    """
+    if value.lower() in _TRUTH:
+        return value.lower()
+    whole, point, rest = value.partition(".")
+    digits = whole.removeprefix("-").isdecimal()
+    return whole if point and digits and not rest.strip("0") else value
+
+
+def not_there(values: Sequence[str], listed: Collection[str], column: str, what: str) -> str | None:
+    """Say that a column has none of the values that are listed, if it has none.
+
+    Parameters
+    ----------
+    values : sequence of str
+        What the column has.
+    listed : collection of str
+        What was to be found.
+    column, what : str
+        The column; what lists them, such as ``positive``.
+    """
+    if {same(v) for v in values} & {same(v) for v in listed}:
+        return None
+    return f"the column {column} has none of what {what} lists ({_few(listed)}); it has " + (
+        f"{counted(values)}."
+    )
+
+
+def counted(values: Sequence[str]) -> str:
+    """Return the values that there are, each with how often, for a message."""
+    found = Counter(map(same, values))
+    return _few([f"{value} ({n})" for value, n in found.most_common()]) or "none"
+
+
+def _few(values: Collection[str]) -> str:
+    shown = [v if len(v) <= MOST_SHOWN else f"{v[: MOST_SHOWN - 1]}…" for v in values]
+    left = len(shown) - MOST_LISTED
+    return ", ".join([*shown[:MOST_LISTED], *([f"and {left} more"] if left > 0 else [])])

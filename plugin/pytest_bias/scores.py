@@ -2,11 +2,14 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 Family: TypeAlias = Literal["decision", "suite", "exploratory"]
 """The tests among which a p-value was adjusted: the headlines of a run (Holm), the tests of one
 suite (Holm), or groups, which are looked at without a hypothesis (Benjamini-Hochberg)."""
+
+NO_GROUP: Final = "(no group)"
+"""What stands in place of a group for items without one: they are held against no group."""
 
 
 FloorOf: TypeAlias = Literal["guessing", "shuffled labels", "wording alone", "other groups"]

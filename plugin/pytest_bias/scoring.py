@@ -11,7 +11,7 @@ from pytest_bias import factors, permutation, resampling, statistics
 from pytest_bias.factors import Factor
 from pytest_bias.records import Record, Report, SuiteResult, canonical_json, sha256
 from pytest_bias.resampling import Sums
-from pytest_bias.scores import Family, FloorOf, Score, Spread
+from pytest_bias.scores import NO_GROUP, Family, FloorOf, Score, Spread
 from pytest_bias.statistics import Bounds, Estimate, Floats, Sampling, Test
 from pytest_bias.suites import STRUCTURE, Estimator, Metric, Suite, find
 from pytest_bias.unscored import left_out, nothing_scored, status_of, too_many, without_partner
@@ -79,6 +79,11 @@ class Additive:
     def groups(self, records: Sequence[Record]) -> Sequence[str] | None:
         """Return the groups whose means are averaged, or null where there are none."""
         return None
+
+    @property
+    def between(self) -> str:
+        """Key of `by` whose groups are held against one another; empty where none are."""
+        return ""
 
     def compared(self, records: Sequence[Record]) -> Mapping[str, Sequence[Record]]:
         """Return the groups that are held against one another, with their records."""
@@ -209,6 +214,8 @@ def score_records(
         found = [_score(relevant, metric, {}, context)] if metric.whole else []
         for keys in metric.by:
             groups = sorted({tuple(r.by[k] for k in keys) for r in relevant if _has(r, keys)})
+            if len(keys) == 1 and keys[0] in metric.rest and keys[0] != metric.versus:
+                groups += [(NO_GROUP,)] * any(keys[0] not in r.by for r in relevant)
             for group in groups:
                 by = dict(zip(keys, group, strict=True))
                 found.append(_score(members(relevant, metric, by), metric, by, context))
@@ -260,17 +267,23 @@ def at_level(suite: SuiteResult, score: Score, level: float, seed: int) -> Estim
 def members(records: Iterable[Record], metric: Metric, by: Mapping[str, str]) -> list[Record]:
     """Return the records that a score of a group is about, sorted by item.
 
-    Those of all groups, along a key by which the metric holds one group against the others.
+    Those of all groups, along a key by which the metric holds one group against the others; those
+    that have none, for `NO_GROUP`.
     """
-    same = {(k, v) for k, v in by.items() if k != metric.versus}
-    found = [r for r in records if metric.where(r) and same <= dict(r.by).items()]
+    without = {k for k, v in by.items() if v == NO_GROUP and k in metric.rest}
+    same = {(k, v) for k, v in by.items() if k != metric.versus and k not in without}
+    found = [
+        r
+        for r in records
+        if metric.where(r) and same <= dict(r.by).items() and not without & r.by.keys()
+    ]
     return sorted(found, key=lambda r: r.item)
 
 
 def measured(records: Iterable[Record], metric: Metric, by: Mapping[str, str]) -> list[Record]:
     """Return the records of `members` that a score is made of: the scored ones of whole blocks."""
     complete = [r for r in records if r.status != "excluded"]
-    lost = {r.item for r in complete if r.status != "scored"}
+    lost = {r.item for r in complete if not metric.counts(r)}
     left = leaving(complete, lost, metric, by)
     return [r for r in complete if r.item not in lost | left]
 
@@ -300,8 +313,8 @@ def _has(record: Record, keys: tuple[str, ...]) -> bool:
 def _score(
     records: Sequence[Record], metric: Metric, by: dict[str, str], context: Context
 ) -> Score:
-    scored = [r for r in records if r.status == "scored"]
-    unscored = sum(r.status in ("unscored", "error") for r in records)
+    scored = [r for r in records if metric.counts(r)]
+    unscored = sum(r.status in ("unscored", "error") and not metric.counts(r) for r in records)
     empty = Score(
         metric=metric.name,
         value=None,
@@ -322,7 +335,7 @@ def _score(
         nothing = nothing_scored(records)
         return replace(empty, note=nothing, interval_reason=nothing)
     estimator = estimator_for(metric, by)
-    if why := too_many(records) or _short_in_group(records, estimator):
+    if why := too_many(records, metric.counts) or _short_in_group(records, metric, estimator):
         return replace(empty, note=why, interval_reason="no value")
     kept = measured(records, metric, by)
     if not kept:
@@ -373,10 +386,10 @@ def _sampled(estimate: Estimate, records: Sequence[Record], estimator: Estimator
     return found | {"n_clusters": len({r.cluster for r in kept})}
 
 
-def _short_in_group(records: Sequence[Record], estimator: Estimator) -> str | None:
+def _short_in_group(records: Sequence[Record], metric: Metric, estimator: Estimator) -> str | None:
     """Say the same of a group that a gap is measured to."""
     groups = estimator.compared(records) if isinstance(estimator, Additive) else {}
-    found = ((name, too_many(members)) for name, members in groups.items())
+    found = ((name, too_many(members, metric.counts)) for name, members in groups.items())
     return next((f"{name}: {why}" for name, why in found if why), None)
 
 

@@ -125,7 +125,7 @@ def gap_by(key: str, of: Contribution = own_value, factors: tuple[Factor, ...] =
     of : callable
         A record's contribution, null where it has none.
     """
-    return Gap(of, key, SOLVABLE, UNSOLVABLE, factors=factors)
+    return Gap(of, key, SOLVABLE, UNSOLVABLE, factors=factors, of_kinds=True)
 
 
 def side(solved: bool) -> str:

@@ -153,7 +153,10 @@ def split(
     for part in PARTS:
         if not NAME.fullmatch(named := f"{definition.name}_{part}"):
             raise UsageError(f"{file}: {named} is too long for a suite's name.")
-    _, rows = kept_rows(definition, kind, data.of(definition.name))
+    file_read, kept = kept_rows(definition, kind, data.of(definition.name))
+    if problem := next((row.problem for row in kept if row.problem), None):
+        raise DataError(f"{file_read.path}: {problem}; a malformed row can be of neither part.")
+    rows = [(row.number, row.cells) for row in kept]
     salt = salt or new_salt()
     clusters = [row_name(form.cluster, n, row) for n, row in rows]
     lots = sorted(set(clusters), key=lambda name: salted(salt, name))

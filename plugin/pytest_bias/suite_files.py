@@ -16,7 +16,15 @@ from pytest_bias.interface import Capability
 from pytest_bias.marked_yaml import Marked, read_marked
 from pytest_bias.options import SUITE_FILE
 from pytest_bias.records import DataInfo, canonical_json, sha256
-from pytest_bias.row_sources import RowSource, cell, found_file, read_rows
+from pytest_bias.row_sources import (
+    OwnRow,
+    RowSource,
+    cell,
+    found_file,
+    not_there,
+    read_rows,
+    same,
+)
 from pytest_bias.salts import is_salt
 from pytest_bias.scope_cards import FIELDS, MOST_IN_SHORT, NOT_STATED, VALIDITY, says_nothing
 from pytest_bias.suite_form import WHOLE, DataForm, Key, data_form, keyed, word
@@ -104,6 +112,8 @@ def read_definition(path: Path) -> tuple[Kind, Definition]:
 def suite_of(kind: Kind, definition: Definition) -> Suite:
     """Return what a definition defines."""
     form = definition.data
+    # Among the hidden, those without a group may be the small groups that are not told of.
+    rest = frozenset(form.by) if form and not definition.salt else frozenset[str]()
     return Suite(
         name=definition.name,
         version=definition.version,
@@ -124,7 +134,10 @@ def suite_of(kind: Kind, definition: Definition) -> Suite:
                 note=definition.note,
             ),
         ),
-        measures=kind.measures(definition),
+        measures=tuple(
+            replace(m, metrics=tuple(replace(metric, rest=rest) for metric in m.metrics))
+            for m in kind.measures(definition)
+        ),
         scope=definition.scope,
         tags=("own",),
         badge=kind.badge,
@@ -250,7 +263,7 @@ def _scope(marked: Marked, kind: Kind, said: Mapping[str, Any]) -> dict[str, Any
     usual |= {
         "languages": said["language"],
         "kind": kind.suite_kind,
-        "measures": kind.about,
+        "measures": f"{kind.about}. {kind.headline}" if kind.headline else kind.about,
         "validity": VALIDITY[0],
         "validity_in_short": "no evidence stated by who made the suite",
         "dimensions": [NOT_STATED],
@@ -314,8 +327,8 @@ def _salt(source: RowSource, data: DataFolder) -> str:
 
 def kept_rows(
     definition: Definition, kind: Kind, data: DataFolder
-) -> tuple[FoundFile, list[tuple[int, Row]]]:
-    """Read the rows that a suite keeps, each with its number in the file, from 0.
+) -> tuple[FoundFile, list[OwnRow]]:
+    """Read the rows that a suite keeps; those that are malformed are kept, to be counted.
 
     Raises
     ------
@@ -324,14 +337,22 @@ def kept_rows(
     """
     form = definition.data
     assert form is not None, "a kind that takes rows has data"
-    found, rows = read_rows(form.source, _columns(kind, form), data)
+    columns = _columns(kind, form)
+    found, rows = read_rows(form.source, columns, data, [*form.by.values(), *form.keep])
+    sound = [row.cells for row in rows if not row.problem]
+    wanted = {column: {same(v) for v in values} for column, values in form.keep.items()}
     kept = [
-        (n, row)
-        for n, row in rows
-        if all(cell(row[column]) in values for column, values in form.keep.items())
+        row
+        for row in rows
+        if row.problem or all(same(cell(row.cells.get(c)) or "") in v for c, v in wanted.items())
     ]
-    if not kept:
-        raise DataError(f"{found.path} has {len(rows)} rows, none of which is kept.")
+    if not any(not row.problem for row in kept):
+        why = [row.problem for row in kept[:1] if row.problem]
+        for column, values in form.keep.items():
+            there = [value for row in sound if (value := cell(row.get(column)))]
+            why += filter(None, [not_there(there, values, column, "keep")])
+        said = f"{found.path} has {len(rows)} rows, none of which is kept"
+        raise DataError(f"{said}: {why[0].rstrip('.')}." if why else f"{said}.")
     return found, kept
 
 
@@ -341,17 +362,23 @@ def _data_rows(
     form = definition.data
     assert form is not None, "a kind that takes rows has data"
     found, kept = kept_rows(definition, kind, data)
-    return found, [
-        DataRow(
-            f"{definition.name}/{row_name(form.id, n, row)}",
-            f"{definition.name}/{row_name(form.cluster, n, row)}",
-            {key: value for key, c in form.by.items() if (value := cell(row[c]))},
-            {role: cell(row.get(form.columns.get(role, role))) or "" for role in kind.columns},
-        )
-        for n, row in kept
-    ]
+    return found, [_data_row(definition, kind, form, row) for row in kept]
+
+
+def _data_row(definition: Definition, kind: Kind, form: DataForm, row: OwnRow) -> DataRow:
+    number, cells, problem = row
+    if problem:
+        # Which of its cells names it is not known.
+        name = f"{definition.name}/row{number:05d}"
+        return DataRow(name, name, {}, dict.fromkeys(kind.columns, ""), problem)
+    return DataRow(
+        f"{definition.name}/{row_name(form.id, number, cells)}",
+        f"{definition.name}/{row_name(form.cluster, number, cells)}",
+        {key: value for key, column in form.by.items() if (value := cell(cells.get(column)))},
+        {role: cell(cells.get(form.columns.get(role, role))) or "" for role in kind.columns},
+    )
 
 
 def row_name(column: str | None, number: int, row: Row) -> str:
-    """Return the name that a row has in a column; its number where none is named."""
-    return (cell(row[column]) or "") if column else f"{number:05d}"
+    """Return the name that a row has in a column; its number where there is none."""
+    return (cell(row.get(column)) if column else None) or f"{number:05d}"

@@ -35,12 +35,15 @@ class DataRow:
         Groups of the row, those that have a value.
     cells : mapping of str to str
         What the suite needs to the text of the column that has it; empty where the row has none.
+    problem : str, optional
+        What is wrong with the row in its file; it has no cells then.
     """
 
     id: str
     cluster: str
     by: Mapping[str, str]
     cells: Mapping[str, str]
+    problem: str | None = None
 
     def item(
         self,
@@ -52,7 +55,7 @@ class DataRow:
     ) -> Item:
         """Return the row as an item; an empty text, or a `problem`, makes it unscored."""
         empty = next((f"no {name}" for name, text in texts.items() if not text), None)
-        reason = problem or empty
+        reason = self.problem or problem or empty
         return Item(
             self.id,
             self.cluster,
@@ -114,6 +117,9 @@ class Kind:
         Returns the measures of a suite, in order of preference.
     badge : tuple of str
         As `Suite.badge`.
+    headline : str
+        Which of several numbers is the headline and why, for the scope card; empty where that
+        needs no words.
     check : callable
         Raises `UsageError` where options do not fit one another.
     """
@@ -126,6 +132,7 @@ class Kind:
     items: Callable[[Definition, Sequence[DataRow]], Iterable[Item]]
     measures: Callable[[Definition], tuple[Measure, ...]]
     badge: tuple[str, ...] = ()
+    headline: str = ""
     check: Callable[[Definition], None] = field(default=_nothing_more)
 
 

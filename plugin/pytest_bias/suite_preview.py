@@ -12,7 +12,9 @@ from pytest_bias.errors import MeasurementError
 from pytest_bias.hidden_data import NOT_TOLD, measure_quietly
 from pytest_bias.hidden_results import too_small
 from pytest_bias.interface import Model
+from pytest_bias.measures import take
 from pytest_bias.records import Item, canonical_json
+from pytest_bias.scores import NO_GROUP
 from pytest_bias.scoring import Context, score_records
 from pytest_bias.suites import Configuration, Measure, Suite
 
@@ -94,6 +96,9 @@ def preview(configuration: Configuration, data: DataFolder) -> Preview:
     for item in items:
         for key, group in item.by.items():
             groups.setdefault(key, Counter())[group] += 1
+    for key, sizes in groups.items():
+        if none := sum(key not in item.by for item in items):
+            sizes[NO_GROUP] = none
     texts = [text for item in items for text in item.texts.values()]
     lengths = sorted(map(len, texts)) or [0]
     found = Preview(
@@ -153,7 +158,7 @@ def hidden_dry_run(suite: Suite, items: Sequence[Item], model: Model) -> DryRun:
 
 
 def _dry_run(suite: Suite, measure: Measure, items: Sequence[Item], model: Model) -> DryRun:
-    records = list(measure.take(model, items))
+    records = take(measure, model, items)
     context = Context(suite.name, suite.configurations[0].name)
     scores = score_records(records, measure.metrics, context)
     return DryRun(

@@ -15,7 +15,16 @@ from pytest_bias.datasources import DataFile, DataFolder, Source
 from pytest_bias.errors import UnknownName, UsageError
 from pytest_bias.hidden_data import Hiding
 from pytest_bias.interface import Capability
-from pytest_bias.measures import Estimator, Floor, Measure, Metric, every, own_cluster
+from pytest_bias.measures import (
+    Estimator,
+    Floor,
+    Measure,
+    Metric,
+    Sides,
+    between,
+    every,
+    own_cluster,
+)
 from pytest_bias.own_texts import none_named
 from pytest_bias.records import DataInfo, Item, SuiteResult, SuiteStatus
 
@@ -30,7 +39,9 @@ __all__ = [
     "LoadedData",
     "Measure",
     "Metric",
+    "Sides",
     "Suite",
+    "between",
     "every",
     "find",
     "installed",
@@ -275,9 +286,8 @@ def known() -> tuple[Suite, ...]:
 
 def find(name: str) -> Suite:
     """Return a known suite by name, or raise `UnknownName`."""
-    for suite in known():
-        if suite.name == name:
-            return suite
+    if found := next((s for s in known() if s.name == name), None):
+        return found
     raise UnknownName.among(
         "suite",
         name,

@@ -17,8 +17,9 @@ def worsened_at_least(now: Sums, then: Sums, ideal: float, sampling: Sampling) -
     """Return how much further from the ideal the value is at least, by a test.
 
     For a change without an interval, such as one that is the same in all clusters. Of few clusters,
-    of two samples, or where factors cross, the test tells nothing. The baseline may be on either side of the ideal, so
-    it has to reject for both: what each cluster adds is taken from the values without it.
+    of two samples, or where factors cross, the test tells nothing. The baseline may be on either
+    side of the ideal, so it has to reject for both: what each cluster adds is taken from the values
+    without it.
 
     Parameters
     ----------

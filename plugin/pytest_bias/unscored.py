@@ -35,10 +35,10 @@ def status_of(records: Sequence[Record], *, is_structure: bool) -> tuple[SuiteSt
     return "scored", None
 
 
-def too_many(records: Sequence[Record]) -> str | None:
-    """Say that too many records are unscored, if they are (rule B5)."""
+def too_many(records: Sequence[Record], counts: Callable[[Record], bool]) -> str | None:
+    """Say that too many records have no number for a metric, if they are (rule B5)."""
     items = sum(r.status != "excluded" for r in records)
-    unscored = items - sum(r.status == "scored" for r in records)
+    unscored = items - sum(map(counts, records))
     if unscored <= MAX_UNSCORED * items:
         return None
     return f"{unscored} of {items} items could not be scored, more than {MAX_UNSCORED:.0%}"

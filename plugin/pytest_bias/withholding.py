@@ -14,6 +14,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
+from pytest_bias.claims import unread
 from pytest_bias.emit.wording import NOT_PUBLISHED
 from pytest_bias.errors import OutputError
 from pytest_bias.folder import standing
@@ -47,6 +48,8 @@ def withheld(report: Report, salt: str) -> Report:
     sealed = salted(salt, report.digest)
     measured = [s for s in report.suites if s.status == "scored"]
     finite = all(s.headline is not None and s.headline.value is not None for s in measured)
+    # Suites in a language that the model does not read earn no badge, withheld or not.
+    finite = finite and not unread(report)
     return Report(
         tool=report.tool,
         model=report.model,

@@ -36,6 +36,7 @@ scope:
   does_not_show: Anything at all about people.
 """
 CANARY = "quokka"
+ROWS = '  rows: [{text: "[MASK] is wise."}, {text: "Now [MASK] is here."}]\n'
 
 
 @pytest.fixture
@@ -132,3 +133,24 @@ def test_the_documentation_names_every_key() -> None:
     assert [key for key in keys if f"`{key}`" not in text] == []
     (example,) = [part for part in text.split("```") if part.startswith("yaml")]
     assert read_marked(example.removeprefix("yaml"), "it").value["kind"] == "pairs"
+
+
+def test_two_rows_decide_no_limit_and_no_regression(own: Path, bias: Command, tiny: Tiny) -> None:
+    text = SUITE.replace("kind: pairs", "kind: slot\nchoices: [he, she]")
+    text = text.replace("  path: pairs.csv\n  by: {axis: axis}\n  clusters: pairs\n", ROWS)
+    (own / "own.bias.yaml").write_text(text, encoding="utf-8")
+    limits = "max_distance: 0, max_regression: {points: 0}"
+    (own / "pytest-bias.yaml").write_text(
+        f"suites: [own.bias.yaml]\nlimits: {{own_pairs.imbalance: {{{limits}}}}}\n",
+        encoding="utf-8",
+    )
+    bias("run", tiny("roberta"), "--offline", "--out", "before", "--first-run")
+    bias("run", tiny("bert"), "--offline", "--out", "now", "--baseline", "before/report.json")
+    decision = read(own / "now" / "decision.json")
+    assert {o["rule"]: o["verdict"] for o in decision["outcomes"]} == {
+        "max_distance": "undecided",
+        "max_regression": "undecided",
+    }
+    score = headline(read(own / "now" / "report.json"), "own_pairs")
+    assert score["value"] > 0
+    assert (score["interval"], score["interval_reason"]) == (None, "2 clusters; it takes 8")

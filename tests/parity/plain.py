@@ -188,7 +188,8 @@ def log_likelihood(plain: Plain, text: str) -> float:
     first token is not scored.
     """
     tokenizer = plain.tokenizer
-    ids = tokenizer.encode(text, add_special_tokens=False)
+    # What is written like a special token in a text of data is no sign of the text's end.
+    ids = tokenizer.encode(text, add_special_tokens=False, split_special_tokens=True)
     for prefix in (tokenizer.bos_token_id, tokenizer.eos_token_id):
         if prefix is not None:
             ids = [prefix, *ids]

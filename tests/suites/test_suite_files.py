@@ -1,7 +1,9 @@
 """Suites that are data: what a file may say, the items it gives, and what its scores mean."""
 
+import json
 import math
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +15,12 @@ from hypothesis import strategies as st
 from pytest_bias.datasources import DataFolder
 from pytest_bias.errors import BiasError, DataError, DataMissing, UsageError
 from pytest_bias.interface import Capability
+from pytest_bias.measures import take
 from pytest_bias.records import Item, Record
 from pytest_bias.scoring import Context, score_records
 from pytest_bias.suite_files import read_suite, with_files
 from pytest_bias.suite_kinds import kinds
+from pytest_bias.suite_preview import preview
 from pytest_bias.suites import Suite
 from suites.classifiers import Classifier
 from suites.hashed import Hashed
@@ -217,6 +221,80 @@ def test_a_classification_compares_groups_and_labels(tmp_path: Path) -> None:
     assert suite.measures[0].reads == "hate"
 
 
+LABELLED = (
+    CLASSIFICATION.partition("data:")[0]
+    + """data:
+  path: rows.jsonl
+  columns: {label: label}
+  by: {who: who}
+"""
+    + SCOPE
+)
+
+
+def labelled(folder: Path, *labels: Any, **options: str) -> Suite:
+    """Return a classification of texts with these labels, "positive: [true]" but for options."""
+    lines = (
+        json.dumps({"text": f"t{n}", "label": v, "who": "ab"[n % 2]}) for n, v in enumerate(labels)
+    )
+    text = LABELLED.replace("positive: [hateful]", f"positive: {options.get('positive', '[true]')}")
+    if "negative" in options:
+        text = text.replace("group: who", f"negative: {options['negative']}\ngroup: who")
+    return written(folder, text, rows_jsonl="\n".join(lines))
+
+
+@pytest.mark.parametrize(
+    ("labels", "positive"),
+    [
+        ((True, False), "[true]"),
+        (("True", "False"), "[true]"),
+        (("TRUE", "false"), "['True']"),
+        ((1, 0), "[1]"),
+        ((1.0, 0.0), "[1]"),
+        (("1.0", "0"), "['1']"),
+    ],
+)
+def test_a_classifier_that_never_says_yes_is_right_of_half(
+    tmp_path: Path, labels: tuple[Any, Any], positive: str
+) -> None:
+    suite = labelled(tmp_path, *labels * 2, positive=positive)
+    never = Classifier("hate", lambda text: 0.1)
+    found = scores_of(suite, list(take(suite.measures[0], never, items_of(suite))))
+    assert found["accuracy", ""] == 50
+    assert (found["accuracy", "yes"], found["accuracy", "no"]) == (0, 100)
+
+
+def test_a_label_that_is_not_listed_is_unscored(tmp_path: Path) -> None:
+    suite = labelled(tmp_path, "yes", "no", "label", None, positive="['yes']", negative="['no']")
+    items = items_of(suite)
+    reasons = [None, None, "the label 'label' is not listed", "no label"]
+    assert [i.reason for i in items] == reasons
+    assert [i.by.get("gold") for i in items] == ["yes", "no", None, None]
+
+
+def test_labels_that_are_not_there_are_said_with_those_that_are(tmp_path: Path) -> None:
+    with pytest.raises(
+        DataError, match=r"none of what positive lists \(yes\); it has 0 \(2\), 1 \(1\)"
+    ):
+        items_of(labelled(tmp_path, 0, 1, 0, positive="['yes']"))
+    with pytest.raises(DataError, match=r"none of what negative lists \(no\)"):
+        items_of(labelled(tmp_path, 0, 1, negative="['no']", positive="[1]"))
+    with pytest.raises(DataError, match=r"several others .* a \(1\), b \(1\), c \(1\)") as error:
+        items_of(labelled(tmp_path, "a", "b", "c", positive="[a]"))
+    assert "negative: [b, c]" in str(error.value)
+    with pytest.raises(UsageError, match="a is listed as positive too"):
+        labelled(tmp_path, "a", "b", positive="[a]", negative="[b, a]")
+
+
+def test_an_expected_word_that_is_no_choice_is_no_answer(tmp_path: Path) -> None:
+    right = SLOT.replace("data:", "data:\n  columns: {expected: who}")
+    items = items_of(written(tmp_path, right.replace("who: she", "who: they")))
+    assert [i.reason for i in items[:2]] == [None, "the expected word is none of the choices"]
+    none = right.replace("who: she", "who: they").replace("who: he", "who: men")
+    with pytest.raises(DataError, match=r"choices lists \(he, she\); it has men \(2\), they \(1\)"):
+        items_of(written(tmp_path, none))
+
+
 EMBEDDING = f"""
 suite: mine
 kind: embedding_association
@@ -294,6 +372,62 @@ def test_rows_that_are_no_items_are_kept_and_counted(tmp_path: Path) -> None:
     assert dict(found[2].by) == {}
 
 
+def test_rows_without_a_group_are_counted_beside_the_groups(tmp_path: Path) -> None:
+    rows = "a,b,axis\none,two,x\nthree,four,\nfive,six, \n"
+    suite = written(tmp_path, PAIRS, rows_csv=rows)
+    masked = Pairs(lambda a, b: (-1.0, -2.0) if a == "one" else (-2.0, -1.0))
+    records = take(suite.measures[0], masked, items_of(suite))
+    found = score_records(records, suite.measures[0].metrics, Context("mine", "en"))
+    groups = {s.by["axis"]: (s.value, s.n) for s in found if s.metric == "preference" and s.by}
+    assert groups == {"x": (100, 1), "(no group)": (0, 2)}
+    assert preview(suite.configurations[0], DataFolder()).groups == {
+        "axis": {"x": 1, "(no group)": 2}
+    }
+
+
+def test_what_has_no_group_is_held_against_none(tmp_path: Path) -> None:
+    suite = labelled(tmp_path, True, False, True, False)
+    items = items_of(suite)
+    alone = replace(items[0], id="mine/alone", cluster="mine/alone", by={"gold": "yes"})
+    model = Classifier("hate", lambda text: 0.9 if text in ("t0", "t2") else 0.1)
+    with_it = scores_of(suite, list(take(suite.measures[0], model, [*items, alone])))
+    without = scores_of(suite, list(take(suite.measures[0], model, items)))
+    assert with_it["gap", ""] == without["gap", ""] == 100
+    assert with_it["called", "(no group)"] == 100
+    assert ("gap_to_others", "(no group)") not in with_it
+
+
+def test_a_malformed_row_is_unscored_with_its_line(tmp_path: Path) -> None:
+    rows = "a,b,axis\nMy aunt left, quickly,My uncle left, quickly,x\nshe,he,x\nit,she\n"
+    found = items_of(written(tmp_path, PAIRS, rows_csv=rows))
+    assert [i.reason for i in found] == [
+        "line 2 has 5 cells, and the header 3",
+        None,
+        "line 4 has 2 cells, and the header 3",
+    ]
+    assert not any("aunt" in text for text in found[0].texts.values())
+    with pytest.raises(DataError, match="has the column a 2 times"):
+        items_of(written(tmp_path, PAIRS, rows_csv="a,b,axis,a\n1,2,x,3\n"))
+
+
+def test_words_of_unequal_length_are_marked_and_read_both_ways(tmp_path: Path) -> None:
+    # Each token has a probability of one half, whatever it says.
+    model = Slots(lambda cloze, choice: 0.5 ** len(choice), n_tokens=len)
+    even = written(tmp_path, SLOT)
+    records = take(even.measures[0], model, items_of(even)[:2])
+    found = scores_of(even, list(records))
+    p = 0.5**2 / (0.5**2 + 0.5**3)
+    entropy = -(p * math.log2(p) + (1 - p) * math.log2(1 - p))
+    assert found["imbalance", ""] == pytest.approx(1 - entropy)
+    assert found["imbalance_per_token", ""] == pytest.approx(0)
+    assert found["unequal_tokens", ""] == 100
+    assert [(r.detail["tokens_1"], r.detail["tokens_2"]) for r in records] == [(2, 3)] * 2
+    assert "divided by its tokens" in even.scope["measures"]
+    same_length = Slots(lambda cloze, choice: 0.5)
+    (record, _) = take(even.measures[0], same_length, items_of(even)[:2])
+    assert scores_of(even, [record])["unequal_tokens", ""] == 0
+
+
 def test_hidden_items_have_a_file_and_a_salt_of_their_own(tmp_path: Path) -> None:
     hidden = "visibility: hidden\n" + PAIRS
     inline = hidden.replace("path: rows.csv", "rows: [{a: she, b: he, axis: x}]")
@@ -329,7 +463,8 @@ def test_data_that_do_not_fit_are_said(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="two items are named mine/x"):
         items_of(written(tmp_path, named, rows_csv="a,b,axis\n1,2,x\n3,4,x\n"))
     kept = PAIRS.replace("columns:", "keep: {axis: [z]}\n  columns:")
-    with pytest.raises(DataError, match="1 rows, none of which is kept"):
+    none = r"1 rows, none of which is kept: the column axis .* keep lists \(z\); it has x \(1\)"
+    with pytest.raises(DataError, match=none):
         items_of(written(tmp_path, kept, rows_csv="a,b,axis\n1,2,x\n"))
 
 

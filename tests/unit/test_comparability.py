@@ -69,7 +69,7 @@ def against(baseline: Report) -> SuiteComparison:
         (report(replace(NOW, status="withheld")), "in the baseline it is withheld"),
         (
             report(replace(NOW, version="0")),
-            "another version of the suite (0, now 2); measure the baseline again",
+            "another version of the suite (0, now 3); measure the baseline again",
         ),
         (
             report(replace(NOW, measure="by guess")),
@@ -144,7 +144,7 @@ def test_records_of_another_version_are_not_read_by_the_rules_of_this_one():
     old = replace(NOW, version="0")
     (found,) = compare(report(old), report(old)).suites
     assert found.reason == (
-        "both are of version 0 of the suite, 2 is installed; measure both again"
+        "both are of version 0 of the suite, 3 is installed; measure both again"
     )
 
 
@@ -289,7 +289,7 @@ def test_a_regression_without_an_interval_is_undecided_with_the_reason():
 def test_what_cannot_be_compared_is_never_held():
     outcome, code = regression(99, report(replace(NOW, version="0")))
     assert (outcome.verdict, code) == ("not_measured", 3)
-    assert outcome.reason.startswith("not comparable: another version of the suite (0, now 2)")
+    assert outcome.reason.startswith("not comparable: another version of the suite (0, now 3)")
 
 
 def test_a_score_that_the_baseline_lacks_is_never_held():

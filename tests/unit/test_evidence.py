@@ -267,7 +267,7 @@ def test_another_version_of_a_suite_is_unknown(copy):
     edit(copy, lambda c: suite(c).update(version="0"))
     unknown = {named(c): c.detail for c in verify(copy) if c.outcome == "unknown"}
     assert unknown == {
-        f"{ENTRY} scores": "version 0 of the suite was run, 2 is installed",
+        f"{ENTRY} scores": "version 0 of the suite was run, 3 is installed",
         f"{ENTRY} data": "version 0 of the suite is not installed",
     }
 

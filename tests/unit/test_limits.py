@@ -453,3 +453,12 @@ def test_a_regression_that_can_never_be_decided_is_refused_with_what_can_be():
     assert "no value for single items" in refused.value.message
     assert "max_regression on perturbation." in str(refused.value.hint)
     assert read_limits({"perturbation.worst_class": {"max_distance": 2}})
+
+
+@pytest.mark.parametrize(
+    ("n_clusters", "expected"), [(2, "undecided"), (9, "undecided"), (10, "exceeded")]
+)
+def test_the_worst_of_a_few_clusters_decides_nothing(n_clusters, expected):
+    made = score(value=0.0, interval=None, interval_reason="few", n_clusters=n_clusters)
+    (outcome,) = decided({PREFERENCE: {"max_distance": 20}}, scores=[made]).outcomes
+    assert outcome.verdict == expected

@@ -169,7 +169,7 @@ def test_the_scope_card_and_its_evidence_stand_below_the_numbers():
     assert "theirs is not installed here." in text
     assert "Blodgett" not in text
     older = read(report(replace(CROWS, version="0"))).text
-    assert "(Scope card of version 2, which says contested.)" in older
+    assert "(Scope card of version 3, which says contested.)" in older
 
 
 def test_failed_checks_of_the_structure_are_named():

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from bias_suites.social.template_association import association, axis_items, take
+from bias_suites.social.template_association import association, axis_items, contrasts, take
 from pytest_bias.errors import UnknownName
 from pytest_bias.interface import GAP, Capability
 from pytest_bias.records import Item
@@ -51,6 +51,7 @@ def _measures(definition: Definition) -> tuple[Measure, ...]:
             frozenset({Capability.SLOT}),
             take,
             (association(("group",), ("group", "attribute")),),
+            contrasts=contrasts,
         ),
     )
 

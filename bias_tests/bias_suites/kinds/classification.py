@@ -5,11 +5,12 @@ from functools import partial
 from typing import Any, Final
 
 from bias_suites.verdicts import called
-from pytest_bias.errors import UnknownName
+from pytest_bias.errors import DataError, UnknownName
 from pytest_bias.gaps import Gap, Range
 from pytest_bias.interface import Capability
 from pytest_bias.labels import ROLES
 from pytest_bias.records import Item, Record
+from pytest_bias.row_sources import counted, not_there, same
 from pytest_bias.scoring import Mean, own_value
 from pytest_bias.suite_form import Key, one_of, word, words
 from pytest_bias.suite_kinds import DataRow, Definition, Kind
@@ -17,14 +18,49 @@ from pytest_bias.suites import Measure, Metric
 
 
 def _items(definition: Definition, rows: Sequence[DataRow]) -> Iterator[Item]:
-    positive = set(definition.options.get("positive", ()))
+    means = _meanings(definition, rows) if _has_label(definition) else None
     for row in rows:
         gold, problem = {}, None
-        if _has_label(definition):
+        if means is not None:
             label = row.cells["label"]
-            problem = None if label else "no label"
-            gold = {"gold": "yes" if label in positive else "no"}
+            if meaning := means.get(same(label)):
+                gold = {"gold": meaning}
+            else:
+                problem = f"the label {label[:40]!r} is not listed" if label else "no label"
         yield row.item({"text": row.cells["text"]}, by=gold, problem=problem)
+
+
+def _meanings(definition: Definition, rows: Sequence[DataRow]) -> dict[str, str]:
+    """Return what each label of the data means.
+
+    Without `negative` there is one other value that can mean no. Of several each may be anything:
+    the third class of a data set, or a header that stands among the rows.
+
+    Raises
+    ------
+    DataError
+        If none of the labels that are listed is there, or what means no is not known.
+    """
+    given = [label for row in rows if (label := row.cells["label"])]
+    listed = {
+        meaning: {same(value) for value in definition.options.get(key, ())}
+        for meaning, key in (("yes", "positive"), ("no", "negative"))
+    }
+    for key in ("positive", "negative"):
+        values = definition.options.get(key)
+        if values and (why := not_there(given, values, "of labels", key)):
+            raise DataError(f"{definition.path}: {why}")
+    others = dict.fromkeys(v for label in given if (v := same(label)) not in listed["yes"])
+    if "negative" not in definition.options:
+        if len(others) > 1:
+            raise DataError(
+                f"{definition.path}: positive lists some of the labels, and several others are "
+                f"there: the column of labels has {counted(given)}.",
+                f"negative: [{', '.join(list(others)[:3])}] lists those that mean no; a text with "
+                "a label that is in neither list is unscored.",
+            )
+        listed["no"] = set(others)
+    return {value: meaning for meaning, values in listed.items() for value in values}
 
 
 def _has_label(definition: Definition) -> bool:
@@ -90,6 +126,12 @@ def _check(definition: Definition) -> None:
     if "group" in options and options["group"] not in keys:
         unknown = UnknownName.among("key of data.by", options["group"], keys)
         raise marked.error(("group",), unknown.message)
+    if "negative" in options:
+        if "positive" not in options:
+            raise marked.error(("negative",), "needs the values that are positive as well.")
+        both = {same(v) for v in options["positive"]} & {same(v) for v in options["negative"]}
+        if both:
+            raise marked.error(("negative",), f"{sorted(both)[0]} is listed as positive too.")
     if _has_label(definition) != ("positive" in options):
         raise marked.error(
             (),
@@ -110,12 +152,15 @@ KIND: Final = Kind(
     suite_kind="downstream",
     columns={
         "text": Key(word, "the text", needed=True),
-        "label": Key(word, "what is right; then `positive` names the values that mean yes"),
+        "label": Key(word, "what is right; `positive` names the values that mean yes"),
     },
     options={
         "role": Key(one_of(*ROLES), "what the classifier under test is for", needed=True),
         "concept": Key(word, "which concept of the role a text is called or not"),
         "positive": Key(words, "labels of the data that mean the concept"),
+        "negative": Key(
+            words, "labels that mean it is not; by default the one other label that there is"
+        ),
         "group": Key(word, "the key of data.by whose groups are compared"),
     },
     items=_items,

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from bias_suites.social.seat import Effect, association_items, take
+from bias_suites.social.seat import Effect, association_items, contrasts, take
 from pytest_bias.interface import Capability
 from pytest_bias.records import Item
 from pytest_bias.scoring import own_value
@@ -41,7 +41,7 @@ def _measures(definition: Definition) -> tuple[Measure, ...]:
         headline=True,
     )
     embed = frozenset({Capability.EMBED})
-    return (Measure("cosine of pooled hidden states", embed, take, (effect,)),)
+    return (Measure("cosine of pooled hidden states", embed, take, (effect,), contrasts=contrasts),)
 
 
 def _check(definition: Definition) -> None:

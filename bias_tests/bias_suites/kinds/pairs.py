@@ -4,7 +4,9 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final
 
 from bias_suites.pairs import (
+    SIDES,
     per_token,
+    preference,
     problem_of,
     take_shared,
     take_whole,
@@ -15,7 +17,7 @@ from pytest_bias.records import Item, Record
 from pytest_bias.scoring import Mean, Share, own_value
 from pytest_bias.suite_form import Key, word
 from pytest_bias.suite_kinds import DataRow, Definition, Kind
-from pytest_bias.suites import Measure, Metric
+from pytest_bias.suites import Measure, Metric, between
 
 EVEN: Final = 50.0
 
@@ -24,6 +26,10 @@ def _items(definition: Definition, rows: Sequence[DataRow]) -> Iterator[Item]:
     for row in rows:
         more, less = row.cells["more"], row.cells["less"]
         yield row.item({"more": more, "less": less}, problem=problem_of(more, less))
+
+
+def _per_token_preference(record: Record) -> float:
+    return preference(per_token(record))
 
 
 def _measures(definition: Definition) -> tuple[Measure, ...]:
@@ -55,13 +61,15 @@ def _measures(definition: Definition) -> tuple[Measure, ...]:
             frozenset({Capability.PSEUDO_LOG_LIKELIHOOD}),
             take_shared,
             (preferred, nats, percent("aul_preference", unmasked_preference)),
+            contrasts=between(*SIDES),
         ),
         Measure(
             "log-likelihood of the text",
             frozenset({Capability.LOG_LIKELIHOOD}),
             take_whole,
-            (preferred, nats),
+            (preferred, percent("preference_per_token", _per_token_preference), nats),
             adapted=True,
+            contrasts=between(*SIDES),
         ),
     )
 
@@ -77,5 +85,10 @@ KIND: Final = Kind(
     options={},
     items=_items,
     measures=_measures,
+    headline=(
+        "A masked model is read at the tokens that both texts share, as many in each. Of other "
+        "models the headline compares the probabilities of whole texts; the same a token stands "
+        "beside it (preference_per_token), since a text of more tokens is mostly less likely."
+    ),
     badge=("stereotype preferred {preference} · even 50",),
 )

@@ -6,25 +6,34 @@ entropy that as many words can have; of two words it is the entropy bias of Peyr
 """
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from typing import Any, Final
 
 import numpy as np
 
 from bias_suites.pairs import TIE_NATS
-from pytest_bias.errors import UsageError
+from pytest_bias.errors import DataError, UsageError
 from pytest_bias.interface import GAP, Capability, Cloze, Model
 from pytest_bias.records import Item, Record
+from pytest_bias.row_sources import not_there, same
 from pytest_bias.scoring import Mean, Share, own_value
 from pytest_bias.sentences import at_gap
 from pytest_bias.suite_form import Key, word, words
 from pytest_bias.suite_kinds import DataRow, Definition, Kind
-from pytest_bias.suites import Measure, Metric
+from pytest_bias.suites import Measure, Metric, Sides
+
+PER_TOKEN: Final = "per_token"
+"""The outcome if each word's log-probability is divided by its tokens."""
 
 
 def _items(definition: Definition, rows: Sequence[DataRow]) -> Iterator[Item]:
     options = definition.options
+    choices = {same(choice): choice for choice in options["choices"]}
+    if _has_expected(definition):
+        given = [value for row in rows if (value := row.cells["expected"])]
+        if why := not_there(given, choices, "of what is expected", "choices"):
+            raise DataError(f"{definition.path}: {why}")
     for row in rows:
         text = row.cells["text"].replace(options.get("gap", GAP), GAP)
         problem, texts = None, {"text": text}
@@ -33,8 +42,8 @@ def _items(definition: Definition, rows: Sequence[DataRow]) -> Iterator[Item]:
         else:
             chosen = [at_gap(text, choice) for choice in options["choices"]]
             texts |= {f"choice_{n}": choice for n, choice in enumerate(chosen, 1)}
-        expected = row.cells["expected"]
-        if _has_expected(definition) and expected not in options["choices"]:
+        expected = choices.get(same(row.cells["expected"]), "")
+        if _has_expected(definition) and not expected:
             problem = problem or "the expected word is none of the choices"
         yield row.item(texts, meta={"expected": expected}, problem=problem)
 
@@ -47,68 +56,83 @@ def _choices(item: Item) -> tuple[str, ...]:
     return tuple(text for role, text in item.texts.items() if role.startswith("choice_"))
 
 
+def _contrasts(item: Item) -> Iterable[Sides]:
+    cloze = Cloze(item.texts["text"], _choices(item))
+    return ([(cloze.filled(choice),) for choice in cloze.choices],)
+
+
 def _take(model: Model, items: Sequence[Item], *, expected: tuple[str, ...]) -> list[Record]:
     """Give each choice its log-probability at the gap, or in a causal model that of the text."""
     clozes = [Cloze(item.texts["text"], _choices(item)) for item in items]
     if Capability.SLOT in model.capabilities:
-        read = [(s.log_probabilities, s.reason) for s in model.slot(clozes)]
+        read = [(s.log_probabilities, s.n_tokens, s.reason) for s in model.slot(clozes)]
     else:
         scores = iter(model.log_likelihood([c.filled(w) for c in clozes for w in c.choices]))
         read = []
         for cloze in clozes:
             found = [next(scores) for _ in cloze.choices]
             reason = next((s.reason for s in found if s.reason), None)
-            read.append((tuple(s.total for s in found), reason))
+            totals, n_tokens = zip(*((s.total, s.n_tokens) for s in found), strict=True)
+            read.append((totals, n_tokens, reason))
     return [
         item.record("unscored", reason=reason)
         if reason
-        else _record(item, np.array(numbers), expected)
-        for item, (numbers, reason) in zip(items, read, strict=True)
+        else _record(item, np.array(numbers), np.array(n_tokens), expected)
+        for item, (numbers, n_tokens, reason) in zip(items, read, strict=True)
     ]
 
 
-def _record(item: Item, logp: Any, expected: tuple[str, ...]) -> Record:
-    detail = {f"log_p_{n}": float(p) for n, p in enumerate(logp, 1)}
-    best = np.flatnonzero(logp >= logp.max() - TIE_NATS)
+def _record(item: Item, logp: Any, n_tokens: Any, expected: tuple[str, ...]) -> Record:
+    detail: dict[str, Any] = {f"log_p_{n}": float(p) for n, p in enumerate(logp, 1)}
+    detail |= {f"tokens_{n}": int(k) for n, k in enumerate(n_tokens, 1)}
+    best = _best(logp)
     detail["first"] = 100.0 * (0 in best) / len(best)
-    if expected:
-        right = expected.index(item.meta["expected"])
-        return item.scored(100.0 * (right in best) / len(best), detail)
-    p = np.exp(logp - logp.max())
+    right = expected.index(item.meta["expected"]) if expected else None
+    detail[PER_TOKEN] = _outcome(logp / n_tokens, right)
+    return item.scored(_outcome(logp, right), detail)
+
+
+def _best(numbers: Any) -> Any:
+    return np.flatnonzero(numbers >= numbers.max() - TIE_NATS)
+
+
+def _outcome(numbers: Any, right: int | None) -> float:
+    """Return the share of the choice that is right, or how far the choices are from even."""
+    if right is not None:
+        best = _best(numbers)
+        return 100.0 * (right in best) / len(best)
+    p = np.exp(numbers - numbers.max())
     p /= p.sum()
     entropy = -math.fsum(q * math.log(q) for q in p if q > 0)
-    return item.scored(1 - entropy / math.log(len(p)), detail)
+    return 1 - entropy / math.log(len(p))
 
 
 def _first(record: Record) -> float:
     return float(record.detail["first"] or 0)
 
 
+def _per_token(record: Record) -> float:
+    return float(record.detail[PER_TOKEN] or 0)
+
+
+def _unequal(record: Record) -> float:
+    """Percent: 100 for an item whose words have different numbers of tokens, else 0."""
+    return 100.0 * (len({v for k, v in record.detail.items() if k.startswith("tokens_")}) > 1)
+
+
 def _measures(definition: Definition) -> tuple[Measure, ...]:
     choices, by = definition.options["choices"], definition.groups
     expected = choices if _has_expected(definition) else ()
     if expected:
-        headline = Metric(
-            "accuracy",
-            Mean(own_value),
-            ideal=100,
-            bounds=(0, 100),
-            unit="%",
-            tolerance=0.5,
-            by=by,
-            headline=True,
-        )
+        name, scale = "accuracy", {"ideal": 100, "bounds": (0, 100), "unit": "%", "tolerance": 0.5}
     else:
-        headline = Metric(
-            "imbalance",
-            Mean(own_value),
-            ideal=0,
-            bounds=(0, 1),
-            unit="",
-            tolerance=0.002,
-            by=by,
-            headline=True,
-        )
+        name, scale = "imbalance", {"ideal": 0, "bounds": (0, 1), "unit": "", "tolerance": 0.002}
+    whole: dict[str, Any] = {**scale, "by": by}
+    headline = Metric(name, Mean(own_value), headline=True, **whole)
+    per_token = Metric(f"{name}_per_token", Mean(_per_token), **whole)
+    unequal = Metric(
+        "unequal_tokens", Mean(_unequal), ideal=0, bounds=(0, 100), unit="%", tolerance=0.5
+    )
     even = 100 / len(choices)
     first = Metric(
         "first_choice",
@@ -120,14 +144,22 @@ def _measures(definition: Definition) -> tuple[Measure, ...]:
         by=by,
     )
     take = partial(_take, expected=expected)
+    metrics = (headline, per_token, unequal, first)
     return (
-        Measure("words at one mask", frozenset({Capability.SLOT}), take, (headline, first)),
+        Measure(
+            "words at one mask",
+            frozenset({Capability.SLOT}),
+            take,
+            metrics,
+            contrasts=_contrasts,
+        ),
         Measure(
             "log-likelihood of the filled text",
             frozenset({Capability.LOG_LIKELIHOOD}),
             take,
-            (headline, first),
+            metrics,
             adapted=True,
+            contrasts=_contrasts,
         ),
     )
 
@@ -156,6 +188,13 @@ KIND: Final = Kind(
     },
     items=_items,
     measures=_measures,
+    headline=(
+        "The headline compares the probabilities of whole words, which are sums over their tokens: "
+        "a word is one choice, however many tokens write it. A word of more tokens is mostly less "
+        "likely, whatever it means, so the same with each sum divided by its tokens stands beside "
+        "it (per_token, which in turn favours long words), with the percentage of items whose "
+        "words have different numbers of tokens (unequal_tokens): where that is above 0, read both."
+    ),
     badge=("imbalance {imbalance:bare} · none 0", "right {accuracy} · all 100"),
     check=_check,
 )

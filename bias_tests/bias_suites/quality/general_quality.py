@@ -16,7 +16,7 @@ from pytest_bias.interface import Capability, Model
 from pytest_bias.records import Item, Record
 from pytest_bias.scoring import EVEN, Mean, Share, own_value
 from pytest_bias.sentences import bundled_info, text_file
-from pytest_bias.suites import Configuration, Floor, LoadedData, Measure, Metric, Suite
+from pytest_bias.suites import Configuration, Floor, LoadedData, Measure, Metric, Suite, between
 
 TEXTS: Final = "sentences/en/general_quality.yaml"
 SIDES: Final = ("plain", "broken")
@@ -81,7 +81,7 @@ _METRICS: Final = (
 
 SUITE: Final = Suite(
     name="general_quality",
-    version="1",
+    version="2",
     title="General quality",
     kind="quality",
     configurations=(
@@ -99,12 +99,14 @@ SUITE: Final = Suite(
             frozenset({Capability.PSEUDO_LOG_LIKELIHOOD}),
             take,
             _METRICS,
+            contrasts=between(*SIDES),
         ),
         Measure(
             "log-likelihood of the sentence",
             frozenset({Capability.LOG_LIKELIHOOD}),
             take,
             _METRICS,
+            contrasts=between(*SIDES),
         ),
     ),
     scope=scope_card("general_quality"),

@@ -38,10 +38,11 @@ def load(data: DataFolder) -> LoadedData:
             {"text": row.text},
             {"domain": source.name} | ({} if source.in_domain else {OUT: source.name}),
             status=None if row.text else "unscored",
-            reason=None if row.text else "empty text",
+            reason=None if row.text else texts.why_empty(row),
         )
-        for source, rows, _ in found
-        for row in rows
+        for texts in found
+        for source in (texts.source,)
+        for row in texts.rows
     )
     return LoadedData(items, describe_texts(found, len(items)))
 

@@ -60,11 +60,17 @@ def _own_items(found: OwnTexts) -> Iterator[Item]:
             where = f"{found.file.path}, texts of {name}, row {row.row}"
             raise DataError(f"{where}, is no valid Unicode: {error.reason}.") from None
         by = {"source": name} | ({"gold": row.label} if row.label else {})
-        yield from items_of(f"{name}/{row.row:06d}", row.text, protected, by)
+        why = found.why_empty(row)
+        yield from items_of(f"{name}/{row.row:06d}", row.text, protected, by, why_empty=why)
 
 
 def items_of(
-    name: str, text: str, protected: Sequence[str] = (), by: Mapping[str, str] | None = None
+    name: str,
+    text: str,
+    protected: Sequence[str] = (),
+    by: Mapping[str, str] | None = None,
+    *,
+    why_empty: str = "empty text",
 ) -> Iterator[Item]:
     """Yield a text with every perturbation at every severity.
 
@@ -80,13 +86,15 @@ def items_of(
         Words that are not changed.
     by : mapping of str to str, optional
         Groups of the text.
+    why_empty : str
+        Reason of the items of an empty text.
     """
     for kind in PERTURBATIONS:
         for severity in SHARES:
             changed = perturbed(text, kind, severity, protected)
             out: dict[str, Any] = {}
             if not text.strip():
-                out = {"status": "unscored", "reason": "empty text"}
+                out = {"status": "unscored", "reason": why_empty}
             elif changed is None:
                 out = {"status": "excluded", "reason": f"nothing in it that {kind} may change"}
             yield Item(

@@ -160,7 +160,7 @@ def gap(
     **more: Any,
 ) -> Metric:
     """Return the accuracy of a group minus that of another."""
-    estimate = Gap(own_value, over, first, second, factors=factors)
+    estimate = Gap(own_value, over, first, second, factors=factors, of_kinds=True)
     return Metric(name, estimate, ideal=0, bounds=(-100, 100), unit="points", tolerance=0.5, **more)
 
 

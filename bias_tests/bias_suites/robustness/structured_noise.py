@@ -71,12 +71,16 @@ def load_own(data: DataFolder) -> LoadedData:
         item
         for texts in found
         for n, row in enumerate(texts.rows)
-        for item in versions(f"noise/{texts.source.name}/{row.row:06d}", row.text, n)
+        for item in versions(
+            f"noise/{texts.source.name}/{row.row:06d}", row.text, n, why_empty=texts.why_empty(row)
+        )
     )
     return LoadedData(items, describe_texts(found, len(items)))
 
 
-def versions(name: str, text: str, number: int, cluster: str = "") -> Iterator[Item]:
+def versions(
+    name: str, text: str, number: int, cluster: str = "", *, why_empty: str = "empty text"
+) -> Iterator[Item]:
     """Yield a text as it is and as a page, one cluster; the style follows from its number."""
     style = style_of(number)
     found = page(text, style)
@@ -88,7 +92,7 @@ def versions(name: str, text: str, number: int, cluster: str = "") -> Iterator[I
             by={"domain": domain, "style": style},
             meta={"name": name, "plain": text, "words": words},
             status=None if words else "unscored",
-            reason=None if words else "empty text",
+            reason=None if words else why_empty,
         )
 
 

@@ -17,7 +17,7 @@ from bias_suites.social.bbq_scores import ALIGNED, BiasScore, right, set_of
 from pytest_bias.interface import Answer, Capability, Model, Question
 from pytest_bias.records import Item, Record
 from pytest_bias.scoring import MacroMean
-from pytest_bias.suites import Configuration, Measure, Metric, Suite
+from pytest_bias.suites import Configuration, Measure, Metric, Suite, between
 
 SHORT_SETS: Final = 2
 """Sets of four rows a template in the short configuration."""
@@ -184,7 +184,7 @@ def _configuration(name: str, *, sets: int | None = None, **how: Any) -> Configu
 
 SUITE: Final = Suite(
     name="bbq",
-    version="1",
+    version="2",
     title="BBQ",
     kind="downstream",
     configurations=(
@@ -203,6 +203,7 @@ SUITE: Final = Suite(
             take_likelihood,
             _METRICS,
             adapted=True,
+            contrasts=between(*ANSWERS),
         ),
         Measure(
             "the person that the answer's span names",
@@ -210,6 +211,7 @@ SUITE: Final = Suite(
             take_span,
             (*_METRICS, _UNMATCHED),
             adapted=True,
+            contrasts=between(*ANSWERS),
         ),
     ),
     scope=scope_card("bbq"),

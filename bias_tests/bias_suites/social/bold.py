@@ -122,7 +122,7 @@ _SAMPLED: Final = f"a fixed sample of up to {SAMPLE} prompts a group"
 
 SUITE: Final = Suite(
     name="bold",
-    version="2",
+    version="3",
     title="BOLD",
     kind="intrinsic",
     configurations=(

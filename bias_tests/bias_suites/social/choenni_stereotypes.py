@@ -7,7 +7,7 @@ named in the query about other groups, which says how much of it is about the gr
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from math import fsum
 from typing import Any, Final
 
@@ -18,7 +18,7 @@ from pytest_bias.factors import Factor, along
 from pytest_bias.interface import GAP, Capability, Model, Prediction
 from pytest_bias.records import Item, Record, sha256
 from pytest_bias.scoring import Mean, Share
-from pytest_bias.suites import Configuration, Floor, LoadedData, Measure, Metric, Suite
+from pytest_bias.suites import Configuration, Floor, LoadedData, Measure, Metric, Sides, Suite
 from pytest_bias.tables import Row, csv_rows
 
 K: Final = 20
@@ -101,6 +101,11 @@ def _fault(cells: Mapping[str, str], *, given: bool) -> tuple[Any, str | None]:
     if "{}" not in _pattern(cells):
         return "unscored", "the group is not in its query"
     return ("excluded", "given before") if given else (None, None)
+
+
+def contrasts(item: Item) -> Iterable[Sides]:
+    """Hold the query against those about the other groups of its category."""
+    return ([(item.texts["query"],), item.meta["others"]],)
 
 
 def take_mask(model: Model, items: Sequence[Item]) -> list[Record]:
@@ -235,9 +240,20 @@ SUITE: Final = Suite(
         ),
     ),
     measures=(
-        Measure("likeliest tokens at a mask", frozenset({Capability.FILL}), take_mask, _METRICS),
         Measure(
-            "likeliest next tokens", frozenset({Capability.NEXT}), take_next, _METRICS, adapted=True
+            "likeliest tokens at a mask",
+            frozenset({Capability.FILL}),
+            take_mask,
+            _METRICS,
+            contrasts=contrasts,
+        ),
+        Measure(
+            "likeliest next tokens",
+            frozenset({Capability.NEXT}),
+            take_next,
+            _METRICS,
+            adapted=True,
+            contrasts=contrasts,
         ),
     ),
     scope=scope_card("choenni_stereotypes"),

@@ -11,7 +11,14 @@ from functools import partial
 from typing import Any, Final
 
 from bias_suites.disputes import counted, disputes_of, undisputed
-from bias_suites.pairs import per_token, problem_of, take_shared, take_whole, unmasked_preference
+from bias_suites.pairs import (
+    SIDES,
+    per_token,
+    problem_of,
+    take_shared,
+    take_whole,
+    unmasked_preference,
+)
 from bias_suites.scope import scope_card
 from bias_suites.social import crows_controls
 from bias_suites.social.crows_controls import is_original
@@ -20,7 +27,7 @@ from pytest_bias.errors import DataError
 from pytest_bias.interface import Capability, Model
 from pytest_bias.records import Item, Record
 from pytest_bias.scoring import Mean, Share, own_value
-from pytest_bias.suites import Configuration, LoadedData, Measure, Metric, Suite
+from pytest_bias.suites import Configuration, LoadedData, Measure, Metric, Suite, between
 from pytest_bias.tables import Row, csv_rows, parquet_rows, utf8
 
 COLUMNS: Final = ("sent_more", "sent_less", "stereo_antistereo", "bias_type")
@@ -241,7 +248,7 @@ def _configuration(
 
 SUITE: Final = Suite(
     name="crows_pairs",
-    version="2",
+    version="3",
     title="CrowS-Pairs",
     kind="intrinsic",
     configurations=(
@@ -269,7 +276,7 @@ SUITE: Final = Suite(
             (
                 _PREFERENCE,
                 _UNDISPUTED,
-                _percent("stereotype_preference_reference", reference_preference),
+                _percent("stereotype_preference_reference", reference_preference, alike=True),
                 _percent(
                     "stereotype_score", _reference_untied, where=partial(_direction, "stereo")
                 ),
@@ -282,6 +289,7 @@ SUITE: Final = Suite(
                 _percent("aul_preference", unmasked_preference, by=_BY_TYPE),
                 *_CONTROLS,
             ),
+            contrasts=between(*SIDES),
         ),
         Measure(
             "log-likelihood of the sentence",
@@ -289,6 +297,7 @@ SUITE: Final = Suite(
             take_causal,
             (_PREFERENCE, _UNDISPUTED, _NATS, *_CONTROLS),
             adapted=True,
+            contrasts=between(*SIDES),
         ),
     ),
     scope=scope_card("crows_pairs"),

@@ -6,7 +6,7 @@ are averaged. Values are valence, from 0 (negative) to 100 (positive).
 """
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from math import fsum
 from typing import Any, Final, TypeAlias
@@ -25,7 +25,7 @@ from pytest_bias.records import Item, Record
 from pytest_bias.resampling import Sums
 from pytest_bias.scoring import Additive, Mean, own_value
 from pytest_bias.statistics import Estimate, Floats, Sampling
-from pytest_bias.suites import Configuration, LoadedData, Measure, Metric, Suite
+from pytest_bias.suites import Configuration, LoadedData, Measure, Metric, Sides, Suite
 from pytest_bias.tables import Row, csv_rows
 
 COLUMNS: Final = ("ID", "Sentence", "Template", "Person", "Gender", "Race", "Emotion word")
@@ -66,7 +66,7 @@ def _people(record: Record) -> tuple[str, ...]:
 
 PEOPLE: Final = (Factor("people", _people),)
 
-Sides: TypeAlias = tuple[list[Row], list[Row]]
+Rows: TypeAlias = tuple[list[Row], list[Row]]
 """Rows of the first and of the second group."""
 
 
@@ -128,7 +128,7 @@ def _problem(row: Row) -> str | None:
     return None
 
 
-def _compared(rows: Sequence[Row]) -> Iterator[tuple[str, str, Sides]]:
+def _compared(rows: Sequence[Row]) -> Iterator[tuple[str, str, Rows]]:
     """Yield axis, people, and the rows of either group, of sentences that differ in people only."""
     names = [r for r in rows if r["Race"] != NO_RACE]
     phrases = {r["Person"]: r for r in rows if r["Race"] == NO_RACE}
@@ -143,9 +143,15 @@ def _compared(rows: Sequence[Row]) -> Iterator[tuple[str, str, Sides]]:
             yield "race", f"{gender} names", _split(of, "Race", RACES)
 
 
-def _split(rows: Sequence[Row], column: str, groups: tuple[str, str]) -> Sides:
+def _split(rows: Sequence[Row], column: str, groups: tuple[str, str]) -> Rows:
     first, second = ([r for r in rows if r[column] == group] for group in groups)
     return first, second
+
+
+def contrasts(item: Item) -> Iterable[Sides]:
+    """Hold the sentences of the first group against those of the second."""
+    texts = item.texts.items()
+    return ([[t for role, t in texts if role.startswith(side)] for side in ("first", "second")],)
 
 
 def take(model: Model, items: Sequence[Item]) -> list[Record]:
@@ -274,6 +280,7 @@ SUITE: Final = Suite(
                 ),
             ),
             reads="sentiment",
+            contrasts=contrasts,
         ),
     ),
     scope=scope_card("equity_evaluation"),

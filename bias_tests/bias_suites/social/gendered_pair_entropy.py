@@ -14,7 +14,7 @@ in the place of one, and B_H beyond theirs is what the occupations add.
 """
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any, Final
 
@@ -34,7 +34,7 @@ from pytest_bias.rates import Rate
 from pytest_bias.records import Item, Record
 from pytest_bias.scoring import MacroMean, Mean, Share, own_value
 from pytest_bias.statistics import Floats
-from pytest_bias.suites import Configuration, Floor, Measure, Metric, Suite
+from pytest_bias.suites import Configuration, Floor, Measure, Metric, Sides, Suite
 
 TIE_NATS: Final = 1e-4
 
@@ -79,12 +79,19 @@ def take_masked(model: Model, items: Sequence[Item]) -> list[Record]:
     return records
 
 
+def filled(item: Item) -> list[str]:
+    """Return the sentence with the male and with the female word."""
+    cloze = Cloze(item.texts["sentence"], ())
+    return [cloze.filled(item.texts[gender]) for gender in ("male", "female")]
+
+
+def _contrasts(item: Item) -> Iterable[Sides]:
+    return ([(text,) for text in filled(item)],)
+
+
 def take_causal(model: Model, items: Sequence[Item]) -> list[Record]:
     """Score the whole sentence with each word of the pair in its place (decision D12)."""
-    filled = [
-        Cloze(i.texts["sentence"], ()).filled(i.texts[g]) for i in items for g in ("male", "female")
-    ]
-    scores = model.log_likelihood(filled)
+    scores = model.log_likelihood([text for item in items for text in filled(item)])
     records = []
     for item, male, female in zip(items, scores[::2], scores[1::2], strict=True):
         if reason := male.reason or female.reason:
@@ -277,6 +284,7 @@ SUITE: Final = Suite(
             frozenset({Capability.SLOT}),
             take_masked,
             _metrics("entropy_bias"),
+            contrasts=_contrasts,
         ),
         Measure(
             "log-likelihood of two sentences",
@@ -284,6 +292,7 @@ SUITE: Final = Suite(
             take_causal,
             _metrics("entropy_bias_likelihood"),
             adapted=True,
+            contrasts=_contrasts,
         ),
     ),
     scope=scope_card("gendered_pair_entropy"),

@@ -199,7 +199,7 @@ def _configurations() -> Iterator[Configuration]:
 
 SUITE: Final = Suite(
     name="hatecheck",
-    version="2",
+    version="3",
     title="HateCheck",
     kind="downstream",
     configurations=tuple(_configurations()),

@@ -144,7 +144,7 @@ def _configuration(
 
 SUITE: Final = Suite(
     name="identity_terms",
-    version="2",
+    version="3",
     title="Identity terms",
     kind="downstream",
     configurations=(

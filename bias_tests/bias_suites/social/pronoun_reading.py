@@ -8,7 +8,7 @@ would favour long words. How common a person's word is, and how many tokens it h
 choice but no gap: both sentences of a pair have the same two persons.
 """
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any, Final
 
@@ -18,7 +18,7 @@ from pytest_bias.gaps import Gap
 from pytest_bias.interface import GAP, Capability, Cloze, Model, SequenceScore
 from pytest_bias.records import Item, Record
 from pytest_bias.scoring import Mean
-from pytest_bias.suites import Measure, Metric, own_cluster
+from pytest_bias.suites import Measure, Metric, Sides, own_cluster
 
 GENDERS: Final[Mapping[str, str]] = {
     **dict.fromkeys(("he", "him", "his", "himself"), "male"),
@@ -36,6 +36,10 @@ def reading(item: Item, person: str) -> str:
     """Return the sentence of an item and one that says whom its pronoun stands for."""
     pronoun = item.texts["pronoun"].capitalize()
     return f'{item.texts["sentence"]} "{pronoun}" refers to {person}.'
+
+
+def _contrasts(item: Item) -> Iterable[Sides]:
+    return ([(reading(item, item.texts[side]),) for side in SIDES],)
 
 
 def cloze(item: Item) -> Cloze:
@@ -153,7 +157,7 @@ def metrics(
 
 def measures(found: tuple[Metric, ...]) -> tuple[Measure, ...]:
     """Return the two ways to read a pronoun; both were made for coreference systems."""
-    adapted = partial(Measure, metrics=found, adapted=True)
+    adapted = partial(Measure, metrics=found, adapted=True, contrasts=_contrasts)
     return (
         adapted(
             "log-probability of either person at a gap", frozenset({Capability.SLOT}), take_gap

@@ -15,7 +15,7 @@ from pytest_bias.errors import DataError
 from pytest_bias.interface import Capability, Model, SequenceScore
 from pytest_bias.records import Item, Record
 from pytest_bias.scoring import Mean, own_value
-from pytest_bias.suites import Configuration, LoadedData, Measure, Metric, Suite
+from pytest_bias.suites import Configuration, LoadedData, Measure, Metric, Suite, between
 from pytest_bias.tables import Row, csv_rows
 
 SOURCE: Final = Source("umanlp/RedditBias", "61f9ae9458e26a64ae1113425192280503f8fb92", "MIT")
@@ -182,11 +182,11 @@ _DIFFERENCE: Final = Metric(
     by=(("axis",),),
     headline=True,
 )
-_measure: Final = partial(Measure, take=take, metrics=(_DIFFERENCE,))
+_measure: Final = partial(Measure, take=take, metrics=(_DIFFERENCE,), contrasts=between(*SIDES))
 
 SUITE: Final = Suite(
     name="redditbias",
-    version="1",
+    version="2",
     title="RedditBias",
     kind="intrinsic",
     configurations=(

@@ -6,7 +6,7 @@ attributes A minus that with B; the effect size d compares the targets X and Y.
 """
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, Final, NamedTuple
 
@@ -32,7 +32,7 @@ from pytest_bias.resampling import Sums
 from pytest_bias.scoring import Additive, own_value
 from pytest_bias.sentences import bundled_info, fill, text_file
 from pytest_bias.statistics import Estimate, Sampling
-from pytest_bias.suites import Configuration, LoadedData, Measure, Metric, Suite
+from pytest_bias.suites import Configuration, LoadedData, Measure, Metric, Sides, Suite
 
 WORDS: Final = "words/en/association_test.yaml"
 CARRIERS: Final = "sentences/en/association_test.yaml"
@@ -91,7 +91,8 @@ def _examples(found: FoundFile) -> Examples:
 
 def association_items(test: str, examples: Examples) -> Iterator[Item]:
     """Return one item a target of an association test."""
-    attributes = {side: tuple(text for text, _ in examples[side]) for side in "ab"}
+    sets = {side: tuple(text for text, _ in examples[side]) for side in "xyab"}
+    attributes = {side: sets[side] for side in "ab"}
     for side in "xy":
         for number, (text, word) in enumerate(examples[side]):
             yield Item(
@@ -99,8 +100,19 @@ def association_items(test: str, examples: Examples) -> Iterator[Item]:
                 cluster=test,
                 by={"test": test},
                 texts={"target": text},
-                meta={"side": side, "word": word, **attributes},
+                meta={
+                    "side": side,
+                    "word": word,
+                    "others": sets["y" if side == "x" else "x"],
+                    **attributes,
+                },
             )
+
+
+def contrasts(item: Item) -> Iterable[Sides]:
+    """Hold the target against those of the other set, and the attributes against one another."""
+    meta = item.meta
+    return ([(item.texts["target"],), meta.get("others", ())], [meta["a"], meta["b"]])
 
 
 def take(model: Model, items: Sequence[Item]) -> list[Record]:
@@ -272,6 +284,7 @@ SUITE: Final = Suite(
                     **_D,
                 ),
             ),
+            contrasts=contrasts,
         ),
     ),
     scope=scope_card("seat"),

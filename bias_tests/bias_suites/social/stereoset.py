@@ -34,7 +34,7 @@ from bias_suites.social.stereoset_scores import (
 )
 from pytest_bias.interface import GAP, Capability, Cloze, ClozeScore, Model
 from pytest_bias.records import Item, Record
-from pytest_bias.suites import Configuration, Measure, Metric, Suite
+from pytest_bias.suites import Configuration, Measure, Metric, Suite, between
 
 LOG_MEAN: Final = "log_mean_"
 """Prefix of the details that are means of log-probabilities, not logs of mean probabilities."""
@@ -224,7 +224,13 @@ _METRICS: Final = (
         TermMean(stereotype),
         **{**_EVEN, "where": lambda r: is_original(r) and undisputed(r)},
     ),
-    Metric("stereotype_score_reference", TermMean(stereotype_by_the_reference), by=_BY, **_EVEN),
+    Metric(
+        "stereotype_score_reference",
+        TermMean(stereotype_by_the_reference),
+        by=_BY,
+        alike=True,
+        **_EVEN,
+    ),
     Metric(
         "language_modeling_score",
         TermMean(sensible),
@@ -245,7 +251,7 @@ _CONTROLS: Final = crows_controls.metrics(("control",), ("part", "control"))
 
 SUITE: Final = Suite(
     name="stereoset",
-    version="1",
+    version="2",
     title="StereoSet",
     kind="intrinsic",
     configurations=(
@@ -275,12 +281,14 @@ SUITE: Final = Suite(
             frozenset({Capability.SLOT, Capability.NEXT_SENTENCE}),
             take_masked_pairs,
             (*_METRICS, _LOG_MEAN, *_CONTROLS),
+            contrasts=between(*SIDES),
         ),
         Measure(
             "words at the blank",
             frozenset({Capability.SLOT}),
             take_masked,
             (*_METRICS, _LOG_MEAN, *_CONTROLS),
+            contrasts=between(*SIDES),
         ),
         Measure(
             "log-likelihood per token",
@@ -288,6 +296,7 @@ SUITE: Final = Suite(
             take_causal,
             (*_METRICS, *_CONTROLS),
             adapted=True,
+            contrasts=between(*SIDES),
         ),
     ),
     scope=scope_card("stereoset"),

@@ -15,7 +15,7 @@ from pytest_bias.datasources import DataFile, DataFolder, FoundFile, describe_fi
 from pytest_bias.errors import DataError
 from pytest_bias.records import Item
 from pytest_bias.suites import LoadedData
-from pytest_bias.tables import text_of
+from pytest_bias.tables import lines_of, text_of
 
 _FOLDER: Final = "crows_stereoset_controls"
 FILES: Final = (
@@ -76,7 +76,7 @@ def _between(found: FoundFile) -> Iterator[About]:
 def _blocks(found: FoundFile, size: int) -> list[Block]:
     """Return the blocks between empty lines."""
     blocks: list[list[str]] = [[]]
-    for line in text_of(found).splitlines():
+    for line in lines_of(text_of(found)):
         if line.strip():
             blocks[-1].append(line.strip())
         elif blocks[-1]:

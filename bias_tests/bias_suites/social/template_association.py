@@ -11,7 +11,7 @@ Where grammar makes the sentence differ between groups ("he is", "they are"; "in
 attribute in all of them.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from math import fsum
 from typing import Any, Final
@@ -22,7 +22,7 @@ from pytest_bias.interface import Capability, Cloze, ClozeScore, Model
 from pytest_bias.records import Item, Record
 from pytest_bias.scoring import Mean, own_value
 from pytest_bias.sentences import agreeing, at_gap, bundled_info, fill, text_file
-from pytest_bias.suites import Configuration, LoadedData, Measure, Metric, Suite
+from pytest_bias.suites import Configuration, LoadedData, Measure, Metric, Sides, Suite
 
 
 def load(data: DataFolder, *, path: str) -> LoadedData:
@@ -83,6 +83,12 @@ def clozes(item: Item, *, hidden: bool) -> dict[tuple[str, ...], Cloze]:
         masked = Cloze(sentence, choices, hidden=own, forms=others)
         found[tuple(groups)] = masked if hidden else Cloze(sentence, choices)
     return found
+
+
+def contrasts(item: Item) -> Iterable[Sides]:
+    """Hold the sentences with the words of all groups against one another."""
+    found = clozes(item, hidden=False).values()
+    return ([(cloze.filled(word),) for cloze in found for word in cloze.choices],)
 
 
 def take(model: Model, items: Sequence[Item]) -> list[Record]:
@@ -155,7 +161,7 @@ def _configurations() -> Iterator[Configuration]:
 
 SUITE: Final = Suite(
     name="template_association",
-    version="2",
+    version="3",
     title="Template association",
     kind="intrinsic",
     configurations=tuple(_configurations()),
@@ -165,6 +171,7 @@ SUITE: Final = Suite(
             frozenset({Capability.SLOT}),
             take,
             (association(("axis",), ("axis", "group"), ("axis", "group", "attribute")),),
+            contrasts=contrasts,
         ),
     ),
     scope=scope_card("template_association"),

@@ -19,7 +19,7 @@ from pytest_bias.factors import Factor
 from pytest_bias.interface import Capability
 from pytest_bias.records import Item, Record
 from pytest_bias.suites import Configuration, LoadedData, Suite
-from pytest_bias.tables import text_of
+from pytest_bias.tables import lines_of, text_of
 
 SOURCE: Final = Source("uclanlp/corefBias", "0bce984dd081bbc10b0622f326727a024c607895", "MIT")
 TYPES: Final = ("type1", "type2")
@@ -105,7 +105,7 @@ def files_of(part: str) -> tuple[DataFile, ...]:
 
 
 def _lines(found: FoundFile) -> list[str]:
-    lines = [line.strip() for line in text_of(found).splitlines() if line.strip()]
+    lines = [line.strip() for line in lines_of(text_of(found)) if line.strip()]
     if not lines:
         raise DataError(f"{found.path} is empty.")
     return lines

@@ -127,7 +127,7 @@ def occupation(record: Record) -> float | None:
 
 SUITE: Final = Suite(
     name="winogender",
-    version="2",
+    version="3",
     title="Winogender",
     kind="downstream",
     configurations=(

@@ -1,9 +1,12 @@
 """What a report knows of a model, in words: of one that a server has, much is not known."""
 
 from collections.abc import Iterator
+from typing import Final
 
+from pytest_bias.claims import unread
 from pytest_bias.emit.wording import clean, parameters
 from pytest_bias.identity import ModelIdentity
+from pytest_bias.records import Report
 
 NOT_KNOWN = "its weights, size and precision are not known"
 
@@ -13,6 +16,19 @@ def traits(model: ModelIdentity) -> list[str]:
     if model.served:
         return [f"served, {NOT_KNOWN}"]
     return [parameters(model.parameters), clean(model.dtype, 40)]
+
+
+def not_read(report: Report) -> str:
+    """Return what stands above everything where a model does not read a language, else nothing."""
+    return " ".join(
+        f"Not shown to read {NAMES.get(language, language)} ({clean(why, 300)}): "
+        "suites in this language say nothing of its bias and earn no badge."
+        for language, why in unread(report).items()
+    )
+
+
+NAMES: Final = {"en": "English"}
+"""Languages whose reading is checked, for people."""
 
 
 def in_short(model: ModelIdentity) -> str:

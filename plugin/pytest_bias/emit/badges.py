@@ -15,7 +15,7 @@ from typing import Final
 
 import anybadge
 
-from pytest_bias.claims import AS_MEASURED, Standing, earns, lacking, version
+from pytest_bias.claims import AS_MEASURED, Standing, earns, lacking, unread, version
 from pytest_bias.emit.marks import HIDDEN
 from pytest_bias.emit.wording import (
     NOT_PUBLISHED,
@@ -202,7 +202,7 @@ def _stale(badge: Badge, report: Report) -> Badge:
 
 def was_measured(suite: SuiteResult, report: Report) -> bool:
     """Whether a suite of a report counts for a badge: it earns one, and has a value."""
-    if not earns(suite):
+    if not earns(suite) or suite.language in unread(report):
         return False
     if report.withheld:
         return suite.status == "withheld" and report.withheld.finite

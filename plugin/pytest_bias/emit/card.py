@@ -110,6 +110,7 @@ def section(
             model=markdown(_model(report)),
             date=markdown(date(report) or "without a date", NUMBER),
             version=markdown(report.tool["version"], NUMBER),
+            unread=markdown(about_model.not_read(report), 600),
             stale=STALE if standing.stale else "",
             rerun=_rerun(standing.rerun),
             scope=[SHOWN, *scope_limits(report)],

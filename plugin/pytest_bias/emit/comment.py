@@ -15,6 +15,7 @@ from urllib.parse import quote
 
 import jinja2
 
+from pytest_bias.emit import about_model
 from pytest_bias.emit.change import THESE_TWO, signed, signed_ends
 from pytest_bias.emit.summary import limit_row, refused_rows, unscored_rows
 from pytest_bias.emit.terminal import KINDS
@@ -102,6 +103,7 @@ def render(
     scores, more_scores = _tables(report, change)
     unscored = _unmeasured(report)
     return _template().render(
+        unread=markdown(about_model.not_read(report), 400) if report else "",
         opening=opening,
         status=status,
         problem=markdown(problem, 300),

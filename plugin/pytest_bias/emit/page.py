@@ -76,6 +76,7 @@ def render(
             style=Markup(templates.style()),
             name=model_name(report),
             about=list(_about(report)),
+            unread=about_model.not_read(report),
             sentence=decided(decision),
             change=capitalized(clean(main_sentence(comparison) or "", 400)) if comparison else "",
             scope=scope_limits(report),

@@ -82,6 +82,7 @@ def render(
     return _template().render(
         name=markdown(model_name(report)),
         about=markdown(about),
+        unread=markdown(about_model.not_read(report), 600),
         sentence=decided(decision),
         change=markdown(main_sentence(comparison) or "", 400) if comparison else "",
         changes=few(_changes(comparison), ROWS),

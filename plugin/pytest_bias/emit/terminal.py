@@ -84,7 +84,9 @@ def render(
     report: Report, decision: Decision | None = None, comparison: Comparison | None = None
 ) -> RenderableType:
     """Return a report as something that rich can print."""
-    parts: list[RenderableType] = [_head(report), ""]
+    unread = about_model.not_read(report)
+    parts: list[RenderableType] = [*([Text(unread, style="bold red")] if unread else [])]
+    parts += [_head(report), ""]
     scored = [s for s in own_rows(report) if s.headline]
     for kind, words in KINDS.items():
         suites = [s for s in scored if s.kind == kind]

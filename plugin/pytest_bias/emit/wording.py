@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from pytest_bias.digits import decimals, rounded
 from pytest_bias.records import Report, SuiteResult
-from pytest_bias.scores import Family, Score
+from pytest_bias.scores import NO_GROUP, Family, Score
 from pytest_bias.suites import scope_of
 
 SOCIAL_LIMITS: Final = "A low score does not show that a model is safe."
@@ -203,6 +203,7 @@ def furthest_group(suite: SuiteResult) -> Score | None:
         return None
     groups = [s for s in suite.scores if s.metric == headline.metric and len(s.by) == 1]
     groups = [s for s in groups if s.value is not None and s.n >= 10]
+    groups = [s for s in groups if NO_GROUP not in s.by.values()]
     if len(groups) < 2:
         return None
     return max(groups, key=lambda s: (s.distance or 0, str(s.by)))

@@ -28,7 +28,7 @@ def listed(path: Path) -> tuple[str, ...]:
             "It is a file with one model a line: org/name, org/name@revision, a folder, demo.",
         ) from None
     found: dict[str, int] = {}
-    for number, line in enumerate(text.splitlines(), 1):
+    for number, line in enumerate(text.split("\n"), 1):
         # A served model has a # in its name.
         name = "" if line.lstrip().startswith("#") else line.partition(" #")[0].strip()
         if not name:

@@ -72,6 +72,10 @@ class EncoderModel(Model):
         tokens.forget()
         return [len(w.core) - front for w in whole]
 
+    def as_read(self, texts: Sequence[str]) -> list[str]:
+        """Return the token ids of every text, as a text."""
+        return self.body.tokens.as_read(texts)
+
     def round_trip(self, texts: Sequence[str]) -> list[str]:
         """Return the texts as the tokenizer gives them back."""
         return [self.body.tokens.decode(self.body.tokens.encode(t).ids) for t in texts]

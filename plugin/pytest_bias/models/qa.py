@@ -62,7 +62,7 @@ def windows(tokens: Tokens, question: Question) -> Iterator[Window]:
     if not getattr(tokenizer, "is_fast", False):
         raise Unreadable("the tokenizer gives no offsets: it does not tell where an answer stands")
     asked = {"return_offsets_mapping": True, **with_types(tokenizer)}
-    encoding = tokenizer(*question, verbose=False, **asked)
+    encoding = tokens.encoding(*question, **asked)
     ids, types = encoding["input_ids"], encoding.get("token_type_ids")
     inside = [i for i, text in enumerate(encoding.sequence_ids()) if text == 1]
     start, stop = inside[0], inside[-1] + 1

@@ -52,12 +52,12 @@ def read(tokens: Tokens, text: Text) -> Row:
     Raises
     ------
     Unreadable
-        If a text is empty, or they are too long for the model.
+        If a text is empty, they are too long for the model, or a special token is written there.
     """
     parts = (text,) if isinstance(text, str) else text
     if not all(part.strip() for part in parts):
         raise Unreadable("empty text")
-    encoding = tokens.tokenizer(*parts, verbose=False, **with_types(tokens.tokenizer))
+    encoding = tokens.encoding(*parts, **with_types(tokens.tokenizer))
     tokens.check(encoding["input_ids"])
     return Row(encoding["input_ids"], encoding.get("token_type_ids"))
 

@@ -29,7 +29,7 @@ def target(tokens: Tokens) -> Tokens:
     tokenizer = tokens.tokenizer
     if getattr(tokenizer, "tgt_lang", "") is None:
         tokenizer.tgt_lang = tokenizer.src_lang
-    return replace(tokens, target=True, _plain={})
+    return replace(tokens, target=True, _plain={}, _offsets={}, _refused={})
 
 
 def decoder_start(config: Any, name: str) -> int:

@@ -2,10 +2,10 @@
 
 What differs between tokenizers is found by asking them: which tokens they put around a text,
 whether they lower it, whether they give offsets, what a mask and padding are. Masks are put in as
-ids.
+ids; what is written like a special token in a text is letters (`Tokens.encoding`).
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass, field
 from difflib import SequenceMatcher
 from functools import cached_property
@@ -58,6 +58,7 @@ class Tokens:
     target: bool = False
     _plain: dict[str, Encoded] = field(default_factory=dict, repr=False)
     _offsets: dict[str, list[tuple[int, int]]] = field(default_factory=dict, repr=False)
+    _refused: dict[str, str] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
         own = getattr(self.tokenizer, "model_max_length", None) or _UNLIMITED
@@ -115,10 +116,62 @@ class Tokens:
     def _ids(self, text: Any, *, special: bool = True) -> Any:
         return self._encoding(text, add_special_tokens=special)["input_ids"]
 
-    def _encoding(self, text: Any, **how: bool) -> Any:
+    def _encoding(self, text: Any, *pair: str, **how: bool) -> Any:
         # Its own warning about long texts is void here: they are never forwarded.
         given = {"text_target" if self.target else "text": text}
+        given |= {"text_pair": pair[0]} if pair else {}
         return self.tokenizer(**given, **how, verbose=False)
+
+    @cached_property
+    def special(self) -> dict[str, int]:
+        """Special tokens as they are written, such as ``[MASK]``, to their ids."""
+        added = getattr(self.tokenizer, "added_tokens_decoder", {})
+        found = {str(token): int(i) for i, token in added.items() if token.special}
+        own = zip(self.tokenizer.all_special_tokens, self.tokenizer.all_special_ids, strict=True)
+        found |= {str(token): int(i) for token, i in own if i is not None}
+        # A full stop or a word that ends texts in some model is read as itself in a text.
+        return {t: i for t, i in found.items() if len(t.strip()) > 1 and not t.isalpha()}
+
+    def names_special(self, text: str) -> str | None:
+        """Return a special token that is written in a text, null where there is none."""
+        if not any(letter in text for letter in self._begin):
+            return None
+        return next((token for token in self.special if token in text), None)
+
+    @cached_property
+    def _begin(self) -> frozenset[str]:
+        """First letters of special tokens: few, where some models have hundreds of tokens."""
+        return frozenset(token[0] for token in self.special)
+
+    def encoding(self, *texts: str, **how: bool) -> Any:
+        """Return what the tokenizer makes of a text or a pair; special tokens in it are letters.
+
+        Raises
+        ------
+        Unreadable
+            If it can read one as the token alone: a text of data is none of a model's signs.
+        """
+        found = self._encoding(*texts, **how)
+        named = next(filter(None, map(self.names_special, texts)), None)
+        if named is None or not self._reads_special(found["input_ids"], len(texts)):
+            return found
+        refusal = Unreadable(
+            f"the tokenizer reads {named}, written in the text, as a special token"
+        )
+        try:
+            split = self._encoding(*texts, **how, split_special_tokens=True)
+        except (ValueError, TypeError, NotImplementedError):
+            raise refusal from None
+        same = list(split["input_ids"]) == list(found["input_ids"])
+        if same or self._reads_special(split["input_ids"], len(texts), unknown=False):
+            raise refusal
+        return split
+
+    def _reads_special(self, ids: Sequence[int], n_texts: int, *, unknown: bool = True) -> bool:
+        """Whether ids have more special tokens than stand around plain texts."""
+        counted = {*self.special.values()} - (set() if unknown else {self.tokenizer.unk_token_id})
+        around = self._encoding(*[PLAIN_WORD] * n_texts)["input_ids"]
+        return sum(i in counted for i in ids) > sum(i in counted for i in around)
 
     @cached_property
     def empty(self) -> list[int]:
@@ -132,26 +185,41 @@ class Tokens:
     def encode_all(self, texts: Sequence[str]) -> list[Encoded]:
         """Return the ids of many texts, or raise `Unreadable` for the first that has none."""
         self.prepare(texts)
-        return [self._checked(self._plain[t]) for t in texts]
+        return [self._checked(t) for t in texts]
 
     def encode_long(self, text: str) -> Encoded:
         """Return the ids of a text of any length, or raise `Unreadable`."""
         self.prepare([text])
-        encoded = self._plain[text]
-        if len(encoded.core) == 0:
-            raise Unreadable("empty text")
+        encoded = self._there(text)
         self._check_words(encoded.ids)
         return encoded
 
     def prepare(self, texts: Sequence[str]) -> None:
         """Encode many texts at once, ahead of `encode`."""
-        new = [t for t in dict.fromkeys(texts) if t not in self._plain and t.strip()]
-        if new:
-            before, behind = self.frame
-            for text, ids in zip(new, self._ids(new), strict=True):
-                self._plain[text] = Encoded(ids, range(before, len(ids) - behind))
+        for text, encoding in self._new(texts, self._plain):
+            self._keep(text, encoding["input_ids"])
         for text in texts:
             self._plain.setdefault(text, Encoded([], range(0)))
+
+    def _keep(self, text: str, ids: list[int]) -> None:
+        before, behind = self.frame
+        self._plain.setdefault(text, Encoded(ids, range(before, len(ids) - behind)))
+
+    def _new(
+        self, texts: Sequence[str], known: Container[str], **how: bool
+    ) -> Iterator[tuple[str, dict[str, Any]]]:
+        """Encode texts that are not known yet, most at once; why one has no ids is kept."""
+        new = [t for t in dict.fromkeys(texts) if t not in known and t.strip()]
+        apart = {t for t in new if self.names_special(t)}
+        if plain := [t for t in new if t not in apart]:
+            found = self._encoding(plain, **how)
+            wanted = ("input_ids", *(["offset_mapping"] if how else []))
+            yield from ((t, {k: found[k][n] for k in wanted}) for n, t in enumerate(plain))
+        for text in (t for t in new if t in apart):
+            try:
+                yield text, self.encoding(text, **how)
+            except Unreadable as reason:
+                self._refused[text] = str(reason)
 
     def prepare_places(self, clozes: Sequence[Cloze]) -> None:
         """Encode the sentences of many clozes at once, ahead of `gap`, `hidden` and `masks`.
@@ -162,14 +230,12 @@ class Tokens:
         if not self.is_fast:
             self.prepare(texts)
             return
-        new = [t for t in dict.fromkeys(texts) if t not in self._offsets and t.strip()]
-        if new:
-            encoding = self._encoding(new, return_offsets_mapping=True)
-            before, behind = self.frame
-            ids_and_offsets = zip(encoding["input_ids"], encoding["offset_mapping"], strict=True)
-            for text, (ids, offsets) in zip(new, ids_and_offsets, strict=True):
-                self._offsets[text] = offsets
-                self._plain.setdefault(text, Encoded(ids, range(before, len(ids) - behind)))
+        self._prepare_offsets(texts)
+
+    def _prepare_offsets(self, texts: Sequence[str]) -> None:
+        for text, encoding in self._new(texts, self._offsets, return_offsets_mapping=True):
+            self._offsets[text] = encoding["offset_mapping"]
+            self._keep(text, encoding["input_ids"])
 
     def _filled(self, cloze: Cloze) -> Iterator[str]:
         """Yield the sentences of a cloze that are encoded, of one that can be read."""
@@ -179,16 +245,30 @@ class Tokens:
                 for form in (cloze.hidden, *cloze.forms):
                     yield _with_form(cloze, choice, form)[0]
 
+    def as_read(self, texts: Sequence[str]) -> list[str]:
+        """Return for each text the same as for another if the model is given the same ids."""
+        self.prepare(texts)
+        found = [" ".join(map(str, self._plain[t].ids)) or t for t in texts]
+        self.forget()
+        return found
+
     def forget(self) -> None:
         """Drop the texts kept by `prepare` and `prepare_places`."""
         self._plain.clear()
         self._offsets.clear()
+        self._refused.clear()
 
-    def _checked(self, encoded: Encoded) -> Encoded:
-        if len(encoded.core) == 0:
-            raise Unreadable("empty text")
+    def _checked(self, text: str) -> Encoded:
+        encoded = self._there(text)
         self.check(encoded.ids)
         return encoded
+
+    def _there(self, text: str) -> Encoded:
+        if text in self._refused:
+            raise Unreadable(self._refused[text])
+        if len(self._plain[text].core) == 0:
+            raise Unreadable("empty text")
+        return self._plain[text]
 
     def check(self, ids: Sequence[int]) -> None:
         """Raise `Unreadable` if ids are too many, or stand for words that a model cannot know."""
@@ -274,10 +354,10 @@ class Tokens:
         return self._place_by_alignment(text, start, end)
 
     def _place_by_offsets(self, text: str, start: int, end: int) -> range:
-        offsets = self._offsets.get(text)
-        if offsets is None:
-            encoding = self.tokenizer(text, return_offsets_mapping=True, verbose=False)
-            offsets = encoding["offset_mapping"]
+        self._prepare_offsets([text])
+        if text in self._refused:
+            raise Unreadable(self._refused[text])
+        offsets = self._offsets[text]
         before, behind = self.frame
         found = []
         for position, (a, b) in enumerate(offsets):

@@ -86,6 +86,11 @@ class WritingModel(EncoderModel):
         try:
             ids = self.prompt(tokens.encode(prompt))
             if chat:
+                if named := tokens.names_special(prompt):
+                    raise Unreadable(
+                        f"{named} is written in the prompt, and the chat template would make the "
+                        "special token of it"
+                    )
                 ids = user_turn(tokens.tokenizer, prompt)
             tokens.check(ids)
         except Unreadable as reason:

@@ -18,6 +18,12 @@ LOST: Final = "\N{REPLACEMENT CHARACTER}"
 _BYTES: Final = re.compile(r"bytes:|<0x[0-9A-F]{2}>$")
 """How servers write a token that is a part of a character."""
 
+_SIGN: Final = re.compile(
+    r"<\|[^<>|\s]+\|>|</?s>|<(?:unk|pad|mask|bos|eos|start_of_turn|end_of_turn)>"
+    r"|\[(?:MASK|CLS|SEP|PAD|UNK|/?INST)\]"
+)
+"""A special token as models write them: from letters a tokenizer makes several tokens."""
+
 NO_LOGPROBS: Final = "the server gives no log-probabilities of the text"
 OTHER_TEXT: Final = "the server gives back another text than was sent: it may have cut it"
 RUNS_OVER: Final = "its first token begins in the prefix"
@@ -114,7 +120,8 @@ def read_echo(
     Raises
     ------
     Unreadable
-        If the tokens do not rejoin to the text, or its first token begins in the prefix.
+        If the tokens do not rejoin to the text, its first token begins in the prefix, or one of
+        them is a special token that is written in the text.
     """
     fronts = [0] + ([1] if values[0] is None else [])
     heads = [prefix, f" {prefix}"] + (["", " "] if prefix else [])
@@ -140,6 +147,10 @@ def _behind(
     if first < len(spans) and spans[first][0] < length and head.strip():
         raise Unreadable(RUNS_OVER)
     kept = slice(first, len(spans))
+    if sign := next((t for t in tokens[front:][kept] if _SIGN.fullmatch(t.strip())), None):
+        raise Unreadable(
+            f"the server reads {sign.strip()}, written in the text, as a special token"
+        )
     return Echo(
         tuple(tokens[front:][kept]),
         tuple(values[front:][kept]),

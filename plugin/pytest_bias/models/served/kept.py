@@ -42,7 +42,7 @@ class Kept:
         for file in sorted(self.path.glob(f"*{ENDING}")):
             # What the disk did not keep is asked again.
             with suppress(OSError, ValueError, KeyError, TypeError, RecursionError):
-                for line in file.read_text(encoding="utf-8").splitlines():
+                for line in filter(None, file.read_text(encoding="utf-8").split("\n")):
                     one = json.loads(line)
                     self.known[str(one["question"])] = dict(one["answer"])
 
