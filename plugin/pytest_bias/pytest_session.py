@@ -22,6 +22,7 @@ from pytest_bias.merging import Measured, gathered
 from pytest_bias.models.served.address import PROTOCOL
 from pytest_bias.options import OPTIONS
 from pytest_bias.records import Part, SuiteResult
+from pytest_bias.streams import fitted
 from pytest_bias.suite_files import files_below, with_files
 from pytest_bias.suites import LoadedData
 from pytest_bias.testing import BiasModel, assert_within, difference, group_values
@@ -291,13 +292,13 @@ class BiasSession:
             return
         from rich.console import Console
 
-        stream = io.StringIO()
+        stream, encoding = io.StringIO(), getattr(terminal._tw._file, "encoding", None)
         width = max(80, terminal._tw.fullwidth)
         self.finished.show(Console(file=stream, width=width, force_terminal=terminal.hasmarkup))
         terminal.section("bias")
         for notice in self.finished.report.notices:
-            terminal.write_line(clean(notice, 1000))
-        terminal.write(stream.getvalue())
+            terminal.write_line(fitted(clean(notice, 1000), encoding))
+        terminal.write(fitted(stream.getvalue(), encoding))
 
 
 @dataclass(frozen=True)

@@ -232,10 +232,13 @@ def bca(
         why = "the value lies outside its resamples"
         return replace(found, method=None, interval_reason=why)
     cubes = squares = 0.0
-    for values in sums.left_out():
-        lean = (len(values) - 1) / len(values) * (values.mean() - values)
-        cubes += float((lean**3).sum())
-        squares += float((lean**2).sum())
+    with np.errstate(over="ignore", invalid="ignore"):
+        for values in sums.left_out():
+            lean = (len(values) - 1) / len(values) * (values.mean() - values)
+            cubes += float((lean**3).sum())
+            squares += float((lean**2).sum())
+    if not math.isfinite(cubes) or not math.isfinite(squares):
+        return replace(found, method=None, interval_reason=UNDEFINED)
     acceleration = cubes / (6 * squares**1.5) if squares > 0 else 0.0
     z = bias + small_sample(sums.n_least, sampling.level) * np.array([-1, 1])
     low, high = np.percentile(drawn, 100 * ndtr(bias + z / (1 - acceleration * z)))
@@ -245,7 +248,7 @@ def bca(
 def distribution(sums: Sums, sampling: Sampling) -> Floats | None:
     """Return the statistic of the resamples that have one; None if too many have none."""
     drawn = _resampled(sums, sampling)
-    drawn = drawn[~np.isnan(drawn)]
+    drawn = drawn[np.isfinite(drawn)]
     return drawn if len(drawn) >= (1 - MAX_UNDEFINED) * sampling.draws.resamples else None
 
 
@@ -311,6 +314,8 @@ def estimate(
         What to say where no resample differs from another.
     """
     found = Estimate(sums.value, n_clusters=sums.n_units)
+    if not math.isfinite(sums.value):
+        return found
     if equal:
         return equal_units(found, sums, sampling, equal)
     if few := too_few(sums):

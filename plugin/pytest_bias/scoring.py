@@ -8,6 +8,7 @@ from typing import Final
 import numpy as np
 
 from pytest_bias import permutation, resampling, statistics
+from pytest_bias.finite import finite
 from pytest_bias.records import Record, Report, SuiteResult, SuiteStatus, canonical_json, sha256
 from pytest_bias.resampling import Sums
 from pytest_bias.scores import Family, Score, Spread
@@ -248,7 +249,7 @@ def at_level(suite: SuiteResult, score: Score, level: float, seed: int) -> Estim
     context = Context(suite.name, suite.config, seed, level)
     records = [r for r in members(suite.records, metric, dict(score.by)) if r.status == "scored"]
     estimator = estimator_for(metric, score.by)
-    return estimator(records, context.sampling(metric.name, score.by, metric.bounds))
+    return finite(estimator(records, context.sampling(metric.name, score.by, metric.bounds)))
 
 
 def members(records: Iterable[Record], metric: Metric, by: Mapping[str, str]) -> list[Record]:
@@ -299,9 +300,11 @@ def _score(
     estimator = estimator_for(metric, by)
     if why := _short(records) or _short_in_group(records, estimator):
         return replace(empty, note=why, interval_reason="no value")
-    estimate = estimator(scored, context.sampling(metric.name, by, metric.bounds))
+    # What is too large for a number has no value, and needs no warning besides.
+    with np.errstate(over="ignore", invalid="ignore"):
+        estimate = finite(estimator(scored, context.sampling(metric.name, by, metric.bounds)))
     floor = metric.floor(scored) if metric.floor else None
-    return _tested(
+    found = _tested(
         replace(
             empty,
             value=estimate.value,
@@ -320,6 +323,7 @@ def _score(
         metric,
         context,
     )
+    return finite(found)
 
 
 def _nothing(records: Sequence[Record]) -> str:
@@ -374,7 +378,10 @@ def _spread(records: Sequence[Record], metric: Metric, by: Mapping[str, str]) ->
     values = [v for v in values if math.isfinite(v)]
     if len(values) < 2:
         return None
-    sd = float(np.std(values, ddof=1))
+    with np.errstate(over="ignore"):
+        sd = float(np.std(values, ddof=1))
+    if not math.isfinite(sd):
+        return None
     return Spread(metric.spread, len(values), sd, min(values), max(values))
 
 

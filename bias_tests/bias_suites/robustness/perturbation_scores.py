@@ -66,7 +66,8 @@ class GeometricMean(Additive):
         of_logs = super().sums(records)
 
         def of_totals(totals: Floats) -> Floats:
-            found: Floats = np.exp(of_logs.of_totals(totals))
+            with np.errstate(over="ignore"):
+                found: Floats = np.exp(of_logs.of_totals(totals))
             return found
 
         return replace(of_logs, of_totals=of_totals)

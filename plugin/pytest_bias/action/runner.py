@@ -98,7 +98,8 @@ def for_a_model(environment: Mapping[str, str]) -> dict[str, str]:
     kept = {**environment, "PYTHONUTF8": "1"}
     for name in environment:
         speaks = name.removeprefix("GITHUB_") in _OF_THE_RUNNER and name.startswith("GITHUB_")
-        if speaks or name == "GITHUB_TOKEN" or name.startswith(("ACTIONS_", "INPUT_", "BIAS_")):
+        others = name in ("GITHUB_TOKEN", "PYTHONIOENCODING")
+        if speaks or others or name.startswith(("ACTIONS_", "INPUT_", "BIAS_")):
             del kept[name]
     return kept
 

@@ -8,7 +8,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import torch
 
@@ -30,11 +30,10 @@ from pytest_bias.models.placing import DTYPES, moved, notices_of, placed
 from pytest_bias.models.pooling import Pooling
 from pytest_bias.models.reference import ModelRef
 from pytest_bias.models.served.description import describe_served
+from pytest_bias.models.sizes import check_ids, ids, positions
 from pytest_bias.models.snapshot import Snapshot, fetch_weights
 from pytest_bias.models.tokens import Tokens
 from pytest_bias.records import sha256
-
-POSITIONS_OF: Final = ("", "encoder_", "decoder_")
 
 
 @dataclass(frozen=True)
@@ -271,7 +270,9 @@ def _loaded(
             network = merged(network, about.adapter, about.tokens, allow_pickle=trust.allow_pickle)
     torch.backends.cuda.matmul.allow_tf32 = precision == "tf32"
     torch.backends.cudnn.allow_tf32 = precision == "tf32"
-    about.tokens.max_length = min(about.tokens.max_length, _positions(network, about.config))
+    about.tokens.max_length = min(about.tokens.max_length, positions(network, about.config))
+    about.tokens.rows = ids(network)
+    told = check_ids(about.tokens, about.kind, about.config, str(about.ref))
     if device_map is None:
         network = moved(network, place)
     pack(network)
@@ -287,7 +288,7 @@ def _loaded(
         pack(head.to([*body.devices][-1]).eval())
         loaded.following = NextSentence(body, head)
     loaded.chat = chats
-    loaded.notices = notices_of(network, device_map)
+    loaded.notices = (*told, *notices_of(network, device_map))
     loaded.check()
     return loaded
 
@@ -376,19 +377,6 @@ def _stated_length(folder: Path) -> int:
         if isinstance(stated, int):
             return stated
     return 10**6
-
-
-def _positions(network: Any, config: Any) -> int:
-    """Return how many tokens a network has positions for."""
-    about = config.get_text_config()
-    stated = [getattr(about, f"max_{part}position_embeddings", None) for part in POSITIONS_OF]
-    limits = [10**6, *(n for n in stated if isinstance(n, int) and n > 0)]
-    for name, module in network.named_modules():
-        padding = getattr(module, "padding_idx", None)
-        # Such a table starts counting behind the padding token's own row.
-        if name.endswith("position_embeddings") and padding is not None:
-            limits.append(int(module.num_embeddings) - padding - 1)
-    return min(limits)
 
 
 def _count(kind: ModelKind, config: Any, trust: Trust) -> int | None:

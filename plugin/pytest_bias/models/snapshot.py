@@ -259,7 +259,10 @@ def _git_head(folder: Path) -> tuple[str | None, str | None]:
 
     def git(*words: str) -> str:
         command = ["git", "-C", str(folder), *words]
-        return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+        done = subprocess.run(
+            command, capture_output=True, encoding="utf-8", errors="replace", check=True
+        )
+        return done.stdout.strip()
 
     try:
         if git("status", "--porcelain"):
