@@ -1,4 +1,4 @@
-"""Numbers that are none: what came out infinite or as NaN is null, with the reason.
+"""Numbers that are none: what came out infinite or as NaN is null, and why a suite has no result.
 
 No JSON holds such a number, and it says nothing; one of them would cost the report.
 """
@@ -7,7 +7,7 @@ import math
 from dataclasses import replace
 from typing import Any, TypeVar
 
-from pytest_bias.records import Record
+from pytest_bias.records import Record, SuiteResult
 from pytest_bias.scores import Score
 from pytest_bias.statistics import Estimate
 
@@ -35,6 +35,18 @@ def finite(found: Numbers) -> Numbers:
     if found.floor is not None and not math.isfinite(found.floor):
         changes["floor"] = None
     return replace(found, **changes) if changes else found
+
+
+def missing(suite: SuiteResult) -> str | None:
+    """Say why a suite that was measured has no result; null where it has one, or is a control."""
+    headline = suite.headline
+    if suite.status != "scored" or suite.control_of is not None:
+        return None
+    if headline is None:
+        return "no item counts in its headline"
+    if headline.value is not None:
+        return None
+    return headline.note or headline.interval_reason or "no reason is given"
 
 
 def finite_record(record: Record) -> Record:

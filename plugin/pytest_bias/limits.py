@@ -143,8 +143,8 @@ class Outcome:
 class Decision:
     """The one decision of a run: the same in the terminal, JUnit, the summary and the exit code.
 
-    `report` and `baseline` say by their digests what was held against the limits; `change` says in
-    short what changed since the baseline (`emit.change.in_short`).
+    `report` and `baseline` are told by their digests; `change` says in short what changed since the
+    baseline (`emit.change.in_short`), `without_value` which suites were measured without a result.
     """
 
     status: Status
@@ -154,6 +154,7 @@ class Decision:
     report: str
     baseline: Mapping[str, str | None] | None = None
     change: Mapping[str, Any] | None = None
+    without_value: tuple[str, ...] = ()
 
     def to_json(self) -> str:
         """Return decision.json."""

@@ -12,6 +12,7 @@ import pytest
 
 from pytest_bias.compare import compare
 from pytest_bias.config import Settings, read_settings
+from pytest_bias.emit.absence import properties
 from pytest_bias.emit.wording import clean
 from pytest_bias.errors import BiasError, UnknownName, UsageError
 from pytest_bias.folder import release
@@ -331,13 +332,8 @@ class BiasRun:
         if self.owner.settings.withhold_scores:
             return result
         known = {key for key, _ in self.node.user_properties}
-        for score in result.scores:
-            key = f"{result.entry}.{score.metric}"
-            if score.headline and score.value is not None and key not in known:
-                found: dict[str, float] = {key: score.value, f"{key}.n": score.n}
-                if score.interval:
-                    found |= {f"{key}.low": score.interval[0], f"{key}.high": score.interval[1]}
-                self.node.user_properties.extend(found.items())
+        told = properties(result).items()
+        self.node.user_properties.extend(pair for pair in told if pair[0] not in known)
         return result
 
     def check(self, name: str) -> SuiteResult:

@@ -22,6 +22,7 @@ from pytest_bias.emit.progress import ProgressPrinter
 from pytest_bias.emit.verdict import decided
 from pytest_bias.errors import OutputError, ReportError
 from pytest_bias.events import Fetching, Notice
+from pytest_bias.finite import missing
 from pytest_bias.folder import (
     CARD,
     DECISION,
@@ -135,6 +136,9 @@ def finish(
             decision, comparison = without_numbers(decision, report), None
         if comparison:
             decision = replace(decision, change=change.in_short(comparison))
+        if not salt:
+            empty = tuple(f"{s.entry}: {why}" for s in report.suites if (why := missing(s)))
+            decision = replace(decision, without_value=empty)
         found = _written(report, decision, comparison, texts)
         shown = items if settings.show_items else {}
         return Finished(report, decision, comparison, out, shown), found

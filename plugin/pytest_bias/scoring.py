@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 
@@ -200,6 +200,9 @@ def score_records(
     for metric in metrics:
         relevant = [r for r in ordered if metric.where(r)]
         if not relevant:
+            # A suite that was measured says why it has no result.
+            if metric.headline and metric.whole and ordered:
+                scores.append(replace(_empty(ordered, metric, {}, context), **_of_none(ordered)))
             continue
         found = [_score(relevant, metric, {}, context)] if metric.whole else []
         for keys in metric.by:
@@ -278,22 +281,7 @@ def _score(
     records: Sequence[Record], metric: Metric, by: dict[str, str], context: Context
 ) -> Score:
     scored = [r for r in records if r.status == "scored"]
-    unscored = sum(r.status in ("unscored", "error") for r in records)
-    empty = Score(
-        metric=metric.name,
-        value=None,
-        ideal=metric.ideal,
-        bounds=metric.bounds,
-        unit=metric.unit,
-        tolerance=metric.tolerance,
-        by=by,
-        headline=metric.headline and not by,
-        level=context.level,
-        seed=context.seed_of(metric.name, by),
-        n=len(scored),
-        n_unscored=unscored,
-        n_excluded=sum(r.status == "excluded" for r in records),
-    )
+    empty = _empty(records, metric, by, context)
     if not scored:
         nothing = _nothing(records)
         return replace(empty, note=nothing, interval_reason=nothing)
@@ -324,6 +312,35 @@ def _score(
         context,
     )
     return finite(found)
+
+
+def _empty(
+    records: Sequence[Record], metric: Metric, by: dict[str, str], context: Context
+) -> Score:
+    """Return a score without a value, with what is known of it before it is estimated."""
+    return Score(
+        metric=metric.name,
+        value=None,
+        ideal=metric.ideal,
+        bounds=metric.bounds,
+        unit=metric.unit,
+        tolerance=metric.tolerance,
+        by=by,
+        headline=metric.headline and not by,
+        level=context.level,
+        seed=context.seed_of(metric.name, by),
+        n=sum(r.status == "scored" for r in records),
+        n_unscored=sum(r.status in ("unscored", "error") for r in records),
+        n_excluded=sum(r.status == "excluded" for r in records),
+    )
+
+
+def _of_none(records: Sequence[Record]) -> dict[str, Any]:
+    """Return what a headline says that none of the records is part of."""
+    silent = sum(r.status == "scored" and r.value is None for r in records)
+    why = f"none of {len(records)} items counts"
+    why += f": {silent} have no answer" if silent else ""
+    return {"n": 0, "note": why, "interval_reason": "no value", "family": "decision"}
 
 
 def _nothing(records: Sequence[Record]) -> str:

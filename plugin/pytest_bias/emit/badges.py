@@ -16,6 +16,7 @@ from typing import Final
 import anybadge
 
 from pytest_bias.claims import AS_MEASURED, Standing, earns, lacking, version
+from pytest_bias.emit.absence import uncertainty, without_value
 from pytest_bias.emit.marks import HIDDEN
 from pytest_bias.emit.wording import (
     NOT_PUBLISHED,
@@ -167,8 +168,9 @@ def _of_report(report: Report) -> Iterator[Badge]:
             plural = "suite" if len(available) == 1 else "suites"
             message = f"{len(available)} {plural} · scores and records"
             yield Badge("social-bias-available", AVAILABLE, message, about, color)
-    for suite in measured if report.withheld is None else ():
-        yield _suite_badge(suite, about)
+    for suite in report.suites if report.withheld is None else ():
+        if earns(suite) and suite.status == "scored" and suite.headline is not None:
+            yield _suite_badge(suite, about)
 
 
 def _of_rerun(report: Report, standing: Standing) -> Iterator[Badge]:
@@ -206,7 +208,8 @@ def was_measured(suite: SuiteResult, report: Report) -> bool:
         return False
     if report.withheld:
         return suite.status == "withheld" and report.withheld.finite
-    return suite.status == "scored" and suite.headline is not None
+    headline = suite.headline
+    return suite.status == "scored" and headline is not None and headline.value is not None
 
 
 def _withheld_badge(
@@ -224,13 +227,15 @@ def _suite_badge(suite: SuiteResult, about: str) -> Badge:
     assert headline is not None
     parts = [f"{value(headline)} {short_interval(headline)}".strip(), f"ideal {ideal(headline)}"]
     message = _phrase(suite) or " · ".join(parts)
+    if headline.value is None:
+        message = clean(without_value(headline), 60)
     if is_hidden(suite):
         message += f" · {HIDDEN}"
     if suite.sampled is not None:
         message += f" · {sample(suite)}"
     title = [
         f"{headline.metric} {value(headline)}, {headline.level:.0%} interval "
-        f"{interval(headline)}, n = {headline.n}."
+        f"{uncertainty(headline)}, n = {headline.n}."
     ]
     if far := furthest_group(suite):
         title.append(f"Furthest group: {group(far)} {value(far)} ({interval(far)}), n = {far.n}.")

@@ -9,6 +9,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.text import Text
 
+from pytest_bias.emit.absence import without_value
 from pytest_bias.emit.wording import (
     about_time,
     clean,
@@ -182,7 +183,8 @@ class ProgressPrinter(LivePrinter):
         self._removed()
         if result.status == "scored" and result.headline:
             took = time.perf_counter() - self.began
-            what = "measured" if self.withholds else value(result.headline)
+            found = without_value(result.headline) or value(result.headline)
+            what = "measured" if self.withholds else found
             line = f"{suite_label(result)}: {what} in {took:.1f} s"
             self._line(line + (f", {sample(result)}" if result.sampled is not None else ""))
         else:

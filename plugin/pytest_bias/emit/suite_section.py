@@ -22,6 +22,7 @@ from pytest_bias.emit.wording import (
     suite_label,
 )
 from pytest_bias.errors import UnknownName
+from pytest_bias.finite import missing
 from pytest_bias.hidden_results import is_hidden
 from pytest_bias.records import DataInfo, Item, Record, SuiteResult
 from pytest_bias.scores import Score
@@ -62,7 +63,9 @@ def section(suite: SuiteResult, items: Mapping[str, Item]) -> str:
             title=short(suite_label(suite)),
             remarks=remarks(suite),
             reason=clean(suite.reason or "", 400),
-            sentence=headline_sentence(headline) if headline else "It has no headline.",
+            sentence=headline_sentence(headline)
+            if headline
+            else f"It has no value: {missing(suite)}.",
             uncertainty=resampled(suite, headline) if headline else "",
             picture=picture,
             table=scores_table(suite),

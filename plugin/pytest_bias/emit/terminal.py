@@ -12,6 +12,7 @@ from rich.text import Text
 
 from pytest_bias.compare import Comparison
 from pytest_bias.emit import about_model, change
+from pytest_bias.emit.absence import uncertainty, unscored, without_value
 from pytest_bias.emit.marks import marks
 from pytest_bias.emit.wording import (
     beside_headline,
@@ -22,7 +23,6 @@ from pytest_bias.emit.wording import (
     furthest_group,
     group,
     ideal,
-    interval,
     metric_words,
     model_name,
     not_published,
@@ -101,7 +101,7 @@ def render(
         parts += [_structure(structure[0]), ""]
     if lines := not_published(report):
         parts += [*map(Text, lines), ""]
-    if others := [s for s in report.suites if s.status not in ("scored", "withheld")]:
+    if others := unscored(report):
         parts += [_others(others), ""]
     if comparison:
         parts += [change.render(comparison), ""]
@@ -114,7 +114,7 @@ def render(
 def _head(report: Report) -> Text:
     model = report.model
     about = [model.kind, *about_model.traits(model)]
-    device = None if model.served else report.run.get("environment", {}).get("device")
+    device = None if model.served else (report.run.get("environment") or {}).get("device")
     text = Text(model_name(report), style="bold")
     return text.append(f"  {' · '.join(about)}{f' on {device}' if device else ''}", style="dim")
 
@@ -143,7 +143,8 @@ def _block(report: Report, suite: SuiteResult) -> _Block:
         rows.append(_dim(f"furthest: {group(far)}", far))
     controls = controls_of(report, suite)
     shown = on_controls(controls) if controls else ""
-    notes = [on_scorer(suite), on_interval(suite, headline), validity, shown]
+    about = on_interval(suite, headline)
+    notes = [without_value(headline), on_scorer(suite), about, validity, shown]
     return _Block(rows, [note for note in notes if note])
 
 
@@ -183,10 +184,7 @@ def _piece(rows: Iterable[Row], widths: Sequence[int]) -> Table:
 
 
 def _numbers(score: Score) -> list[str]:
-    uncertainty = interval(score)
-    if score.interval is None and chance(score):
-        uncertainty = chance(score)
-    return [value(score), uncertainty, ideal(score), bar(score), str(score.n)]
+    return [value(score), uncertainty(score), ideal(score), bar(score), str(score.n)]
 
 
 def _about(suite: SuiteResult, score: Score) -> Iterator[str]:
@@ -194,7 +192,7 @@ def _about(suite: SuiteResult, score: Score) -> Iterator[str]:
     parts = {
         f"{score.n_unscored} unscored": True,
         f"{score.n_excluded} excluded": score.n_excluded,
-        chance(score): score.floor is not None and score.interval is not None,
+        chance(score): score.floor is not None,
     }
     for part in (*(text for text, is_so in parts.items() if is_so), *marks(suite)):
         if len(f"{line}, {part}") > NAME_WIDTH:
@@ -226,11 +224,10 @@ def _structure(suite: SuiteResult) -> Text:
     return text
 
 
-def _others(suites: Iterable[SuiteResult]) -> RenderableType:
+def _others(suites: Iterable[tuple[SuiteResult, str, str]]) -> RenderableType:
     entries: dict[tuple[str, str], list[str]] = {}
-    for suite in suites:
-        key = suite.status.replace("_", " "), suite.reason or ""
-        entries.setdefault(key, []).append(clean(suite.entry))
+    for suite, status, reason in suites:
+        entries.setdefault((status, reason), []).append(clean(suite.entry))
     lines: list[RenderableType] = [Text("Without a score", style="bold dim")]
     for (status, reason), names in entries.items():
         head = Text(", ".join(names), style="bold")

@@ -22,9 +22,17 @@ def decided(decision: Decision | None) -> str:
         return ""
     unknown = [o for o in decision.outcomes if o.verdict == "undecided"]
     if not unknown or decision.exit_code != EXIT_OK:
-        return STATUS_SENTENCES[decision.status]
+        return f"{STATUS_SENTENCES[decision.status]}{_without_value(decision)}"
     n, of = len(unknown), len(decision.outcomes)
     return (
         f"UNDECIDED: {n} of {of} limits, which did not stop this run; nothing says that they are "
-        "held. With `undecided: fail` a limit stops it."
+        f"held. With `undecided: fail` a limit stops it.{_without_value(decision)}"
     )
+
+
+def _without_value(decision: Decision) -> str:
+    """Say how many suites were measured without a result."""
+    n = len(decision.without_value)
+    if not n:
+        return ""
+    return f" {n} suite{'s' if n > 1 else ''} measured without a value; the report says why."
