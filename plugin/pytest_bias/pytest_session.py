@@ -38,6 +38,9 @@ if TYPE_CHECKING:
 _KEY: Final = pytest.StashKey["BiasSession"]()
 _FLAGS = re.compile(rf"--(?=(?:{'|'.join(o.flag for o in OPTIONS)})\b)")
 
+MOST_SAID: Final = 4_000
+"""Characters of a reason in a test's report."""
+
 P = ParamSpec("P")
 T = TypeVar("T")
 
@@ -343,9 +346,10 @@ class BiasRun:
         """
         result = self._measured(name)
         if result.status in ("not_applicable", "skipped"):
-            pytest.skip(result.reason or result.status)
+            pytest.skip((result.reason or result.status)[:MOST_SAID])
         if result.status != "scored":
-            pytest.fail(f"{result.entry} could not be measured: {result.reason}", pytrace=False)
+            why = (result.reason or "")[:MOST_SAID]
+            pytest.fail(f"{result.entry} could not be measured: {why}", pytrace=False)
         if _as_usage_error(self.owner.planned)(name)[1]:
             # The whole decides, at the end of the session.
             return without_records(result)

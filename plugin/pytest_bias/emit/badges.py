@@ -45,6 +45,9 @@ VALUE_COLOR: Final = "#2f5573"
 GREY: Final = "#666"
 FONT: Final = "DejaVu Sans,Verdana,Geneva,sans-serif"
 FONT_SIZE: Final = 11
+LABEL_MOST: Final = 50
+MESSAGE_MOST: Final = 90
+"""Characters that are drawn; the title has more."""
 
 EVALUATED: Final = "Social Bias Evaluated"
 AVAILABLE: Final = "Social Bias Available"
@@ -62,9 +65,14 @@ class Badge:
     title: str
     color: str = VALUE_COLOR
 
+    @property
+    def shown(self) -> tuple[str, str]:
+        """Label and message as they are drawn: no wider than a line of a README."""
+        return _plain(self.label, LABEL_MOST), _plain(self.message, MESSAGE_MOST)
+
     def svg(self) -> str:
         """Return the badge as SVG."""
-        label, message = _plain(self.label), _plain(self.message)
+        label, message = self.shown
         with as_file(files("bias_templates").joinpath("badge.svg")) as template:
             badge = anybadge.Badge(
                 label,
@@ -81,7 +89,7 @@ class Badge:
             "label text width": str(badge.get_text_width(label)),
             "value text width": str(badge.get_text_width(message)),
             "id": f"r{sha256(label + message)[:8]}",
-            "title": escape(f"{label}: {message}. {_plain(self.title)}"),
+            "title": escape(f"{_plain(self.label)}: {_plain(self.message)}. {_plain(self.title)}"),
         }
         for name, text in ours.items():
             svg = svg.replace(f"{{{{ {name} }}}}", text)
@@ -91,8 +99,8 @@ class Badge:
         """Return the badge for shields.io: https://shields.io/badges/endpoint-badge."""
         plain = {
             "schemaVersion": 1,
-            "label": _plain(self.label),
-            "message": _plain(self.message),
+            "label": self.shown[0],
+            "message": self.shown[1],
             "color": self.color,
             "labelColor": LABEL_COLOR,
         }
@@ -302,6 +310,6 @@ def _about(report: Report) -> str:
     )
 
 
-def _plain(text: str) -> str:
+def _plain(text: str, most: int = 2000) -> str:
     # anybadge substitutes one placeholder after another, so a text must not hold any.
-    return clean(text, 2000).replace("{{", "{ {").replace("}}", "} }")
+    return clean(clean(text, 2000).replace("{{", "{ {").replace("}}", "} }"), most)

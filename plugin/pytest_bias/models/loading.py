@@ -31,7 +31,7 @@ from pytest_bias.models.pooling import Pooling
 from pytest_bias.models.reference import ModelRef
 from pytest_bias.models.served.description import describe_served
 from pytest_bias.models.sizes import check_ids, ids, positions
-from pytest_bias.models.snapshot import Snapshot, fetch_weights
+from pytest_bias.models.snapshot import TOKENIZER, Snapshot, fetch_weights
 from pytest_bias.models.tokens import Tokens
 from pytest_bias.records import sha256
 
@@ -161,7 +161,7 @@ def _described(ref: ModelRef, *, offline: bool, trust: Trust) -> Description:
     kind, architecture = kind_of(config, str(ref), gguf=snapshot.gguf is not None)
     if adapter:
         adapter.check(kind)
-    with reading(f"the tokenizer of {ref}"), quiet():
+    with reading(f"the tokenizer of {ref}", map(own.folder.joinpath, TOKENIZER)), quiet():
         tokens = _tokens(own, config, trust)
         beginning = KINDS[kind].beginning(config, tokens, str(ref))
     capabilities = CAPABILITIES[kind]
