@@ -170,7 +170,7 @@ def read_limits(plain: Mapping[str, Any]) -> tuple[Limit, ...]:
     UsageError
         If a limit is malformed or names what does not exist.
     """
-    return tuple(_limit(text, rules) for text, rules in plain.items())
+    return tuple(_limit(str(text), rules) for text, rules in plain.items())
 
 
 def _limit(text: str, rules: Any) -> Limit:

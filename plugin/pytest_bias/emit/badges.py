@@ -45,9 +45,9 @@ VALUE_COLOR: Final = "#2f5573"
 GREY: Final = "#666"
 FONT: Final = "DejaVu Sans,Verdana,Geneva,sans-serif"
 FONT_SIZE: Final = 11
-LABEL_MOST: Final = 50
-MESSAGE_MOST: Final = 90
-"""Characters that are drawn; the title has more."""
+LABEL_MOST: Final = 280
+MESSAGE_MOST: Final = 500
+"""Pixels of the two texts; the title has all words."""
 
 EVALUATED: Final = "Social Bias Evaluated"
 AVAILABLE: Final = "Social Bias Available"
@@ -68,7 +68,7 @@ class Badge:
     @property
     def shown(self) -> tuple[str, str]:
         """Label and message as they are drawn: no wider than a line of a README."""
-        return _plain(self.label, LABEL_MOST), _plain(self.message, MESSAGE_MOST)
+        return _cut(_plain(self.label), LABEL_MOST), _cut(_plain(self.message), MESSAGE_MOST)
 
     def svg(self) -> str:
         """Return the badge as SVG."""
@@ -310,6 +310,16 @@ def _about(report: Report) -> str:
     )
 
 
-def _plain(text: str, most: int = 2000) -> str:
+def _cut(text: str, most: int) -> str:
+    """Return a text that is at most so many pixels wide."""
+    width = anybadge.Badge("x", "x", font_name=FONT, font_size=FONT_SIZE).get_text_width
+    if width(text) <= most:
+        return text
+    while width(f"{text}…") > most:
+        text = text[: min(len(text) - 1, len(text) * most // width(text) + 1)]
+    return f"{text.rstrip()}…"
+
+
+def _plain(text: str) -> str:
     # anybadge substitutes one placeholder after another, so a text must not hold any.
-    return clean(clean(text, 2000).replace("{{", "{ {").replace("}}", "} }"), most)
+    return clean(text, 2000).replace("{{", "{ {").replace("}}", "} }")

@@ -391,15 +391,14 @@ def _count(kind: ModelKind, config: Any, trust: Trust) -> int | None:
 
 
 def _first(value: Any) -> str | None:
-    if isinstance(value, list):
-        value = value[0] if value else None
-    return str(value) if value else None
+    listed = value if isinstance(value, list) else [value]
+    return next((str(v) for v in listed if v), None)
 
 
 def _languages(snapshot: Snapshot) -> tuple[str, ...]:
     value = snapshot.card.get("language")
     listed = value if isinstance(value, list) else [value] if value else []
-    return tuple(str(v) for v in listed)
+    return tuple(str(v) for v in listed if v is not None)
 
 
 def _shape(shape: Sequence[int]) -> str:
