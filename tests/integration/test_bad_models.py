@@ -288,6 +288,18 @@ def test_weights_of_another_shape_are_named(bias: Command, model: Path) -> None:
     bias("run", model, *STRUCTURE).refused(3, "word_embeddings", "wrong shape", "instead of 700")
 
 
+def test_a_model_that_cannot_be_loaded_leaves_no_folder(bias: Command, model: Path) -> None:
+    edit(model / "config.json", intermediate_size=65)
+    ran = bias("run", model, *STRUCTURE, "--out", "out").refused(3, "of the wrong shape")
+    assert not (ran.folder / "out").exists()
+    bias("run", model, *STRUCTURE).refused(3, "of the wrong shape")
+    assert not (ran.folder / "bias-report").exists()
+    (ran.folder / "out").mkdir()
+    (ran.folder / "out" / "notes.txt").write_text("mine")
+    bias("run", model, *STRUCTURE, "--out", "out").refused(3, "of the wrong shape")
+    assert (ran.folder / "out" / "notes.txt").is_file()
+
+
 # Kinds
 
 

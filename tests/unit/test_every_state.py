@@ -11,6 +11,7 @@ from pytest_bias.claims import Place
 from pytest_bias.config import read_settings
 from pytest_bias.emit import badges, card, comment, page, summary, terminal
 from pytest_bias.emit.absence import properties, short_reason
+from pytest_bias.emit.wording import counted
 from pytest_bias.limits import Decision, Outcome
 from pytest_bias.records import Report
 from pytest_bias.run import finish
@@ -198,3 +199,22 @@ def test_every_state_of_a_run_is_told_everywhere(state, tmp_path):
 def test_a_missing_interval_says_why_in_three_words(reason, words):
     assert short_reason(reason) == words
     assert len(short_reason(reason).split()) <= 3
+
+
+@pytest.mark.parametrize(
+    ("n", "plural", "words"),
+    [
+        (1, "items", "1 item"),
+        (2, "items", "2 items"),
+        (0, "entities", "0 entities"),
+        (1, "entities", "1 entity"),
+        (1, "pairs of reviews", "1 pair of reviews"),
+        (1, "gender pairs", "1 gender pair"),
+        (1, "sentences of an axis", "1 sentence of an axis"),
+    ],
+)
+def test_one_thing_is_no_several(n, plural, words, tmp_path):
+    assert counted(n, plural) == words
+    one = result(scores=[score(n=1, n_clusters=1)], records=RECORDS[:1], clusters=plural)
+    found = surfaces(report(one), tmp_path)
+    assert n != 1 or not [s for s, text in found.items() if f"over 1 {plural}" in text]

@@ -13,6 +13,7 @@ from pytest_bias.emit.absence import without_value
 from pytest_bias.emit.wording import (
     about_time,
     clean,
+    counted,
     parameters,
     sample,
     size,
@@ -170,7 +171,7 @@ class ProgressPrinter(LivePrinter):
         if self.live:
             self.task = self.bar.add_task(f"{self.prefix}{entry}", total=None)
         else:
-            self._line(f"{entry}: {n_items} items …")
+            self._line(f"{entry}: {counted(n_items)} …")
 
     def _step(self, entry: str, done: int, total: int) -> None:
         if self.live and self.task is not None:

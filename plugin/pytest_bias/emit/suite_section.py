@@ -11,6 +11,7 @@ from pytest_bias.emit.wording import (
     capitalized,
     clean,
     count,
+    counted,
     headline_sentence,
     level,
     metric_words,
@@ -119,7 +120,7 @@ def _facts(suite: SuiteResult, headline: Score | None) -> Iterator[Fact]:
             yield "Note", clean(headline.note, 300)
     if data := suite.data:
         where = clean(data.source, 200) + (" (your own copy)" if data.local else "")
-        yield "Data", f"{where}, {count(data.n_items)} items, {clean(data.licence, 60)}"
+        yield "Data", f"{where}, {counted(data.n_items)}, {clean(data.licence, 60)}"
         if is_hidden(suite):
             yield "Hidden", _on_hidden(data)
         if data.revision:

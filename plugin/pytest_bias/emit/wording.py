@@ -145,6 +145,15 @@ def count(n: int) -> str:
     return str(n) if abs(n) < MOST else "more than 10^12"
 
 
+def counted(n: int, plural: str = "items") -> str:
+    """Return how many things there are: ``1 item``, ``3 entities``, ``1 pair of reviews``."""
+    if n != 1:
+        return f"{count(n)} {plural}"
+    head, of, rest = plural.partition(" of ")
+    one = f"{head[:-3]}y" if head.endswith("ies") else head.removesuffix("s")
+    return f"1 {one}{of}{rest}"
+
+
 def p_number(p: float | None) -> str:
     """Return a p-value as a number, or a dash."""
     if p is None:
@@ -166,10 +175,10 @@ def on_interval(suite: SuiteResult, score: Score) -> str:
     """Say in one line what an interval is over, and what stands beside it."""
     parts = []
     if score.interval:
-        parts.append(f"interval over {count(score.n_clusters)} {clean(suite.clusters, 40)}")
+        parts.append(f"interval over {counted(score.n_clusters, clean(suite.clusters, 40))}")
     if (spread := score.spread) is not None:
         ends = " – ".join(number(end, score.unit) for end in (spread.low, spread.high))
-        parts.append(f"{count(spread.n)} {clean(spread.over, 40)}s from {ends}")
+        parts.append(f"{counted(spread.n, plural(spread.over))} from {ends}")
     return "; ".join(parts)
 
 
@@ -177,7 +186,7 @@ def resampled(suite: SuiteResult, score: Score) -> str:
     """Say what a score's interval resamples and what it holds fixed, or why there is none."""
     if score.interval is None:
         return f"No interval: {clean(score.interval_reason or 'no reason is given', 300)}."
-    of = f"{count(score.n_clusters)} {clean(suite.clusters, 40)}"
+    of = counted(score.n_clusters, clean(suite.clusters, 40))
     fixed = "this checkpoint"
     if score.spread is not None:
         fixed += f" and these {plural(score.spread.over)}"
@@ -206,7 +215,7 @@ def sample(suite: SuiteResult) -> str:
         return ""
     if suite.n_available is None:
         return f"sample of {suite.sampled}"
-    return f"sample: {suite.sampled} of {suite.n_available} items"
+    return f"sample: {suite.sampled} of {counted(suite.n_available)}"
 
 
 def about_time(seconds: float) -> str:
