@@ -68,12 +68,12 @@ class _Lasting(io.FileIO):
 
 def prepare() -> None:
     """Let standard output and error take every text, to its end, whoever reads it."""
-    for name in ("stdout", "stderr"):
+    for number, name in enumerate(("stdout", "stderr"), 1):
         stream = getattr(sys, name)
         if not isinstance(stream, io.TextIOWrapper):
             continue
         raw = getattr(stream.buffer, "raw", stream.buffer)
-        if type(raw) is not io.FileIO:
+        if type(raw) is not io.FileIO or raw.fileno() != number:
             # Who captures what is printed reads all of it.
             stream.reconfigure(errors=FALLBACK)
             continue
