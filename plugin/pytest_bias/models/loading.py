@@ -299,7 +299,9 @@ def _network(about: Description, auto_class: str, dtype: Any, **spread: Any) -> 
 
     support, snapshot, trust = KINDS[about.kind], about.snapshot, about.trust
     auto = getattr(transformers, auto_class)
-    with reading(f"the weights of {snapshot.ref}"), quiet():
+    files = snapshot.weights(allow_pickle=trust.allow_pickle)
+    safe = [f for f in files if f.suffix == ".safetensors"]
+    with reading(f"the weights of {snapshot.ref}", safe), quiet():
         network, loading = auto.from_pretrained(
             snapshot.folder,
             dtype=dtype,
