@@ -21,7 +21,7 @@ LAYERS = (
     {
         *("errors", "options", "power", "statistics", "checked", "devices", "identity", "scores"),
         *("answers", "checks", "digits", "own_paths"),
-        "cost",
+        *("cost", "streams"),
     },
     {"report_tables", "asking", "multiway", "drawing", "waivers"},
     {"records", "labels", "resampling"},
@@ -29,7 +29,7 @@ LAYERS = (
     {"hub_files", "hub_refusals"},
     {
         *("interface", "events", "datasources", "sampling", "unsigned", "salts", "unscored"),
-        *("verdicts", "typical"),
+        *("verdicts", "typical", "finite"),
     },
     {"permutation", "sides"},
     {"paired"},
@@ -43,7 +43,7 @@ LAYERS = (
     {"suite_files"},
     {"scoring", "testing", "planning", "refusals", "forecast", "preparation", "splitting"},
     {"schedule", "reporting", "gaps", "ranks", "hidden_results", "overfitting"},
-    {"rates", "limit_names"},
+    {"rates", "limit_names", "isolation"},
     {"reach"},
     {"resolution"},
     {"engine", "compare", "folder", "merging", "shortcuts", "suite_preview"},
@@ -348,3 +348,24 @@ def test_no_sentence_of_the_public_data_is_in_the_repository(
     # Whether the beginning is there is quicker to find out.
     beginnings = {ours[m.start() : m.start() + 20] for m in re.finditer(r"(?<!\w)\S", ours)}
     assert sum(s[:20] in beginnings and len(s) > 30 and s in ours for s in sentences) == 0
+
+
+TEXT_FILES = {"open", "fdopen", "read_text", "write_text", "TemporaryFile", "NamedTemporaryFile"}
+TEXT_MODES = {"r", "w", "a", "x", "w+", "r+"}
+
+
+@pytest.mark.parametrize(("name", "path"), modules())
+def test_files_of_text_have_a_stated_encoding(name: str, path: Path) -> None:
+    without = []
+    for node in nodes(path):
+        if not isinstance(node, ast.Call):
+            continue
+        called = getattr(node.func, "attr", getattr(node.func, "id", ""))
+        given = {k.arg: k.value for k in node.keywords}
+        values = [*node.args, *(v for k, v in given.items() if k == "mode")]
+        modes = {v.value for v in values if isinstance(v, ast.Constant)} & TEXT_MODES
+        is_text = called in ("read_text", "write_text") or (called in TEXT_FILES and modes)
+        is_process = called in ("run", "Popen", "check_output") and "text" in given
+        if (is_text or is_process) and "encoding" not in given:
+            without.append(f"line {node.lineno}: {ast.unparse(node)[:80]}")
+    assert without == []

@@ -80,7 +80,9 @@ def _started(devices: Sequence[str], asked: Sequence[Asked]) -> Iterator[list[Ch
             for device, what in zip(devices, asked, strict=True):
                 number, of = what.part
                 name = f"{device} ({number}/{of})" if several else device
-                errors = streams.enter_context(tempfile.TemporaryFile("w+", errors="replace"))
+                errors = streams.enter_context(
+                    tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace")
+                )
                 process = subprocess.Popen(
                     (sys.executable, *COMMAND),
                     stdin=subprocess.PIPE,

@@ -9,7 +9,7 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
-from pytest_bias import cli_evidence, cli_init, cli_split
+from pytest_bias import cli_evidence, cli_init, cli_split, streams
 from pytest_bias.cli_options import settings_of, with_options
 from pytest_bias.config import read_settings, require_data_dir, require_model
 from pytest_bias.errors import BiasError, UnknownName
@@ -122,12 +122,13 @@ def render(
 ) -> None:
     """Write badges, the model card's section, the page or the summary from a saved report."""
     from pytest_bias.folder import read_report
+    from pytest_bias.isolation import isolated
     from pytest_bias.run import RENDERERS, write_files
 
     if to not in RENDERERS:
         raise UnknownName.among("--to", to, RENDERERS)
     settings_of(options)
-    files = RENDERERS[to](read_report(report))
+    files = isolated(read_report(report), RENDERERS[to])
     write_files(files, out)
     Console().print(Text(f"{len(files)} files in {out}"))
 
@@ -199,6 +200,7 @@ def _main(
 
 def main() -> None:
     """Run the command; a user's mistake is one message, never a traceback."""
+    streams.prepare()
     errors = Console(stderr=True)
     try:
         app(standalone_mode=True)

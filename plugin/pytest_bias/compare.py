@@ -14,6 +14,7 @@ from pytest_bias import paired, statistics
 from pytest_bias.errors import UnknownName
 from pytest_bias.hidden_results import is_hidden
 from pytest_bias.interface import Capability
+from pytest_bias.isolation import told
 from pytest_bias.records import Record, Report, SuiteResult
 from pytest_bias.scores import Family, Score
 from pytest_bias.scoring import (
@@ -138,7 +139,12 @@ def compare(
         if reason or suite is None or other is None:
             suites.append(SuiteComparison(entry, either.title, reason=reason))
             continue
-        changes = _changes(suite, other, policy)
+        try:
+            changes = _changes(suite, other, policy)
+        except Exception as error:
+            why = type(error).__name__ if is_hidden(suite) else told(error)
+            suites.append(SuiteComparison(entry, suite.title, reason=why))
+            continue
         note = _note(suite, other, current, baseline)
         suites.append(SuiteComparison(entry, suite.title, changes, note=note))
     return Comparison(current, baseline, _decided(suites))

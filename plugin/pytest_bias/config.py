@@ -219,7 +219,8 @@ def _parse(path: Path) -> Mapping[str, Any]:
     try:
         text = path.read_text(encoding="utf-8-sig")
         if path.suffix == ".toml":
-            content = tomllib.loads(text).get("tool", {}).get("pytest-bias", {})
+            tools = tomllib.loads(text).get("tool")
+            content = tools.get("pytest-bias", {}) if isinstance(tools, dict) else {}
         else:
             content = yaml.safe_load(text) or {}
     except (OSError, UnicodeDecodeError) as error:

@@ -23,8 +23,9 @@ def read_decision(file: Path) -> Decision:
         if (schema := plain.pop("schema")) != SCHEMA:
             raise ValueError(f"its schema is {schema!r:.80}, not {SCHEMA!r}")
         outcomes = tuple(_outcome(o) for o in plain.pop("outcomes"))
-        problems = tuple(plain.pop("problems"))
-        return checked(Decision(outcomes=outcomes, problems=problems, **plain))
+        problems, empty = (tuple(plain.pop(name, ())) for name in ("problems", "without_value"))
+        found = Decision(outcomes=outcomes, problems=problems, without_value=empty, **plain)
+        return checked(found)
     except (AttributeError, KeyError, OSError, TypeError, ValueError, RecursionError) as error:
         raise ReportError(f"{file} is no decision: {error}"[:300]) from None
 

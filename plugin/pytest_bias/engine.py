@@ -6,14 +6,13 @@ the entries of a plan, so that a command, a pytest worker and a notebook do the 
 
 import datetime
 import math
-import os
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 from pytest_bias import scorers
 from pytest_bias.config import Settings
@@ -33,11 +32,12 @@ from pytest_bias.forecast import Expected, Forecaster
 from pytest_bias.hidden_data import measure_quietly
 from pytest_bias.hidden_results import NOTICE, WHOLE, load_hidden, scored_hidden
 from pytest_bias.interface import Model
+from pytest_bias.isolation import told
 from pytest_bias.measures import take
 from pytest_bias.models import load
 from pytest_bias.models.energy import GpuEnergy
 from pytest_bias.models.memory import free
-from pytest_bias.planning import Plan, Planned, part_of
+from pytest_bias.planning import NOT_IN_SHARD, NOT_REACHED, Plan, Planned, part_of
 from pytest_bias.records import (
     Item,
     Part,
@@ -50,9 +50,7 @@ from pytest_bias.reporting import build_report, depends_on, environment
 from pytest_bias.sampling import extent
 from pytest_bias.schedule import Schedule
 from pytest_bias.scoring import scored
-from pytest_bias.suites import Entry, LoadedData
-
-NOT_IN_SHARD: Final = "none of its items falls into this shard"
+from pytest_bias.suites import LoadedData
 
 
 @dataclass
@@ -188,6 +186,8 @@ class Session:
             return entry.result("error" if entry.named else "skipped", str(error))
         except BiasError as error:
             return entry.result("error", str(error))
+        except Exception as error:
+            return entry.result("error", told(error))
 
     def depends_on(self) -> dict[str, Any]:
         """Return all that the scores of this run depend on, data included; no weight is loaded."""
@@ -209,7 +209,7 @@ class Session:
     def measure(self, planned: Planned, part: Part | None = None) -> SuiteResult:
         """Measure one entry or a part of it, once; a failure is a result, not an exception."""
         prepared = self.prepare(planned)
-        # What is checked of the model itself, every process checks for itself.
+        # Every process checks the model itself.
         whole = planned.is_structure or not isinstance(prepared, LoadedData)
         part = None if whole else part or self.part
         if part and part[0] == 1 and planned.entry.configuration.hidden:
@@ -231,7 +231,12 @@ class Session:
             return []
         there = [(p, data) for p in waiting if isinstance(data := self.prepare(p), LoadedData)]
         self.schedule.n_entries = len(there)
-        return [self.schedule.expect(p, d.items, self.forecaster, self.part) for p, d in there]
+        found = []
+        for planned, data in there:
+            # What is wrong here is wrong when the entry is measured, and is reported then.
+            with suppress(Exception):
+                found += [self.schedule.expect(planned, data.items, self.forecaster, self.part)]
+        return found
 
     def foreseen(self, entries: Sequence[Planned]) -> list[Planned]:
         """Tell how long entries will take; returns them in the order that suits a budget."""
@@ -263,11 +268,8 @@ class Session:
         except ServerStopped as error:
             self.stopped = error.message
             return entry.result("error", error.message)
-        except Exception as error:
-            if os.environ.get("PYTEST_BIAS_DEBUG"):
-                raise
-            first = str(error).splitlines()[:1]
-            return entry.result("error", f"{type(error).__name__}: {''.join(first)}")
+        except (Exception, SystemExit) as error:
+            return entry.result("error", told(error))
 
     def _asked(
         self, planned: Planned, model: Model, data: LoadedData, part: Part | None
@@ -351,7 +353,8 @@ class Session:
         suites = [result for _, result in self.measured()]
         if not only_measured:
             there = {s.entry: s for s in suites}
-            suites = [there.get(p.entry.id, _interrupted(p.entry)) for p in self.plan.entries]
+            entries = [planned.entry for planned in self.plan.entries]
+            suites = [there.get(e.id) or e.result("inconclusive", NOT_REACHED) for e in entries]
         return build_report(
             self.plan,
             model.identity if model else self.plan.model.identity,
@@ -404,7 +407,3 @@ def run(session: Session) -> Report:
     except KeyboardInterrupt:
         return session.report(interrupted=True)
     return session.report()
-
-
-def _interrupted(entry: Entry) -> SuiteResult:
-    return entry.result("inconclusive", "interrupted before it was measured")

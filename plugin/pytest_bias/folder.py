@@ -8,7 +8,7 @@ import shutil
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -127,13 +127,40 @@ def remove_unfinished(folder: Path) -> None:
     shutil.rmtree(folder / UNFINISHED, ignore_errors=True)
 
 
-def write_report(
+@dataclass(frozen=True)
+class Written:
+    """All that a report leaves in a folder, made and not written yet: path below it to content.
+
+    `records` are tables of pyarrow.
+    """
+
+    records: Mapping[str, Any]
+    files: Mapping[str, str]
+    report: str
+
+    def write(self, folder: Path) -> None:
+        """Write records, rendered files and, last, the report.
+
+        Raises
+        ------
+        OutputError
+            If the folder cannot be written.
+        """
+        try:
+            _write_tables(self.records, folder)
+            for name, content in self.files.items():
+                _write(folder / name, content)
+            _write(folder / REPORT, self.report + "\n")
+        except OSError as error:
+            raise OutputError(f"{folder} cannot be written: {error.strerror or error}.") from None
+
+
+def written(
     report: Report,
     files: Mapping[str, str],
-    folder: Path,
     texts: Mapping[str, Mapping[str, Item]] | None = None,
-) -> None:
-    """Write records, rendered files and, last, the report.
+) -> Written:
+    """Return what a report leaves; whatever no file can hold is found here.
 
     Parameters
     ----------
@@ -142,27 +169,44 @@ def write_report(
     texts : mapping, optional
         Entry to items by id, whose texts are kept in the records.
     """
-    try:
-        write_records(report, folder, texts)
-        for name, content in files.items():
-            _write(folder / name, content)
-        _write(folder / REPORT, report.to_json() + "\n")
-    except OSError as error:
-        raise OutputError(f"{folder} cannot be written: {error.strerror or error}.") from None
+    for content in files.values():
+        content.encode()
+    return Written(_tables(report, texts), files, report.to_json())
 
 
-def write_records(
-    report: Report, folder: Path, texts: Mapping[str, Mapping[str, Item]] | None = None
+def write_report(
+    report: Report,
+    files: Mapping[str, str],
+    folder: Path,
+    texts: Mapping[str, Mapping[str, Item]] | None = None,
 ) -> None:
-    """Write the records of every suite, with the texts of the items that are given."""
+    """Write records, rendered files and, last, the report."""
+    written(report, files, texts).write(folder)
+
+
+def write_records(report: Report, folder: Path) -> None:
+    """Write the records of every suite."""
+    _write_tables(_tables(report), folder)
+
+
+def _tables(
+    report: Report, texts: Mapping[str, Mapping[str, Item]] | None = None
+) -> dict[str, Any]:
+    """Return the records of every suite as tables, with the texts of the items that are given."""
+    return {
+        suite.records_path: _table(suite.records, (texts or {}).get(suite.entry, {}))
+        for suite in report.suites
+        if suite.records
+    }
+
+
+def _write_tables(tables: Mapping[str, Any], folder: Path) -> None:
     import pyarrow.parquet as pq
 
-    for suite in report.suites:
-        if suite.records:
-            path = folder / suite.records_path
-            path.parent.mkdir(parents=True, exist_ok=True)
-            items = (texts or {}).get(suite.entry, {})
-            pq.write_table(_table(suite.records, items), path)
+    for name, table in tables.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        pq.write_table(table, path)
 
 
 def differing(folder: Path, texts: Mapping[str, str]) -> list[str]:

@@ -185,7 +185,7 @@ class _FrontMatter:
         for (node, _, results), plan in zip(entries, todo, strict=True):
             if not plan.changes:
                 continue
-            if node.flow_style or (results.flow_style and not _is_empty(results)):
+            if node.flow_style or (not _is_empty(results) and results.flow_style):
                 return True
             for group, fate in zip(plan.fates and results.value, plan.fates, strict=True):
                 if fate.cut and not fate.whole:

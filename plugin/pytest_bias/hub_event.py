@@ -16,7 +16,7 @@ from typing import Final
 from rich.console import Console
 from rich.text import Text
 
-from pytest_bias import hub
+from pytest_bias import hub, streams
 from pytest_bias.claims import TITLE
 from pytest_bias.cli import EXIT_INTERRUPTED, EXIT_UNEXPECTED, print_error
 from pytest_bias.config import Settings, read_settings
@@ -172,6 +172,7 @@ def _say(console: Console, text: str, style: str = "bold") -> None:
 
 def main() -> int:
     """Run the job; what goes wrong is one message, never a traceback."""
+    streams.prepare()
     errors = Console(stderr=True)
     try:
         return handle(os.environ, Console())

@@ -169,8 +169,8 @@ def gravity(outcome: Outcome) -> float:
 class Decision:
     """The one decision of a run: the same in the terminal, JUnit, the summary and the exit code.
 
-    `report` and `baseline` say by their digests what was held against the limits; `change` says in
-    short what changed since the baseline (`emit.change.in_short`).
+    `report` and `baseline` are told by their digests; `change` says in short what changed since the
+    baseline (`emit.change.in_short`), `without_value` which suites were measured without a result.
     """
 
     status: Status
@@ -180,6 +180,7 @@ class Decision:
     report: str
     baseline: Mapping[str, str | None] | None = None
     change: Mapping[str, Any] | None = None
+    without_value: tuple[str, ...] = ()
 
     def to_json(self) -> str:
         """Return decision.json."""
@@ -201,7 +202,7 @@ def read_limits(plain: Mapping[str, Any], waivers: Sequence[Waiver] = ()) -> tup
         If a limit is malformed, names what does not exist or can never be decided, or a waiver
         names no limit.
     """
-    limits = [_limit(text, rules) for text, rules in plain.items()]
+    limits = [_limit(str(text), rules) for text, rules in plain.items()]
     for waiver in waivers:
         at = [n for n, limit in enumerate(limits) if same_target(limit.text, waiver.limit)]
         if not at:

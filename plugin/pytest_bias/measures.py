@@ -208,7 +208,7 @@ def take(measure: Measure, model: Model, items: Sequence[Item]) -> tuple[Record,
         else r
         for r in taken
     ]
-    return tuple(sorted([*settled, *records], key=lambda r: r.item))
+    return tuple(sorted(map(finite_record, [*settled, *records]), key=lambda r: r.item))
 
 
 def read_alike(measure: Measure, model: Model, items: Sequence[Item]) -> frozenset[str]:

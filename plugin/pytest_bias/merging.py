@@ -5,8 +5,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 
 from pytest_bias.devices import in_words
-from pytest_bias.errors import ReportError
+from pytest_bias.errors import BiasError, ReportError
 from pytest_bias.identity import ModelIdentity
+from pytest_bias.isolation import failed
 from pytest_bias.records import (
     Part,
     Record,
@@ -223,9 +224,8 @@ def _whole(
 ) -> SuiteResult:
     if suite.kind == STRUCTURE:
         return suite
-    failed = next((s for s in shards if s.status in ("error", "inconclusive")), None)
-    if failed:
-        return failed
+    if wrong := [s for s in shards if s.status in ("error", "inconclusive")]:
+        return wrong[0]
     measured = [s for s in shards if s.records]
     if not measured:
         # A hidden one, measured whole by one of them.
@@ -249,7 +249,12 @@ def _whole(
         records=records,
         records_sha256=records_digest(records),
     )
-    return scored(result, find(suite.name), seed)
+    try:
+        return scored(result, find(suite.name), seed)
+    except BiasError:
+        raise
+    except Exception as error:
+        return failed(result, error, "it was scored")
 
 
 def _identity(reports: Sequence[Report]) -> ModelIdentity:

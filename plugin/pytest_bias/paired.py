@@ -11,6 +11,7 @@ from itertools import product
 import numpy as np
 
 from pytest_bias import statistics, unsigned
+from pytest_bias.finite import finite
 from pytest_bias.permutation import difference, exchange_test
 from pytest_bias.resampling import UNDEFINED, Sums, equal_units, estimate, too_few, variance
 from pytest_bias.statistics import Estimate, Floats, Sampling
@@ -33,7 +34,7 @@ def change(now: Sums, then: Sums, sampling: Sampling) -> Estimate:
         return Estimate(None, interval_reason=why, p_reason=why)
     found = _changed(now, then, sampling)
     test = exchange_test(now, then, sampling)
-    return replace(found, test=test.how, p_value=test.p_value, p_reason=test.reason)
+    return finite(replace(found, test=test.how, p_value=test.p_value, p_reason=test.reason))
 
 
 def worsening(
@@ -68,7 +69,7 @@ def worsening(
 
         across = _estimate(difference(now, then, further), replace(sampling, bounds=(None, None)))
         ends += [max(-most, min(most, end)) for end in across.interval or (-most, most)]
-    return replace(found, method=changed.method, interval=(min(ends), max(ends)))
+    return finite(replace(found, method=changed.method, interval=(min(ends), max(ends))))
 
 
 def _changed(now: Sums, then: Sums, sampling: Sampling) -> Estimate:

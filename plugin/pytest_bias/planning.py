@@ -5,7 +5,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from heapq import heappop, heappush
-from typing import Any
+from typing import Any, Final
 
 from pytest_bias import scorers
 from pytest_bias.asking import Asking
@@ -27,6 +27,9 @@ from pytest_bias.suites import (
     social_entries,
     spoken_by,
 )
+
+NOT_IN_SHARD: Final = "none of its items falls into this shard"
+NOT_REACHED: Final = "interrupted before it was measured"
 
 
 @dataclass(frozen=True)

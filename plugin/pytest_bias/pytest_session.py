@@ -12,6 +12,7 @@ import pytest
 
 from pytest_bias.compare import compare
 from pytest_bias.config import Settings, read_settings
+from pytest_bias.emit.absence import properties
 from pytest_bias.emit.wording import clean
 from pytest_bias.errors import BiasError, UnknownName, UsageError
 from pytest_bias.folder import release
@@ -22,6 +23,7 @@ from pytest_bias.merging import Measured, gathered
 from pytest_bias.models.served.address import PROTOCOL
 from pytest_bias.options import OPTIONS
 from pytest_bias.records import Part, SuiteResult
+from pytest_bias.streams import fitted
 from pytest_bias.suite_files import files_below, with_files
 from pytest_bias.suites import LoadedData
 from pytest_bias.testing import BiasModel, assert_within, difference, group_values
@@ -35,6 +37,9 @@ if TYPE_CHECKING:
 
 _KEY: Final = pytest.StashKey["BiasSession"]()
 _FLAGS = re.compile(rf"--(?=(?:{'|'.join(o.flag for o in OPTIONS)})\b)")
+
+MOST_SAID: Final = 4_000
+"""Characters of a reason in a test's report."""
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -291,13 +296,13 @@ class BiasSession:
             return
         from rich.console import Console
 
-        stream = io.StringIO()
+        stream, encoding = io.StringIO(), getattr(terminal._tw._file, "encoding", None)
         width = max(80, terminal._tw.fullwidth)
         self.finished.show(Console(file=stream, width=width, force_terminal=terminal.hasmarkup))
         terminal.section("bias")
         for notice in self.finished.report.notices:
-            terminal.write_line(clean(notice, 1000))
-        terminal.write(stream.getvalue())
+            terminal.write_line(fitted(clean(notice, 1000), encoding))
+        terminal.write(fitted(stream.getvalue(), encoding))
 
 
 @dataclass(frozen=True)
@@ -330,13 +335,8 @@ class BiasRun:
         if self.owner.settings.withhold_scores:
             return result
         known = {key for key, _ in self.node.user_properties}
-        for score in result.scores:
-            key = f"{result.entry}.{score.metric}"
-            if score.headline and score.value is not None and key not in known:
-                found: dict[str, float] = {key: score.value, f"{key}.n": score.n}
-                if score.interval:
-                    found |= {f"{key}.low": score.interval[0], f"{key}.high": score.interval[1]}
-                self.node.user_properties.extend(found.items())
+        told = properties(result).items()
+        self.node.user_properties.extend(pair for pair in told if pair[0] not in known)
         return result
 
     def check(self, name: str) -> SuiteResult:
@@ -346,9 +346,10 @@ class BiasRun:
         """
         result = self._measured(name)
         if result.status in ("not_applicable", "skipped"):
-            pytest.skip(result.reason or result.status)
+            pytest.skip((result.reason or result.status)[:MOST_SAID])
         if result.status != "scored":
-            pytest.fail(f"{result.entry} could not be measured: {result.reason}", pytrace=False)
+            why = (result.reason or "")[:MOST_SAID]
+            pytest.fail(f"{result.entry} could not be measured: {why}", pytrace=False)
         if _as_usage_error(self.owner.planned)(name)[1]:
             # The whole decides, at the end of the session.
             return without_records(result)

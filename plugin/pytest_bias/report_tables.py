@@ -24,6 +24,8 @@ TYPES: Final[Mapping[tuple[str, str], Any]] = {
     ("run", "interrupted"): bool,
     ("run", "notices"): Sequence[str],
     ("run", "shard"): Mapping[str, Any] | None,
+    ("run", "environment"): Mapping[str, Any] | None,
+    ("run", "cost"): Mapping[str, Any] | None,
 }
 """Table and key to the type of the value, if there is one."""
 

@@ -301,6 +301,8 @@ def estimate(
         What to say where no resample differs from another.
     """
     found = Estimate(sums.value, n_clusters=sums.n_units)
+    if not math.isfinite(sums.value):
+        return found
     if sums.crossing:
         return crossed(found, sums, sampling, equal or constant)
     if equal:

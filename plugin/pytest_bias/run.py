@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -22,6 +22,7 @@ from pytest_bias.emit.progress import ProgressPrinter
 from pytest_bias.emit.verdict import decided
 from pytest_bias.errors import OutputError, ReportError
 from pytest_bias.events import Fetching, Notice
+from pytest_bias.finite import missing
 from pytest_bias.folder import (
     CARD,
     DECISION,
@@ -29,15 +30,18 @@ from pytest_bias.folder import (
     PAGE,
     REPORT,
     SUMMARY,
+    Written,
     default_folder,
     read_plain_report,
     read_report,
+    release,
     remove,
     remove_unfinished,
     run_key,
-    write_report,
+    written,
 )
 from pytest_bias.hidden_results import to_leave
+from pytest_bias.isolation import isolated
 from pytest_bias.jobs import Job, claim_for, prepare
 from pytest_bias.limits import Decision, Limit, decide, decision_level, limits_of, named_by
 from pytest_bias.merging import joined
@@ -121,16 +125,32 @@ def finish(
 
     Where scores are withheld, the decision is taken on them, and then they are dropped.
     """
-    comparison = compare(report, baseline, named_by(limits), level) if baseline else None
-    decision = decide(report, limits, comparison, first_run=settings.first_run, level=level)
-    if settings.withhold_scores:
+    salt = salt_for(report, out) if settings.withhold_scores else None
+    texts = items if settings.with_texts else {}
+
+    def make(report: Report) -> tuple[Finished, Written]:
+        comparison = compare(report, baseline, named_by(limits), level) if baseline else None
+        decision = decide(report, limits, comparison, first_run=settings.first_run, level=level)
+        if salt:
+            report = withheld(report, salt)
+            decision, comparison = without_numbers(decision, report), None
+        if comparison:
+            decision = replace(decision, change=change.in_short(comparison))
+        if not salt:
+            empty = tuple(f"{s.entry}: {why}" for s in report.suites if (why := missing(s)))
+            decision = replace(decision, without_value=empty)
+        found = _written(report, decision, comparison, texts)
+        shown = items if settings.show_items else {}
+        return Finished(report, decision, comparison, out, shown), found
+
+    finished, files = isolated(report, make)
+    if salt:
         remove(_with_scores(report), out)
-        report = withheld(report, salt_for(report, out))
-        decision, comparison = without_numbers(decision, report), None
-    if comparison:
-        decision = replace(decision, change=change.in_short(comparison))
-    save(report, decision, out, comparison, items if settings.with_texts else {})
-    return Finished(report, decision, comparison, out, items if settings.show_items else {})
+    with suppress(ReportError):
+        # What the run before left in its place.
+        remove(_with_scores(read_plain_report(out / REPORT, check=False)), out)
+    files.write(out)
+    return finished
 
 
 def run_command(settings: Settings, console: Console) -> int:
@@ -151,15 +171,26 @@ def run_job(
         settings = replace(settings, device=devices[0], devices=None)
     with printer:
         job = prepare(settings, printer)
-        check(job.session.plan)
-        # What came before counts: imports, digests, data; but not the baseline.
-        before = time.perf_counter() - started
-        job = with_baseline(job, devices)
-        job.session.started = time.perf_counter() - before
-        report = measured(job.session, devices)
+        with claimed(job.out):
+            check(job.session.plan)
+            # What came before counts: imports, digests, data; but not the baseline.
+            before = time.perf_counter() - started
+            job = with_baseline(job, devices)
+            job.session.started = time.perf_counter() - before
+            report = measured(job.session, devices)
     done = finish_job(job, report)
     done.show(console)
     return done
+
+
+@contextmanager
+def claimed(folder: Path) -> Iterator[None]:
+    """Give a folder up again where nothing comes of it: an empty one is left by nobody."""
+    try:
+        yield
+    except BaseException:
+        release(folder)
+        raise
 
 
 def measured(session: Session, devices: Sequence[str]) -> Report:
@@ -179,7 +210,8 @@ def with_baseline(job: Job, devices: Sequence[str]) -> Job:
     first.claim()
     tell(Notice(f"Measuring the baseline {first.model} …"))
     first.session.started = time.perf_counter()
-    report = measured(first.session, devices)
+    with claimed(first.out):
+        report = measured(first.session, devices)
     # Two models need not fit into one memory.
     first.session.unload()
     if report.run.get("interrupted"):
@@ -220,15 +252,16 @@ def merge_command(reports: Sequence[Path], settings: Settings, console: Console)
     return done.decision.exit_code
 
 
-def save(
+def _written(
     report: Report,
     decision: Decision,
-    out: Path,
-    comparison: Comparison | None = None,
-    texts: Mapping[str, Mapping[str, Item]] | None = None,
-) -> None:
-    """Write everything that a run leaves, and remove what the run before left in its place."""
+    comparison: Comparison | None,
+    texts: Mapping[str, Mapping[str, Item]],
+) -> Written:
+    """Return everything that a run leaves in its folder."""
     report = to_leave(report)
+    # What cannot be shown must not be found when it is printed.
+    terminal.render(report, decision, comparison)
     files = {
         **badges.render(report),
         **_card(report),
@@ -236,15 +269,13 @@ def save(
         PAGE: page.render(report, decision, comparison, texts),
         DECISION: decision.to_json() + "\n",
     }
-    with suppress(ReportError):
-        before = read_plain_report(out / REPORT, check=False)
-        remove(_with_scores(before), out)
-    write_report(report, files, out, texts)
+    return written(report, files, texts)
 
 
 def _with_scores(report: Report) -> list[str]:
     """Name the files of a run that are not there, or not the same, without its scores."""
-    return [*badges.render(report), MODEL_INDEX, *(s.records_path for s in report.suites)]
+    drawn = isolated(report, badges.render)
+    return [*drawn, MODEL_INDEX, *(s.records_path for s in report.suites)]
 
 
 def write_files(files: Mapping[str, str], out: Path) -> None:

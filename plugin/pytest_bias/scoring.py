@@ -9,6 +9,7 @@ import numpy as np
 
 from pytest_bias import factors, permutation, resampling, statistics
 from pytest_bias.factors import Factor
+from pytest_bias.finite import finite
 from pytest_bias.records import Record, Report, SuiteResult, canonical_json, sha256
 from pytest_bias.resampling import Sums
 from pytest_bias.scores import NO_GROUP, Family, FloorOf, Score, Spread
@@ -210,6 +211,9 @@ def score_records(
     for metric in metrics:
         relevant = [r for r in ordered if metric.where(r)]
         if not relevant:
+            # A suite that was measured says why it has no result.
+            if metric.headline and metric.whole and ordered:
+                scores.append(replace(_empty(ordered, metric, {}, context), **_of_none(ordered)))
             continue
         found = [_score(relevant, metric, {}, context)] if metric.whole else []
         for keys in metric.by:
@@ -261,7 +265,7 @@ def at_level(suite: SuiteResult, score: Score, level: float, seed: int) -> Estim
     context = Context(suite.name, suite.config, seed, level)
     kept = measured(members(suite.records, metric, dict(score.by)), metric, score.by)
     estimator = estimator_for(metric, score.by)
-    return estimator(kept, context.sampling(metric.name, score.by, metric.bounds))
+    return finite(estimator(kept, context.sampling(metric.name, score.by, metric.bounds)))
 
 
 def members(records: Iterable[Record], metric: Metric, by: Mapping[str, str]) -> list[Record]:
@@ -314,23 +318,7 @@ def _score(
     records: Sequence[Record], metric: Metric, by: dict[str, str], context: Context
 ) -> Score:
     scored = [r for r in records if metric.counts(r)]
-    unscored = sum(r.status in ("unscored", "error") and not metric.counts(r) for r in records)
-    empty = Score(
-        metric=metric.name,
-        value=None,
-        ideal=metric.ideal,
-        bounds=metric.bounds,
-        unit=metric.unit,
-        tolerance=metric.tolerance,
-        by=by,
-        headline=metric.headline and not by,
-        beside=metric.beside and not by,
-        level=context.level,
-        seed=context.seed_of(metric.name, by),
-        n=len(scored),
-        n_unscored=unscored,
-        n_excluded=sum(r.status == "excluded" for r in records),
-    )
+    empty = _empty(records, metric, by, context)
     if not scored:
         nothing = nothing_scored(records)
         return replace(empty, note=nothing, interval_reason=nothing)
@@ -340,10 +328,12 @@ def _score(
     kept = measured(records, metric, by)
     if not kept:
         return replace(empty, n=0, note=left_out(len(scored)), interval_reason="no value")
-    estimate = estimator(kept, context.sampling(metric.name, by, metric.bounds))
+    # What is too large for a number has no value, and needs no warning besides.
+    with np.errstate(over="ignore", invalid="ignore"):
+        estimate = finite(estimator(kept, context.sampling(metric.name, by, metric.bounds)))
     floor = metric.floor.at(kept) if metric.floor else estimate.floor
     notes = [estimate.note, left_out(len(scored) - len(kept))]
-    return _tested(
+    found = _tested(
         replace(
             empty,
             n=_n_measured(kept, estimator),
@@ -364,6 +354,37 @@ def _score(
         metric,
         context,
     )
+    return finite(found)
+
+
+def _empty(
+    records: Sequence[Record], metric: Metric, by: dict[str, str], context: Context
+) -> Score:
+    """Return a score without a value, with what is known of it before it is estimated."""
+    return Score(
+        metric=metric.name,
+        value=None,
+        ideal=metric.ideal,
+        bounds=metric.bounds,
+        unit=metric.unit,
+        tolerance=metric.tolerance,
+        by=by,
+        headline=metric.headline and not by,
+        beside=metric.beside and not by,
+        level=context.level,
+        seed=context.seed_of(metric.name, by),
+        n=sum(map(metric.counts, records)),
+        n_unscored=sum(r.status in ("unscored", "error") and not metric.counts(r) for r in records),
+        n_excluded=sum(r.status == "excluded" for r in records),
+    )
+
+
+def _of_none(records: Sequence[Record]) -> dict[str, Any]:
+    """Return what a headline says that none of the records is part of."""
+    silent = sum(r.status == "scored" and r.value is None for r in records)
+    why = f"none of {len(records)} items counts"
+    why += f": {silent} have no answer" if silent else ""
+    return {"n": 0, "note": why, "interval_reason": "no value", "family": "decision"}
 
 
 def _n_measured(records: Sequence[Record], estimator: Estimator) -> int:
@@ -421,7 +442,10 @@ def _spread(records: Sequence[Record], metric: Metric, by: Mapping[str, str]) ->
     values = [v for v in values if math.isfinite(v)]
     if len(values) < 2:
         return None
-    sd = float(np.std(values, ddof=1))
+    with np.errstate(over="ignore"):
+        sd = float(np.std(values, ddof=1))
+    if not math.isfinite(sd):
+        return None
     return Spread(metric.spread, len(values), sd, min(values), max(values))
 
 

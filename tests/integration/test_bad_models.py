@@ -161,7 +161,57 @@ def test_missing_shard(bias: Command, model: Path) -> None:
     names = ("model-00001-of-00002.safetensors", "model-00002-of-00002.safetensors")
     index = {"weight_map": {"a": names[0], "b": names[1]}}
     (model / "model.safetensors.index.json").write_text(json.dumps(index))
-    bias("run", model).refused(3, "no weights")
+    bias("run", model).refused(
+        *(3, "not all of its weights: 1 of the 2 files that model.safetensors.index.json lists is"),
+        *(f"missing: {names[1]}", f"There is {names[0]}"),
+    )
+    (model / "model.safetensors.index.json").unlink()
+    bias("run", model).refused(
+        3, f"{names[0]} is there, and model.safetensors.index.json", "is not"
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("tf_model.h5", "There is tf_model.h5."),
+        ("model.safetensors.incomplete", "There is model.safetensors.incomplete."),
+        ("notes.txt", "Nothing that is there looks like weights."),
+    ],
+)
+def test_what_is_there_in_place_of_weights_is_named(
+    bias: Command, model: Path, name: str, words: str
+) -> None:
+    (model / "model.safetensors").rename(model / name)
+    ran = bias("run", model, "--out", "out").refused(3, "model has no weights: neither", words)
+    assert not (ran.folder / "out").exists()
+
+
+LFS = b"version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 170000\n"
+SEEN = {
+    "lfs": (LFS, "is a pointer of Git LFS, not the file itself (git lfs pull)"),
+    "page": (b"\n<!DOCTYPE html><html><body>Log in", "is a web page, not the file itself"),
+    "empty": (b"", "is empty"),
+    "zip": (b"PK\x03\x04" + b"\0" * 99, "is a ZIP archive"),
+}
+
+
+@pytest.mark.parametrize(("content", "words"), SEEN.values(), ids=SEEN)
+@pytest.mark.parametrize("name", ["model.safetensors", "tokenizer.json", "config.json"])
+def test_damage_is_told_by_its_cause(
+    bias: Command, model: Path, name: str, content: bytes, words: str
+) -> None:
+    (model / name).write_bytes(content)
+    ran = bias("run", model, *STRUCTURE, "--out", "out").refused(3, name, words)
+    assert not (ran.folder / "out").exists()
+
+
+def test_weights_that_are_cut_off_say_of_how_much(bias: Command, model: Path) -> None:
+    weights = model / "model.safetensors"
+    whole = weights.read_bytes()
+    weights.write_bytes(whole[: len(whole) // 2])
+    told = f"is cut off: it has {len(whole) // 2:,} of {len(whole):,} bytes"
+    bias("run", model, *STRUCTURE).refused(3, "model.safetensors", told)
 
 
 @pytest.mark.parametrize("content", ["{", "{}", "[]", '{"weight_map": []}'])
@@ -236,6 +286,18 @@ def test_missing_layer_is_refused(bias: Command, model: Path) -> None:
 def test_weights_of_another_shape_are_named(bias: Command, model: Path) -> None:
     edit(model / "config.json", vocab_size=700)
     bias("run", model, *STRUCTURE).refused(3, "word_embeddings", "wrong shape", "instead of 700")
+
+
+def test_a_model_that_cannot_be_loaded_leaves_no_folder(bias: Command, model: Path) -> None:
+    edit(model / "config.json", intermediate_size=65)
+    ran = bias("run", model, *STRUCTURE, "--out", "out").refused(3, "of the wrong shape")
+    assert not (ran.folder / "out").exists()
+    bias("run", model, *STRUCTURE).refused(3, "of the wrong shape")
+    assert not (ran.folder / "bias-report").exists()
+    (ran.folder / "out").mkdir()
+    (ran.folder / "out" / "notes.txt").write_text("mine")
+    bias("run", model, *STRUCTURE, "--out", "out").refused(3, "of the wrong shape")
+    assert (ran.folder / "out" / "notes.txt").is_file()
 
 
 # Kinds

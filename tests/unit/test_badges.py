@@ -200,9 +200,12 @@ def test_a_sample_is_grey_and_says_so():
     assert found["seat-en"].color == VALUE_COLOR
 
 
-def test_a_suite_without_a_value_is_grey_and_shows_none():
-    badge = of(result(scores=[score(value=None, interval=None)]))["crows_pairs-en"]
-    assert (badge.color, badge.message) == (GREY, "– · ideal 50")
+def test_a_suite_without_a_value_is_grey_says_why_and_counts_for_nothing():
+    empty = result(scores=[score(value=None, interval=None, note="nothing was scored")])
+    badge = of(empty)["crows_pairs-en"]
+    assert (badge.color, badge.message) == (GREY, "no value: nothing was scored")
+    assert "social-bias-evaluated" not in of(empty)
+    assert "1 of 2 suites" in of(empty, SEAT)["social-bias-evaluated"].message
 
 
 def test_a_suite_that_is_not_installed_is_worded_plainly():

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from pytest_bias.errors import OutputError
+from pytest_bias.models import load
 from pytest_bias.models.journal import Journal, Page
 from pytest_bias.models.reads import Reads
 
@@ -114,3 +115,19 @@ def test_a_row_is_left_while_a_read_of_it_is() -> None:
     missing = np.array([False, True, False, False])
     assert reads.rows_of(missing).tolist() == [True, False, False]
     assert reads.rows_of(~missing).tolist() == [True, True, True]
+
+
+def test_only_what_a_run_before_has_answered_is_said_to_be_of_it(tiny, tmp_path):
+    texts = ["The doctor came late.", "My aunt is a nurse.", "He is."]
+
+    def asked_twice() -> list[str]:
+        model, told = load(str(tiny("gpt2"))), []
+        model.meter.on_notice = told.append
+        for _ in ("one suite", "another"):
+            model.keep(tmp_path)
+            model.score(texts)
+            model.keep(None)
+        return told
+
+    assert asked_twice() == []
+    assert asked_twice() == ["3 of 3 sequences were done by a run before"]

@@ -2,6 +2,7 @@
 
 import random
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -139,9 +140,16 @@ def test_a_metric_only_sees_the_records_that_it_is_about():
     assert (found.value, found.n) == (5.0, 1)
 
 
-def test_a_metric_without_relevant_records_emits_nothing():
-    assert score_records(some(5), [metric(where=lambda r: False)], CONTEXT) == ()
+def test_a_metric_without_relevant_records_emits_nothing_and_a_headline_says_why():
+    nowhere = metric(where=lambda r: False)
+    assert score_records(some(5), [replace(nowhere, headline=False)], CONTEXT) == ()
     assert score_records([], [metric()], CONTEXT) == ()
+    (found,) = score_records(some(5), [nowhere], CONTEXT)
+    assert (found.headline, found.value, found.n) == (True, None, 0)
+    assert found.note == "none of 5 items counts"
+    silent = [replace(r, value=None) for r in some(5)]
+    (found,) = score_records(silent, [nowhere], CONTEXT)
+    assert found.note == "none of 5 items counts: 5 have no answer"
 
 
 def test_a_metric_without_a_whole_reports_its_groups_alone():

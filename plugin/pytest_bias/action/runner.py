@@ -11,10 +11,16 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final, Literal, TextIO, TypeAlias
 
+from pytest_bias.emit.bounds import len_in_bytes, within
 from pytest_bias.emit.wording import clean
 
 Level: TypeAlias = Literal["error", "warning", "notice"]
 
+MOST_SUMMARY: Final = 1_000_000
+"""Bytes of the summary of a step; of more than 1 MiB GitHub shows nothing."""
+MOST_OUTPUT: Final = 20_000
+"""Characters of an output; all of a job together have 1 MB."""
+MOST_PATH: Final = 1_000
 MOST_ANNOTATIONS: Final = 10
 """Of one level in one step: GitHub shows no more."""
 SECRETS: Final = ("HF_TOKEN", "GITHUB_TOKEN", "HF_OIDC_ID_TOKEN", "ACTIONS_ID_TOKEN_REQUEST_TOKEN")
@@ -30,21 +36,25 @@ def write_outputs(values: Mapping[str, str], environment: Mapping[str, str]) -> 
     with Path(file).open("a", encoding="utf-8") as stream:
         for name, value in values.items():
             end = f"end-{secrets.token_hex(16)}"
-            stream.write(f"{name}<<{end}\n{value}\n{end}\n")
+            stream.write(f"{name}<<{end}\n{value[:MOST_OUTPUT]}\n{end}\n")
 
 
 def write_summary(text: str, environment: Mapping[str, str]) -> None:
-    """Append Markdown to the summary of the step."""
+    """Append Markdown to the summary of the step, of which GitHub drops all above its limit."""
     if file := environment.get("GITHUB_STEP_SUMMARY"):
-        with Path(file).open("a", encoding="utf-8") as stream:
-            stream.write(f"{text.rstrip()}\n\n")
+        path = Path(file)
+        room = MOST_SUMMARY - (path.stat().st_size if path.is_file() else 0)
+        with path.open("a", encoding="utf-8") as stream:
+            stream.write(f"{within(text.rstrip(), room, len_of=len_in_bytes)}\n\n")
 
 
 def annotation(
     level: Level, text: str, *, title: str = "pytest-bias", file: str = "", line: int = 0
 ) -> str:
     """Return a workflow command that shows a message at the run, or at a line of a file."""
-    at = [*([f"file={_property(file)}"] if file else []), *([f"line={line}"] if line else [])]
+    is_place = file and len(file) <= MOST_PATH
+    at = [*([f"file={_property(file)}"] if is_place else [])]
+    at += [f"line={line}"] if line and is_place else []
     properties = ",".join([*at, f"title={_property(clean(title))}"])
     message = clean(text, 1000).replace("%", "%25")
     return f"::{level} {properties}::{message}"
@@ -98,7 +108,8 @@ def for_a_model(environment: Mapping[str, str]) -> dict[str, str]:
     kept = {**environment, "PYTHONUTF8": "1"}
     for name in environment:
         speaks = name.removeprefix("GITHUB_") in _OF_THE_RUNNER and name.startswith("GITHUB_")
-        if speaks or name == "GITHUB_TOKEN" or name.startswith(("ACTIONS_", "INPUT_", "BIAS_")):
+        others = name in ("GITHUB_TOKEN", "PYTHONIOENCODING")
+        if speaks or others or name.startswith(("ACTIONS_", "INPUT_", "BIAS_")):
             del kept[name]
     return kept
 

@@ -5,6 +5,7 @@ import sys
 from collections.abc import Callable, Mapping
 from typing import Final
 
+from pytest_bias import streams
 from pytest_bias.action import decide, measure, prepare, publish, tell
 from pytest_bias.action.runner import without_secrets, write_outputs
 from pytest_bias.emit.wording import clean
@@ -28,6 +29,7 @@ def main(name: str, environment: Mapping[str, str] | None = None) -> int:
     wrong, and `decide` fails.
     """
     environment = os.environ if environment is None else environment
+    streams.prepare()
     try:
         return STEPS[name](environment)
     except BiasError as error:

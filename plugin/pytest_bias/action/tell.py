@@ -8,7 +8,13 @@ from typing import Final
 import yaml
 
 from pytest_bias.action.publish import is_proposal
-from pytest_bias.action.runner import Level, annotations, without_secrets, write_summary
+from pytest_bias.action.runner import (
+    MOST_SUMMARY,
+    Level,
+    annotations,
+    without_secrets,
+    write_summary,
+)
 from pytest_bias.decisions import read_decision
 from pytest_bias.emit import comment as emit_comment
 from pytest_bias.emit.verdict import because, word
@@ -111,7 +117,7 @@ def summary(environment: Mapping[str, str], problem: str, remarks: list[str]) ->
     """Return the Markdown of the step's summary."""
     parts = []
     if report := environment.get("BIAS_REPORT"):
-        parts.append((Path(report).parent / SUMMARY).read_text(encoding="utf-8").rstrip())
+        parts.append(_read(Path(report).parent / SUMMARY))
     if problem:
         parts.append(f"## Could not measure\n\n{markdown(problem, 2000)}")
     parts += [markdown(remark, 1000) for remark in remarks]
@@ -120,6 +126,15 @@ def summary(environment: Mapping[str, str], problem: str, remarks: list[str]) ->
     if address := environment.get("BIAS_PUBLISHED"):
         parts.append(f"[What was published]({address})")
     return "\n\n".join(parts)
+
+
+def _read(file: Path) -> str:
+    """Return the summary that a run wrote, or why there is none."""
+    try:
+        with file.open(encoding="utf-8", errors="replace") as stream:
+            return stream.read(MOST_SUMMARY).rstrip()
+    except OSError as error:
+        return f"{SUMMARY} cannot be read: {markdown(error.strerror or str(error))}."
 
 
 def _remark(environment: Mapping[str, str]) -> str:

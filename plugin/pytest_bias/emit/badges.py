@@ -16,6 +16,7 @@ from typing import Final
 import anybadge
 
 from pytest_bias.claims import AS_MEASURED, Standing, earns, lacking, unread, version
+from pytest_bias.emit.absence import uncertainty, without_value
 from pytest_bias.emit.marks import HIDDEN
 from pytest_bias.emit.wording import (
     NOT_PUBLISHED,
@@ -44,6 +45,9 @@ VALUE_COLOR: Final = "#2f5573"
 GREY: Final = "#666"
 FONT: Final = "DejaVu Sans,Verdana,Geneva,sans-serif"
 FONT_SIZE: Final = 11
+LABEL_MOST: Final = 280
+MESSAGE_MOST: Final = 500
+"""Pixels of the two texts; the title has all words."""
 
 EVALUATED: Final = "Social Bias Evaluated"
 AVAILABLE: Final = "Social Bias Available"
@@ -61,9 +65,14 @@ class Badge:
     title: str
     color: str = VALUE_COLOR
 
+    @property
+    def shown(self) -> tuple[str, str]:
+        """Label and message as they are drawn: no wider than a line of a README."""
+        return _cut(_plain(self.label), LABEL_MOST), _cut(_plain(self.message), MESSAGE_MOST)
+
     def svg(self) -> str:
         """Return the badge as SVG."""
-        label, message = _plain(self.label), _plain(self.message)
+        label, message = self.shown
         with as_file(files("bias_templates").joinpath("badge.svg")) as template:
             badge = anybadge.Badge(
                 label,
@@ -80,7 +89,7 @@ class Badge:
             "label text width": str(badge.get_text_width(label)),
             "value text width": str(badge.get_text_width(message)),
             "id": f"r{sha256(label + message)[:8]}",
-            "title": escape(f"{label}: {message}. {_plain(self.title)}"),
+            "title": escape(f"{_plain(self.label)}: {_plain(self.message)}. {_plain(self.title)}"),
         }
         for name, text in ours.items():
             svg = svg.replace(f"{{{{ {name} }}}}", text)
@@ -90,8 +99,8 @@ class Badge:
         """Return the badge for shields.io: https://shields.io/badges/endpoint-badge."""
         plain = {
             "schemaVersion": 1,
-            "label": _plain(self.label),
-            "message": _plain(self.message),
+            "label": self.shown[0],
+            "message": self.shown[1],
             "color": self.color,
             "labelColor": LABEL_COLOR,
         }
@@ -167,8 +176,9 @@ def _of_report(report: Report) -> Iterator[Badge]:
             plural = "suite" if len(available) == 1 else "suites"
             message = f"{len(available)} {plural} · scores and records"
             yield Badge("social-bias-available", AVAILABLE, message, about, color)
-    for suite in measured if report.withheld is None else ():
-        yield _suite_badge(suite, about)
+    for suite in report.suites if report.withheld is None else ():
+        if earns(suite) and suite.status == "scored" and suite.headline is not None:
+            yield _suite_badge(suite, about)
 
 
 def _of_rerun(report: Report, standing: Standing) -> Iterator[Badge]:
@@ -206,7 +216,8 @@ def was_measured(suite: SuiteResult, report: Report) -> bool:
         return False
     if report.withheld:
         return suite.status == "withheld" and report.withheld.finite
-    return suite.status == "scored" and suite.headline is not None
+    headline = suite.headline
+    return suite.status == "scored" and headline is not None and headline.value is not None
 
 
 def _withheld_badge(
@@ -224,13 +235,15 @@ def _suite_badge(suite: SuiteResult, about: str) -> Badge:
     assert headline is not None
     parts = [f"{value(headline)} {short_interval(headline)}".strip(), f"ideal {ideal(headline)}"]
     message = _phrase(suite) or " · ".join(parts)
+    if headline.value is None:
+        message = clean(without_value(headline), 60)
     if is_hidden(suite):
         message += f" · {HIDDEN}"
     if suite.sampled is not None:
         message += f" · {sample(suite)}"
     title = [
         f"{headline.metric} {value(headline)}, {headline.level:.0%} interval "
-        f"{interval(headline)}, n = {headline.n}."
+        f"{uncertainty(headline)}, n = {headline.n}."
     ]
     if far := furthest_group(suite):
         title.append(f"Furthest group: {group(far)} {value(far)} ({interval(far)}), n = {far.n}.")
@@ -296,6 +309,16 @@ def _about(report: Report) -> str:
         f"Model {model_name(report)}, {served}{report.run.get('created', '')[:10]}, report "
         f"{report.digest[:19]}. {SOCIAL_LIMITS}"
     )
+
+
+def _cut(text: str, most: int) -> str:
+    """Return a text that is at most so many pixels wide."""
+    width = anybadge.Badge("x", "x", font_name=FONT, font_size=FONT_SIZE).get_text_width
+    if width(text) <= most:
+        return text
+    while width(f"{text}…") > most:
+        text = text[: min(len(text) - 1, len(text) * most // width(text) + 1)]
+    return f"{text.rstrip()}…"
 
 
 def _plain(text: str) -> str:

@@ -16,6 +16,7 @@ import jinja2
 
 from pytest_bias.claims import Place, Rerun, Standing
 from pytest_bias.emit import about_model
+from pytest_bias.emit.absence import short_reason, unscored, without_value
 from pytest_bias.emit.badges import Badge, badges
 from pytest_bias.emit.context import Context, context_of
 from pytest_bias.emit.floors import legend
@@ -57,7 +58,7 @@ SUITE_BADGES: Final = 6
 ROWS: Final = 40
 NAME: Final = 80
 NUMBER: Final = 40
-FAILED: Final = ("error", "inconclusive", "skipped")
+FAILED: Final = ("error", "inconclusive", "scored", "skipped")
 """Statuses of what should have a score and has none, the gravest first."""
 
 _PATH: Final = re.compile(r"(?<![\w/\\:.-])(?:~|[A-Za-z]:)?[/\\](?:[^\s/\\]+[/\\])+([^\s/\\]*)")
@@ -204,8 +205,12 @@ def _score(score: Score) -> str:
     found = markdown(value(score), NUMBER)
     found = f"**{found}**" if score.headline else found
     if score.value is None:
-        return found
-    ends = markdown(interval(score), NUMBER) if score.interval else "no interval"
+        ends = markdown(without_value(score), 2 * NUMBER)
+    elif score.interval:
+        ends = markdown(interval(score), NUMBER)
+    else:
+        why = markdown(short_reason(score.interval_reason), NUMBER)
+        ends = f"no interval: {why}" if why else "no interval"
     return f"{found}{'<br>' if score.headline else ' '}({ends})"
 
 
@@ -247,9 +252,9 @@ def _without(report: Report, statuses: Sequence[str]) -> list[list[str]]:
     """Return the suites of these statuses by reason, in the order of the statuses."""
     found: dict[tuple[str, str], list[str]] = {}
     for status in statuses:
-        for suite in report.suites:
+        for suite, words, reason in unscored(report):
             if suite.status == status:
-                found.setdefault((status, suite.reason or ""), []).append(suite_label(suite))
+                found.setdefault((words, reason), []).append(suite_label(suite))
     return [
         [f"**{markdown(', '.join(names), 300)}**: {_words(status, why)}"]
         for (status, why), names in found.items()
@@ -257,10 +262,9 @@ def _without(report: Report, statuses: Sequence[str]) -> list[list[str]]:
 
 
 def _words(status: str, reason: str) -> str:
-    words = status.replace("_", " ")
     # What helps, below it, is for who ran it; so are the places where that person keeps files.
     why = _PATH.sub(_file, clean(reason.partition("\n")[0], 2000))
-    return f"{words}, {markdown(why)}" if why else words
+    return f"{status}, {markdown(why)}" if why else status
 
 
 def _file(path: re.Match[str]) -> str:

@@ -16,13 +16,13 @@ from urllib.parse import quote
 import jinja2
 
 from pytest_bias.emit import about_model
+from pytest_bias.emit.absence import uncertainty, without_value
 from pytest_bias.emit.change import THESE_TWO, signed, signed_ends
 from pytest_bias.emit.summary import limit_row, refused_rows, unscored_rows
 from pytest_bias.emit.terminal import KINDS
 from pytest_bias.emit.verdict import decided
 from pytest_bias.emit.wording import (
     ideal,
-    interval,
     markdown,
     metric_words,
     model_name,
@@ -196,7 +196,8 @@ def _tables(
 def _row(suite: SuiteResult, score: Score, change: Mapping[str, Any] | None) -> list[str]:
     part = f" ({sample(suite)})" if suite.sampled is not None else ""
     label = f"{suite_label(suite)}{part}: {metric_words(score.metric)}"
-    cells = [markdown(label, 120), *(markdown(f(score), 40) for f in (value, interval, ideal))]
+    ends = markdown(without_value(score), 80) or markdown(uncertainty(score), 40)
+    cells = [markdown(label, 120), markdown(value(score), 40), ends, markdown(ideal(score), 40)]
     return [*cells, _change(change["headlines"].get(suite.entry), score)] if change else cells
 
 

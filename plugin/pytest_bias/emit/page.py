@@ -13,8 +13,9 @@ from markupsafe import Markup
 from pytest_bias.compare import Comparison, SuiteComparison
 from pytest_bias.digits import percent
 from pytest_bias.emit import about_model, pictures, templates
+from pytest_bias.emit.absence import unscored
 from pytest_bias.emit.change import THESE_TWO, before, distance, evidence, main_sentence
-from pytest_bias.emit.pictures import Picture, Table, short, status, table
+from pytest_bias.emit.pictures import Picture, Table, short, table
 from pytest_bias.emit.suite_section import Fact, section
 from pytest_bias.emit.terminal import KINDS
 from pytest_bias.emit.verdict import BECAUSE, because, decided, word
@@ -154,11 +155,9 @@ def _overviews(report: Report) -> Iterator[tuple[str, Picture]]:
 def _others(report: Report) -> list[tuple[str, str, str]]:
     """Return the suites without a score by status and reason, those that went wrong first."""
     entries: dict[tuple[str, str], list[str]] = {}
-    grave = ("error", "inconclusive")
-    for suite in sorted(report.suites, key=lambda s: s.status not in grave):
-        if suite.status not in ("scored", "withheld"):
-            key = status(suite), clean(suite.reason or "", 300)
-            entries.setdefault(key, []).append(suite.entry)
+    grave = ("error", "inconclusive", "scored")
+    for suite, words, reason in sorted(unscored(report), key=lambda f: f[0].status not in grave):
+        entries.setdefault((words, clean(reason, 300)), []).append(suite.entry)
     found = [(_names(names), *key) for key, names in entries.items()]
     left = len(found) - MOST_REASONS
     return [*found[:MOST_REASONS], *([(f"{left} more", "see report.json", "")] if left > 0 else [])]

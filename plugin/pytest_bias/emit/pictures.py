@@ -7,6 +7,7 @@ from typing import Final
 from markupsafe import Markup
 
 from pytest_bias.compare import Change, SuiteComparison
+from pytest_bias.emit.absence import without_value
 from pytest_bias.emit.change import is_exploratory, shown, signed, signed_ends
 from pytest_bias.emit.marks import marks
 from pytest_bias.emit.plots import Row, Scale, forest, scale
@@ -103,7 +104,7 @@ def overview(suites: Sequence[SuiteResult]) -> Picture | None:
         return None
     rows = [_headline(s, h) for s, h in drawn[:OVERVIEW_ROWS]]
     notes = [
-        f"{suite_label(s)} has no value: {clean(h.note or 'no reason is given', 200)}."
+        f"{suite_label(s)} has {without_value(h)}."
         for s, h in scored[:OVERVIEW_ROWS]
         if h.value is None
     ]

@@ -9,9 +9,11 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.text import Text
 
+from pytest_bias.emit.absence import without_value
 from pytest_bias.emit.wording import (
     about_time,
     clean,
+    counted,
     parameters,
     sample,
     size,
@@ -169,7 +171,7 @@ class ProgressPrinter(LivePrinter):
         if self.live:
             self.task = self.bar.add_task(f"{self.prefix}{entry}", total=None)
         else:
-            self._line(f"{entry}: {n_items} items …")
+            self._line(f"{entry}: {counted(n_items)} …")
 
     def _step(self, entry: str, done: int, total: int) -> None:
         if self.live and self.task is not None:
@@ -182,7 +184,8 @@ class ProgressPrinter(LivePrinter):
         self._removed()
         if result.status == "scored" and result.headline:
             took = time.perf_counter() - self.began
-            what = "measured" if self.withholds else value(result.headline)
+            found = without_value(result.headline) or value(result.headline)
+            what = "measured" if self.withholds else found
             line = f"{suite_label(result)}: {what} in {took:.1f} s"
             self._line(line + (f", {sample(result)}" if result.sampled is not None else ""))
         else:

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from pytest_bias.emit.wording import clean, count, level, number, plural
+from pytest_bias.emit.wording import clean, counted, level, number, plural
 from pytest_bias.records import SuiteResult
 from pytest_bias.scores import Score
 
@@ -16,7 +16,7 @@ def on_interval(suite: SuiteResult, score: Score) -> str:
         parts.append(f"{_factors(score.held_fixed)} held fixed")
     if (spread := score.spread) is not None:
         ends = " – ".join(number(end, score.unit) for end in (spread.low, spread.high))
-        parts.append(f"{count(spread.n)} {clean(spread.over, 40)}s from {ends}")
+        parts.append(f"{counted(spread.n, plural(spread.over))} from {ends}")
     return "; ".join(parts)
 
 
@@ -33,9 +33,9 @@ def resampled(suite: SuiteResult, score: Score) -> str:
 
 def sampled(suite: SuiteResult, score: Score) -> str:
     """Return what an interval is over, such as ``47 occupations and 19 pairs of words``."""
-    clusters = f"{count(score.n_clusters)} {clean(suite.clusters, 40)}"
+    clusters = counted(score.n_clusters, clean(suite.clusters, 40))
     return f"{clusters} and {_factors(score.factors)}" if score.factors else clusters
 
 
 def _factors(levels: Mapping[str, int]) -> str:
-    return " and ".join(f"{count(n)} {clean(name, 40)}" for name, n in levels.items())
+    return " and ".join(counted(n, clean(name, 40)) for name, n in levels.items())

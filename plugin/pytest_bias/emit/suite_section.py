@@ -14,6 +14,7 @@ from pytest_bias.emit.wording import (
     capitalized,
     clean,
     count,
+    counted,
     headline_sentence,
     level,
     metric_words,
@@ -24,6 +25,7 @@ from pytest_bias.emit.wording import (
     suite_label,
 )
 from pytest_bias.errors import UnknownName
+from pytest_bias.finite import missing
 from pytest_bias.hidden_results import is_hidden
 from pytest_bias.records import DataInfo, Item, Record, SuiteResult
 from pytest_bias.scores import Score
@@ -64,7 +66,9 @@ def section(suite: SuiteResult, items: Mapping[str, Item]) -> str:
             title=short(suite_label(suite)),
             remarks=remarks(suite),
             reason=clean(suite.reason or "", 400),
-            sentence=headline_sentence(headline) if headline else "It has no headline.",
+            sentence=headline_sentence(headline)
+            if headline
+            else f"It has no value: {missing(suite)}.",
             beside=[headline_sentence(s) for s in beside_headline(suite)],
             uncertainty=resampled(suite, headline) if headline else "",
             picture=picture,
@@ -120,7 +124,7 @@ def _facts(suite: SuiteResult, headline: Score | None) -> Iterator[Fact]:
             yield "Note", clean(headline.note, 300)
     if data := suite.data:
         where = clean(data.source, 200) + (" (your own copy)" if data.local else "")
-        yield "Data", f"{where}, {count(data.n_items)} items, {clean(data.licence, 60)}"
+        yield "Data", f"{where}, {counted(data.n_items)}, {clean(data.licence, 60)}"
         if is_hidden(suite):
             yield "Hidden", _on_hidden(data)
         if data.revision:

@@ -16,6 +16,7 @@ import jinja2
 
 from pytest_bias.compare import Change, Comparison, SuiteComparison
 from pytest_bias.emit import about_model
+from pytest_bias.emit.absence import uncertainty, unscored, without_value
 from pytest_bias.emit.change import (
     THESE_TWO,
     before,
@@ -39,7 +40,6 @@ from pytest_bias.emit.wording import (
     furthest_group,
     group,
     ideal,
-    interval,
     markdown,
     metric_words,
     model_name,
@@ -144,7 +144,7 @@ def _row(label: str, words: str, suite: SuiteResult, score: Score) -> list[str]:
         _name(label),
         _name(words),
         _number(value(score)),
-        _number(interval(score)),
+        markdown(without_value(score), 2 * NUMBER) or _number(uncertainty(score)),
         _number(ideal(score)),
         count(score.n),
         count(score.n_unscored),
@@ -162,9 +162,9 @@ def _about(report: Report, suite: SuiteResult) -> Iterator[str]:
 
 def unscored_rows(report: Report) -> list[list[str]]:
     """Return the suites without a score, those that went wrong first."""
-    found = (s for s in report.suites if s.status not in ("scored", "withheld"))
-    ordered = sorted(found, key=lambda s: s.status not in ("error", "inconclusive"))
-    return [[_name(s.entry), s.status.replace("_", " "), markdown(s.reason or "")] for s in ordered]
+    grave = ("error", "inconclusive", "scored")
+    ordered = sorted(unscored(report), key=lambda found: found[0].status not in grave)
+    return [[_name(s.entry), words, markdown(reason)] for s, words, reason in ordered]
 
 
 def _notes(report: Report, comparison: Comparison | None) -> Iterator[str]:

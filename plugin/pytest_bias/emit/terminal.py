@@ -12,6 +12,7 @@ from rich.text import Text
 
 from pytest_bias.compare import Comparison
 from pytest_bias.emit import about_model, change
+from pytest_bias.emit.absence import uncertainty, unscored, without_value
 from pytest_bias.emit.marks import marks
 from pytest_bias.emit.sampled import on_interval
 from pytest_bias.emit.verdict import because, word
@@ -24,7 +25,6 @@ from pytest_bias.emit.wording import (
     furthest_group,
     group,
     ideal,
-    interval,
     metric_words,
     model_name,
     not_published,
@@ -96,7 +96,7 @@ def render(
         parts += [_structure(structure[0]), ""]
     if lines := not_published(report):
         parts += [*map(Text, lines), ""]
-    if others := [s for s in report.suites if s.status not in ("scored", "withheld")]:
+    if others := unscored(report):
         parts += [_others(others), ""]
     if comparison:
         parts += [change.render(comparison), ""]
@@ -109,7 +109,7 @@ def render(
 def _head(report: Report) -> Text:
     model = report.model
     about = [model.kind, *about_model.traits(model)]
-    device = None if model.served else report.run.get("environment", {}).get("device")
+    device = None if model.served else (report.run.get("environment") or {}).get("device")
     text = Text(model_name(report), style="bold")
     return text.append(f"  {' · '.join(about)}{f' on {device}' if device else ''}", style="dim")
 
@@ -138,7 +138,8 @@ def _block(report: Report, suite: SuiteResult) -> _Block:
         rows.append(_dim(f"furthest: {group(far)}", far))
     controls = controls_of(report, suite)
     shown = on_controls(controls) if controls else ""
-    notes = [on_scorer(suite), on_interval(suite, headline), validity, shown]
+    about = on_interval(suite, headline)
+    notes = [without_value(headline), on_scorer(suite), about, validity, shown]
     return _Block(rows, [note for note in notes if note])
 
 
@@ -178,7 +179,7 @@ def _piece(rows: Iterable[Row], widths: Sequence[int]) -> Table:
 
 
 def _numbers(score: Score) -> list[str]:
-    return [value(score), interval(score), ideal(score), bar(score), str(score.n)]
+    return [value(score), uncertainty(score), ideal(score), bar(score), str(score.n)]
 
 
 def _about(suite: SuiteResult, score: Score) -> Iterator[str]:
@@ -218,11 +219,10 @@ def _structure(suite: SuiteResult) -> Text:
     return text
 
 
-def _others(suites: Iterable[SuiteResult]) -> RenderableType:
+def _others(suites: Iterable[tuple[SuiteResult, str, str]]) -> RenderableType:
     entries: dict[tuple[str, str], list[str]] = {}
-    for suite in suites:
-        key = suite.status.replace("_", " "), suite.reason or ""
-        entries.setdefault(key, []).append(clean(suite.entry))
+    for suite, status, reason in suites:
+        entries.setdefault((status, reason), []).append(clean(suite.entry))
     lines: list[RenderableType] = [Text("Without a score", style="bold dim")]
     for (status, reason), names in entries.items():
         head = Text(", ".join(names), style="bold")

@@ -64,6 +64,9 @@ def _sentences(decision: Decision) -> Iterator[str]:
     for state, words in (("expired", "have expired"), ("unneeded", "are not needed any more")):
         if n := sum(o.waiver is not None and o.waiver.state == state for o in outcomes):
             yield f"Waivers that {words}: {n}."
+    if n := len(decision.without_value):
+        suites = "suite" if n == 1 else "suites"
+        yield f"{n} {suites} measured without a value; the report says why."
 
 
 def _soon(waiver: OfWaiver) -> str:

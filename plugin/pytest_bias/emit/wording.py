@@ -140,6 +140,15 @@ def count(n: int) -> str:
     return str(n) if abs(n) < MOST else "more than 10^12"
 
 
+def counted(n: int, plural: str = "items") -> str:
+    """Return how many things there are: ``1 item``, ``3 entities``, ``1 pair of reviews``."""
+    if n != 1:
+        return f"{count(n)} {plural}"
+    head, of, rest = plural.partition(" of ")
+    one = f"{head[:-3]}y" if head.endswith("ies") else head.removesuffix("s")
+    return f"1 {one}{of}{rest}"
+
+
 def p_number(p: float | None) -> str:
     """Return a p-value as a number, or a dash."""
     if p is None:
@@ -179,7 +188,7 @@ def sample(suite: SuiteResult) -> str:
         return ""
     if suite.n_available is None:
         return f"sample of {suite.sampled}"
-    return f"sample: {suite.sampled} of {suite.n_available} items"
+    return f"sample: {suite.sampled} of {counted(suite.n_available)}"
 
 
 def about_time(seconds: float) -> str:

@@ -11,11 +11,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
+from pytest_bias.emit.bounds import within
 from pytest_bias.errors import GitHubError, UsageError
 from pytest_bias.github.api import Client
 from pytest_bias.records import canonical_json, sha256
 
 NEEDS: Final = "pull-requests: write"
+MOST_CHARACTERS: Final = 65_000
+"""Of a comment; GitHub refuses one of more than 65,536."""
 
 Outcome: TypeAlias = Literal["created", "updated", "unchanged", "refused"]
 
@@ -119,7 +122,7 @@ def comment(client: Client, pull: PullRequest, mark: str, text: str) -> Commente
     GitHubError
         If GitHub does not answer or is asked too often.
     """
-    body = f"{mark}\n{text}"
+    body = within(f"{mark}\n{text}", MOST_CHARACTERS)
     try:
         try:
             return _written(client, pull.number, mark, body)

@@ -115,7 +115,7 @@ def languages(folder: Path, model: str) -> tuple[str, ...]:
         return ()
     given = Snapshot(ModelRef.parse(str(path)), path).card.get("language")
     listed = given if isinstance(given, list) else [given] if given else []
-    return tuple(str(tag) for tag in listed)
+    return tuple(str(tag) for tag in listed if tag is not None)
 
 
 def _models(folder: Path) -> Iterator[str]:

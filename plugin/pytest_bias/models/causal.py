@@ -86,6 +86,7 @@ def _in_windows(
     ids, stop = encoded.ids, encoded.core.stop
     if _lacks_prefix(encoded, tokens):
         assert tokens.prefix is not None
+        tokens.check([tokens.prefix[1]])
         ids, stop = [tokens.prefix[1], *ids], stop + 1
         wanted = [p + 1 for p in wanted]
     # Nothing is in front of the very first.

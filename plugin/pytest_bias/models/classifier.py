@@ -12,7 +12,7 @@ from pytest_bias.errors import ModelError
 from pytest_bias.interface import Classification, Outputs, Text
 from pytest_bias.models.encoder import EncoderModel
 from pytest_bias.models.rows import Row, distinct, read
-from pytest_bias.models.tokens import Tokens
+from pytest_bias.models.tokens import Tokens, Unreadable
 from pytest_bias.models.transformer import Inputs, Ints
 
 PADDING: Final = {"float32": 1e-3}
@@ -80,12 +80,17 @@ class ClassifierModel(EncoderModel):
         self.labels = labels_of(config, self.identity.reference)
         self.outputs = outputs_of(config)
         stated = getattr(config.get_text_config(), "pad_token_id", None)
-        # Old configurations write -1 for none.
-        self.pad_id = stated if stated is not None and stated >= 0 else None
+        # Old configurations write -1 for none, and some name an id that the weights do not know.
+        there = stated is not None and stated >= 0 and self.body.tokens.knows(stated)
+        self.pad_id = stated if there else None
 
     def check(self) -> None:
         """Raise `ModelError` if padding changes what the head says of a text."""
-        ids = self.body.tokens.tokenizer(PROBE)["input_ids"]
+        try:
+            ids = read(self.body.tokens, PROBE).ids
+        except Unreadable:
+            # Then it scores no text, and every record says why.
+            return
         alone = torch.tensor([ids], device=self.body.device)
         mask = torch.ones_like(alone)
 

@@ -2,7 +2,8 @@
 
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Final, TypeAlias, TypeVar
 
 import numpy as np
@@ -64,6 +65,7 @@ class Forwards:
     budget: int = 0
     journal: Journal | None = None
     work: Work | None = None
+    _opened: set[Path | None] = field(default_factory=set, repr=False)
 
     def __post_init__(self) -> None:
         self.network.eval()
@@ -124,7 +126,10 @@ class Forwards:
             return
         if known := int((~left).sum()):
             self.meter.resumed += known
-            self.meter.notice(f"{known} of {len(left)} sequences were done by a run before")
+            # What this run has answered itself, another suite may have asked.
+            if page.path not in self._opened:
+                self.meter.notice(f"{known} of {len(left)} sequences were done by a run before")
+        self._opened.add(page.path)
 
         def attempt() -> str | None:
             """Work until memory runs out; returns what the library said of it.

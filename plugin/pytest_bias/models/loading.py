@@ -8,7 +8,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import torch
 
@@ -30,11 +30,10 @@ from pytest_bias.models.placing import DTYPES, moved, notices_of, placed
 from pytest_bias.models.pooling import Pooling
 from pytest_bias.models.reference import ModelRef
 from pytest_bias.models.served.description import describe_served
-from pytest_bias.models.snapshot import Snapshot, fetch_weights
+from pytest_bias.models.sizes import check_ids, ids, positions
+from pytest_bias.models.snapshot import TOKENIZER, Snapshot, fetch_weights
 from pytest_bias.models.tokens import Tokens
 from pytest_bias.records import sha256
-
-POSITIONS_OF: Final = ("", "encoder_", "decoder_")
 
 
 @dataclass(frozen=True)
@@ -162,7 +161,7 @@ def _described(ref: ModelRef, *, offline: bool, trust: Trust) -> Description:
     kind, architecture = kind_of(config, str(ref), gguf=snapshot.gguf is not None)
     if adapter:
         adapter.check(kind)
-    with reading(f"the tokenizer of {ref}"), quiet():
+    with reading(f"the tokenizer of {ref}", map(own.folder.joinpath, TOKENIZER)), quiet():
         tokens = _tokens(own, config, trust)
         beginning = KINDS[kind].beginning(config, tokens, str(ref))
     capabilities = CAPABILITIES[kind]
@@ -271,7 +270,9 @@ def _loaded(
             network = merged(network, about.adapter, about.tokens, allow_pickle=trust.allow_pickle)
     torch.backends.cuda.matmul.allow_tf32 = precision == "tf32"
     torch.backends.cudnn.allow_tf32 = precision == "tf32"
-    about.tokens.max_length = min(about.tokens.max_length, _positions(network, about.config))
+    about.tokens.max_length = min(about.tokens.max_length, positions(network, about.config))
+    about.tokens.rows = ids(network)
+    told = check_ids(about.tokens, about.kind, about.config, str(about.ref))
     if device_map is None:
         network = moved(network, place)
     pack(network)
@@ -287,7 +288,7 @@ def _loaded(
         pack(head.to([*body.devices][-1]).eval())
         loaded.following = NextSentence(body, head)
     loaded.chat = chats
-    loaded.notices = notices_of(network, device_map)
+    loaded.notices = (*told, *notices_of(network, device_map))
     loaded.check()
     return loaded
 
@@ -298,7 +299,9 @@ def _network(about: Description, auto_class: str, dtype: Any, **spread: Any) -> 
 
     support, snapshot, trust = KINDS[about.kind], about.snapshot, about.trust
     auto = getattr(transformers, auto_class)
-    with reading(f"the weights of {snapshot.ref}"), quiet():
+    files = snapshot.weights(allow_pickle=trust.allow_pickle)
+    safe = [f for f in files if f.suffix == ".safetensors"]
+    with reading(f"the weights of {snapshot.ref}", safe), quiet():
         network, loading = auto.from_pretrained(
             snapshot.folder,
             dtype=dtype,
@@ -378,19 +381,6 @@ def _stated_length(folder: Path) -> int:
     return 10**6
 
 
-def _positions(network: Any, config: Any) -> int:
-    """Return how many tokens a network has positions for."""
-    about = config.get_text_config()
-    stated = [getattr(about, f"max_{part}position_embeddings", None) for part in POSITIONS_OF]
-    limits = [10**6, *(n for n in stated if isinstance(n, int) and n > 0)]
-    for name, module in network.named_modules():
-        padding = getattr(module, "padding_idx", None)
-        # Such a table starts counting behind the padding token's own row.
-        if name.endswith("position_embeddings") and padding is not None:
-            limits.append(int(module.num_embeddings) - padding - 1)
-    return min(limits)
-
-
 def _count(kind: ModelKind, config: Any, trust: Trust) -> int | None:
     """Count parameters on the meta device: shapes without numbers."""
     import transformers
@@ -403,15 +393,14 @@ def _count(kind: ModelKind, config: Any, trust: Trust) -> int | None:
 
 
 def _first(value: Any) -> str | None:
-    if isinstance(value, list):
-        value = value[0] if value else None
-    return str(value) if value else None
+    listed = value if isinstance(value, list) else [value]
+    return next((str(v) for v in listed if v), None)
 
 
 def _languages(snapshot: Snapshot) -> tuple[str, ...]:
     value = snapshot.card.get("language")
     listed = value if isinstance(value, list) else [value] if value else []
-    return tuple(str(v) for v in listed)
+    return tuple(str(v) for v in listed if v is not None)
 
 
 def _shape(shape: Sequence[int]) -> str:

@@ -12,6 +12,7 @@ from typing import Any, Final
 import yaml
 
 from pytest_bias.errors import ModelError
+from pytest_bias.models import damage
 from pytest_bias.models.reference import ModelRef
 from pytest_bias.models.repository import NOT_REACHED, OFFLINE, fetch, listed
 from pytest_bias.options import is_offline
@@ -96,7 +97,9 @@ class Snapshot:
         try:
             content = json.loads(path.read_text(encoding="utf-8"))
         except (ValueError, RecursionError) as error:
-            raise ModelError(f"the {name} of {self.ref} is not JSON: {error}") from None
+            told = damage.cause(path)
+            why = f"{error}; it {told}" if told else str(error)
+            raise ModelError(f"the {name} of {self.ref} is not JSON: {why}") from None
         if not isinstance(content, dict):
             raise ModelError(f"the {name} of {self.ref} is not a table.")
         return content
@@ -133,9 +136,12 @@ class Snapshot:
                 f"the weights of {self.ref} are not in the cache, and the Hub is not asked.",
                 f"Where there is a network: hf download {self.ref.name}",
             )
+        name = self.weight_names[0]
+        wanted = index_of(self.folder, name)
+        told = damage.what_is_missing(name, wanted, self.names)
+        hint = "The files may be incomplete: fetch or save them again." if wanted else None
         raise ModelError(
-            f"{self.ref} has no weights: neither {self.weight_names[0]} nor "
-            f"{self.weight_names[0]}.index.json."
+            f"{self.ref} has {'not all of its' if wanted else 'no'} weights: {told}", hint
         )
 
     def refuse_pickle(self, *, allow_pickle: bool) -> None:
@@ -235,17 +241,24 @@ def shards(folder: Path, name: str, is_there: Callable[[str], bool]) -> list[str
 
     The index is read from `folder`; the result is empty unless all files are there.
     """
-    index = folder / f"{name}.index.json"
     if is_there(name):
         return [name]
+    names = index_of(folder, name)
+    return names if names and all(map(is_there, names)) else []
+
+
+def index_of(folder: Path, name: str) -> list[str]:
+    """Return the names of the files that the index of weights lists; empty if there is none."""
+    index = folder / f"{name}.index.json"
     if not index.is_file():
         return []
     try:
         listed = set(json.loads(index.read_text(encoding="utf-8"))["weight_map"].values())
-        names = [str(n) for n in sorted(listed)]
+        return [str(n) for n in sorted(listed)]
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise ModelError(f"{index.name} is damaged: {error!r:.200}") from None
-    return names if names and all(map(is_there, names)) else []
+        told = damage.cause(index)
+        why = f"it {told}" if told else f"{error!r:.200}"
+        raise ModelError(f"{index.name} is damaged: {why}") from None
 
 
 def _is_file_in(folder: Path) -> Callable[[str], bool]:
@@ -259,7 +272,10 @@ def _git_head(folder: Path) -> tuple[str | None, str | None]:
 
     def git(*words: str) -> str:
         command = ["git", "-C", str(folder), *words]
-        return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+        done = subprocess.run(
+            command, capture_output=True, encoding="utf-8", errors="replace", check=True
+        )
+        return done.stdout.strip()
 
     try:
         if git("status", "--porcelain"):

@@ -50,12 +50,15 @@ class Tokens:
         Whether a word unknown to the tokenizer makes a text unreadable.
     target : bool
         Whether texts are what a decoder writes: a few tokenizers encode these otherwise.
+    rows : int, optional
+        How many ids the model's embedding and head know, from 0 on; told when weights are loaded.
     """
 
     tokenizer: Any
     max_length: int = _UNLIMITED
     closed_vocabulary: bool = False
     target: bool = False
+    rows: int | None = None
     _plain: dict[str, Encoded] = field(default_factory=dict, repr=False)
     _offsets: dict[str, list[tuple[int, int]]] = field(default_factory=dict, repr=False)
     _refused: dict[str, str] = field(default_factory=dict, repr=False)
@@ -91,13 +94,17 @@ class Tokens:
         token: int | None = self.tokenizer.eos_token_id
         return token
 
-    @cached_property
+    @property
     def pad_id(self) -> int:
-        """Id that fills a row; attention does not see it, so any id serves."""
+        """Id that fills a row; attention does not see it, so any that the model has serves."""
         for token in (self.tokenizer.pad_token_id, self.tokenizer.eos_token_id):
-            if token is not None:
+            if token is not None and self.knows(int(token)):
                 return int(token)
         return 0
+
+    def knows(self, token: int) -> bool:
+        """Whether the model has a row for an id; before it is loaded every id counts as known."""
+        return self.rows is None or 0 <= token < self.rows
 
     @cached_property
     def prefix(self) -> tuple[str, int] | None:
@@ -277,6 +284,10 @@ class Tokens:
         self._check_words(ids)
 
     def _check_words(self, ids: Sequence[int]) -> None:
+        if self.rows is not None and max(ids, default=0) >= self.rows:
+            outside = next(i for i in ids if not self.knows(i))
+            word = self.tokenizer.convert_ids_to_tokens(outside)
+            raise Unreadable(f"token {word!r:.40} has id {outside}, the model has {self.rows} ids")
         if self.closed_vocabulary and self.tokenizer.unk_token_id in ids:
             raise Unreadable("a word is not in the model's closed vocabulary")
 

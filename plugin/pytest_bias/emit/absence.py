@@ -1,0 +1,79 @@
+"""What has no number says why, in every output alike: intervals, values, whole suites."""
+
+from collections.abc import Mapping
+from typing import Final
+
+from pytest_bias.emit.wording import clean, interval
+from pytest_bias.finite import missing
+from pytest_bias.records import Report, SuiteResult
+from pytest_bias.scores import Score
+
+_IN_SHORT: Final[Mapping[str, str]] = {
+    "too many resamples": "resamples without value",
+    "the value lies outside": "outside its resamples",
+    "this metric has no value for": "no single items",
+    "all values are equal": "all values equal",
+    "all items changed": "all changed alike",
+    "an end of it": "not a number",
+    "not told of": "items are hidden",
+}
+"""How the reason for a missing interval begins, and what it comes to in three words."""
+
+
+def short_reason(reason: str | None) -> str:
+    """Return why there is no interval in about three words; nothing where no reason is given."""
+    first = clean(reason or "").partition(";")[0]
+    for start, words in _IN_SHORT.items():
+        if first.startswith(start):
+            return words
+    found = first.split(" ")
+    return f"{' '.join(found[:3])}{'…' if len(found) > 3 else ''}"
+
+
+def uncertainty(score: Score) -> str:
+    """Return the ends of a score's interval, or in short why there is none."""
+    if score.interval is not None or score.value is None:
+        return interval(score)
+    why = short_reason(score.interval_reason)
+    return f"none: {why}" if why else interval(score)
+
+
+def without_value(score: Score) -> str:
+    """Say that a score has no value, and why; nothing where it has one."""
+    if score.value is not None:
+        return ""
+    return f"no value: {clean(score.note or score.interval_reason or 'no reason is given', 300)}"
+
+
+def unscored(report: Report) -> list[tuple[SuiteResult, str, str]]:
+    """Return the suites without any score: each with its status in words and the reason.
+
+    One that was measured is among them if nothing of it is a result; controls are not results.
+    """
+    found = []
+    for suite in report.suites:
+        words, reason = suite.status.replace("_", " "), suite.reason or ""
+        if suite.headline is None and (why := missing(suite)):
+            words, reason = "no value", why
+        elif suite.status in ("scored", "withheld"):
+            continue
+        found.append((suite, words, reason))
+    return found
+
+
+def properties(result: SuiteResult) -> dict[str, float | str]:
+    """Return what a test tells of a result in JUnit: its numbers, or why there are none."""
+    found: dict[str, float | str] = {}
+    for score in (s for s in result.scores if s.headline):
+        key = f"{result.entry}.{score.metric}"
+        if score.value is None:
+            found[f"{key}.reason"] = without_value(score)
+            continue
+        found |= {key: score.value, f"{key}.n": score.n}
+        if score.interval:
+            found |= {f"{key}.low": score.interval[0], f"{key}.high": score.interval[1]}
+        elif score.interval_reason:
+            found[f"{key}.interval_reason"] = clean(score.interval_reason)
+    if result.headline is None and (why := missing(result)):
+        found[f"{result.entry}.reason"] = f"no value: {why}"
+    return found
