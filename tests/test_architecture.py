@@ -20,7 +20,7 @@ SOURCES = {"pytest_bias": "plugin", "bias_suites": "bias_tests", "bias_templates
 LAYERS = (
     {
         *("errors", "options", "power", "statistics", "checked", "devices", "identity", "scores"),
-        *("answers", "checks", "own_paths"),
+        *("answers", "checks", "own_paths", "suite_states"),
         "cost",
     },
     {"report_tables", "asking"},

@@ -133,7 +133,16 @@ def render(
 
 
 @app.command()
-@with_options("suites", "out", "config", "baseline", "first_run", "fresh", "withhold_scores")
+@with_options(
+    "suites",
+    "out",
+    "config",
+    "baseline",
+    "first_run",
+    "fresh",
+    "withhold_scores",
+    "allow_missing_data",
+)
 def merge(
     reports: Annotated[list[Path], typer.Argument(help="Reports of the shards, all of them.")],
     **options: Any,

@@ -22,8 +22,8 @@ def read_decision(file: Path) -> Decision:
         if (schema := plain.pop("schema")) != SCHEMA:
             raise ValueError(f"its schema is {schema!r:.80}, not {SCHEMA!r}")
         outcomes = tuple(checked(Outcome(**_tuples(o))) for o in plain.pop("outcomes"))
-        problems = tuple(plain.pop("problems"))
-        return checked(Decision(outcomes=outcomes, problems=problems, **plain))
+        problems, missing = tuple(plain.pop("problems")), tuple(plain.pop("missing", ()))
+        return checked(Decision(outcomes=outcomes, problems=problems, missing=missing, **plain))
     except (AttributeError, KeyError, OSError, TypeError, ValueError, RecursionError) as error:
         raise ReportError(f"{file} is no decision: {error}"[:300]) from None
 

@@ -18,7 +18,7 @@ from typing import Any, Final
 from pytest_bias import scorers
 from pytest_bias.config import Settings
 from pytest_bias.datasources import DataFolder
-from pytest_bias.errors import BiasError, DataMissing, LicenceNotAccepted, ServerStopped
+from pytest_bias.errors import BiasError, ServerStopped
 from pytest_bias.events import (
     Fetching,
     Listener,
@@ -37,6 +37,7 @@ from pytest_bias.models import load
 from pytest_bias.models.energy import GpuEnergy
 from pytest_bias.models.memory import free
 from pytest_bias.planning import Plan, Planned, part_of
+from pytest_bias.preparation import without_data
 from pytest_bias.records import (
     Item,
     Part,
@@ -182,12 +183,8 @@ class Session:
             if entry.configuration.hidden:
                 return load_hidden(entry.configuration, data)
             return entry.configuration.load(data)
-        except LicenceNotAccepted as error:
-            return entry.result("skipped", str(error))
-        except DataMissing as error:
-            return entry.result("error" if entry.named else "skipped", str(error))
         except BiasError as error:
-            return entry.result("error", str(error))
+            return entry.result(without_data(error, named=entry.named), str(error))
 
     def depends_on(self) -> dict[str, Any]:
         """Return all that the scores of this run depend on, data included; no weight is loaded."""

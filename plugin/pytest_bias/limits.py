@@ -20,6 +20,7 @@ from pytest_bias.records import Report, SuiteResult
 from pytest_bias.scores import Score
 from pytest_bias.scoring import LEVEL, Additive, at_level
 from pytest_bias.statistics import Estimate
+from pytest_bias.suite_states import failures
 from pytest_bias.suites import find
 
 SCHEMA: Final = "pytest-bias/decision/1"
@@ -144,7 +145,7 @@ class Decision:
     """The one decision of a run: the same in the terminal, JUnit, the summary and the exit code.
 
     `report` and `baseline` say by their digests what was held against the limits; `change` says in
-    short what changed since the baseline (`emit.change.in_short`).
+    short what changed since the baseline (`emit.change.in_short`); `missing`: suites without data.
     """
 
     status: Status
@@ -154,6 +155,7 @@ class Decision:
     report: str
     baseline: Mapping[str, str | None] | None = None
     change: Mapping[str, Any] | None = None
+    missing: tuple[str, ...] = ()
 
     def to_json(self) -> str:
         """Return decision.json."""
@@ -242,24 +244,22 @@ def decide(
     comparison: Comparison | None = None,
     *,
     first_run: bool = False,
+    allow_missing_data: bool = False,
     level: float = LEVEL,
 ) -> Decision:
     """Hold a report, and its comparison with the baseline, against a project's limits.
 
     Parameters
     ----------
-    first_run : bool
-        Whether no baseline is expected, so that regression limits do not apply yet.
+    first_run, allow_missing_data : bool
+        Whether no baseline is expected; whether a suite without its data fails nothing.
     level : float
         Level of the intervals that decide, from `decision_level`; that of the comparison as well.
     """
     judge = _Judge(report, comparison, level)
     outcomes = tuple(o for limit in limits for o in judge.outcomes(limit))
-    if first_run:
-        outcomes = tuple(o for o in outcomes if o.verdict != "no_baseline")
-    problems = tuple(
-        f"{s.entry}: {s.reason}" for s in report.suites if s.status in ("error", "inconclusive")
-    )
+    outcomes = tuple(o for o in outcomes if not (first_run and o.verdict == "no_baseline"))
+    problems, missing = failures(report.suites, allow_missing_data=allow_missing_data)
     verdicts = {o.verdict for o in outcomes}
     undecided_fails = any(o.fails for o in outcomes if o.verdict == "undecided")
     # From the gravest down: the first that holds is the status.
@@ -272,7 +272,8 @@ def decide(
         (True, "measured", EXIT_OK),
     )
     status, exit_code = next((s, code) for holds, s, code in cases if holds)
-    return Decision(status, exit_code, outcomes, problems, report.digest, _about(comparison))
+    about = report.digest, _about(comparison)
+    return Decision(status, exit_code, outcomes, problems, *about, missing=missing)
 
 
 def _about(comparison: Comparison | None) -> dict[str, str | None] | None:

@@ -16,6 +16,7 @@ from pytest_bias.records import (
     records_digest,
 )
 from pytest_bias.scoring import scored, with_decision_family
+from pytest_bias.suite_states import FAILED
 from pytest_bias.suites import STRUCTURE, find
 
 
@@ -223,7 +224,7 @@ def _whole(
 ) -> SuiteResult:
     if suite.kind == STRUCTURE:
         return suite
-    failed = next((s for s in shards if s.status in ("error", "inconclusive")), None)
+    failed = next((s for s in shards if s.status in FAILED), None)
     if failed:
         return failed
     measured = [s for s in shards if s.records]

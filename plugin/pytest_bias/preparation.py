@@ -10,7 +10,15 @@ from pathlib import Path
 from typing import Final, Literal, TypeAlias
 
 from pytest_bias.datasources import DataFile, DataFolder, State
-from pytest_bias.errors import DataError, LicenceNotAccepted, OutputError
+from pytest_bias.errors import (
+    BiasError,
+    DataError,
+    DataMissing,
+    LicenceNotAccepted,
+    OutputError,
+    OwnCopyNeeded,
+)
+from pytest_bias.suite_states import SuiteStatus
 from pytest_bias.suites import Entry
 
 Outcome: TypeAlias = State | Literal["fetched", "refused"]
@@ -112,6 +120,18 @@ def _write(target: Path, content: bytes) -> None:
         partial.replace(target)
     except OSError as error:
         raise OutputError(f"{target} cannot be written: {error.strerror or error}.") from None
+
+
+def without_data(error: BiasError, *, named: bool) -> SuiteStatus:
+    """Say what becomes of an entry whose items could not be read, asked for by name or not."""
+    match error:
+        case LicenceNotAccepted():
+            return "skipped"
+        case OwnCopyNeeded() if not named:
+            return "skipped"
+        case DataMissing():
+            return "unavailable"
+    return "error"
 
 
 def exit_code(found: Sequence[EntryData]) -> int:

@@ -122,7 +122,8 @@ def finish(
     Where scores are withheld, the decision is taken on them, and then they are dropped.
     """
     comparison = compare(report, baseline, named_by(limits), level) if baseline else None
-    decision = decide(report, limits, comparison, first_run=settings.first_run, level=level)
+    allowed = {n: getattr(settings, n) for n in ("first_run", "allow_missing_data")}
+    decision = decide(report, limits, comparison, **allowed, level=level)
     if settings.withhold_scores:
         remove(_with_scores(report), out)
         report = withheld(report, salt_for(report, out))

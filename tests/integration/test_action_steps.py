@@ -124,6 +124,36 @@ def test_joined_parts_outlive_it_as_well(step: Step, github: GitHub, left: Path)
     assert "--first-run" in json.loads(found["command"])
 
 
+@pytest.mark.parametrize("allowed", [False, True])
+def test_data_that_could_not_be_had_are_told_and_nothing_is_cached(
+    step: Step, tiny: Any, capsys: pytest.CaptureFixture[str], allowed: bool
+) -> None:
+    """Suites that nobody named fail the step as well: a failure is no choice."""
+    words = {"INPUT_MODEL": str(tiny("bert")), "INPUT_EXTRA_ARGS": "--suite=@crowdsourced"}
+    prepared = step("prepare", **words, INPUT_ALLOW_MISSING_DATA=str(allowed).lower())
+    measured = step("measure", BIAS_COMMAND=prepared["command"], BIAS_OUT=prepared["out"])
+    assert measured["complete"] == "false"
+    expected = ("measured", "0") if allowed else ("could-not-measure", "3")
+    assert (measured["status"], measured["exit-code"]) == expected
+    summary = step.folder / "summary.md"
+    capsys.readouterr()
+    step("tell", BIAS_REPORT=measured["report"], GITHUB_STEP_SUMMARY=str(summary))
+    told = capsys.readouterr().out.splitlines()
+    level = "::warning" if allowed else "::error"
+    assert all(line.startswith(level) for line in told)
+    assert any("crows_pairs[en]: crows_pairs/crows_pairs_anonymized.csv, which" in t for t in told)
+    rows = [r for r in summary.read_text(encoding="utf-8").splitlines() if r.endswith(" |")]
+    reasons = [r for r in rows if "| unavailable |" in r or "| skipped |" in r]
+    assert "| unavailable |" in reasons[0]
+    assert "| skipped |" in reasons[-1]
+
+
+def test_what_is_complete_is_cached(step: Step) -> None:
+    prepared = step("prepare", INPUT_SUITES="structure")
+    measured = step("measure", BIAS_COMMAND=prepared["command"], BIAS_OUT=prepared["out"])
+    assert measured["complete"] == "true"
+
+
 @pytest.mark.parametrize("name", ["out", "reports"])
 @pytest.mark.parametrize("folder", ["a*", "!report", "#report", "report [de]", "what?"])
 def test_folders_are_no_patterns(step: Step, name: str, folder: str) -> None:

@@ -23,7 +23,9 @@ TAKEN_BY: Final[Mapping[str, tuple[str, ...]]] = {
 }
 """Which of them a command takes; where one was given that it does not take, that is said."""
 MODES: Final = {"reproduce": "`reproduce`: the report says what is run", "merge": "`reports`"}
-FLAGS: Final = ("skip-unchanged", "reproduce", "create-pr", "install", "cache")
+FLAGS: Final = (
+    *("skip-unchanged", "reproduce", "allow-missing-data", "create-pr", "install", "cache"),
+)
 CHOICES: Final[Mapping[str, tuple[str, ...]]] = {
     "fail-on": ("limit", "error", "never"),
     "comment": ("auto", "never"),
@@ -143,8 +145,10 @@ class Inputs:
         UsageError
             If inputs do not fit one another.
         """
-        command = self.command
+        command, allows = self.command, self.flag("allow-missing-data")
         given = {name: self[name] for name in OPTIONS if self[name]}
+        if allows and command == "reproduce":
+            given["allow-missing-data"] = "true"
         if self.suites and command != "run":
             given["suites"] = " ".join(self.suites)
         if odd := [name for name in given if name not in TAKEN_BY[command]]:
@@ -160,6 +164,7 @@ class Inputs:
         words = [f"--{name}={text}" for name, text in given.items()]
         words += [f"--baseline={baseline}"] if baseline else []
         words += ["--first-run"] if first_run else []
+        words += ["--allow-missing-data"] if allows else []
         words += [f"--suite={suite}" for suite in self.suites]
         words += [f"--out={self.out}", "--fresh", *self.extra]
         # The model comes behind `--`, so that a name that begins with a dash is no option.

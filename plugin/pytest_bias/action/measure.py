@@ -20,10 +20,11 @@ from pytest_bias.limits import GRAVEST, Outcome
 from pytest_bias.models.snapshot import file_sha256
 from pytest_bias.records import Report
 from pytest_bias.reproduction import Reproduction
+from pytest_bias.suite_states import FAILED
 
 NOTHING: Final[Mapping[str, str]] = {
     **{"report": "", "badges": "", "status": "could-not-measure", "scores": "{}", "worst": ""},
-    **{"changed": "", "change": "", "digest": "", "sha256": ""},
+    **{"changed": "", "change": "", "digest": "", "sha256": "", "complete": "false"},
 }
 """What a run that left no report leaves to later steps."""
 _ERROR: Final = re.compile("[Ee]rror: (.+)")
@@ -103,6 +104,8 @@ def outputs(out: Path) -> tuple[dict[str, str], int]:
         "changed": _json(change["changed"]) if change else "",
         "change": change.get("sentence", ""),
         "digest": str(report.digest),
+        # What is kept for later runs is kept once: not without what could not be had in this one.
+        "complete": _json(not any(s.status in FAILED for s in report.suites)),
         # Of the file that is signed, so that a job which signs knows that it has the right one.
         "sha256": file_sha256(evidence if evidence.is_file() else out / REPORT),
     }

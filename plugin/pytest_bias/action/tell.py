@@ -71,8 +71,9 @@ def _told(
         yield problem, "", 0
     if decision is None:
         return
-    for text in decision.problems if level == "error" else ():
-        yield text, "", 0
+    for text in decision.problems if level == "error" else decision.missing:
+        if level == "error" or text not in decision.problems:
+            yield text, "", 0
     file, lines = lines_of_limits(environment.get("INPUT_CONFIG", "").strip() or FILE_NAME)
     for outcome in decision.outcomes:
         if LEVELS.get(outcome.verdict) == level:

@@ -31,6 +31,7 @@ from pytest_bias.emit.wording import (
 from pytest_bias.limits import Decision
 from pytest_bias.records import Item, Report
 from pytest_bias.scoring import LEVEL
+from pytest_bias.suite_states import unscored
 from pytest_bias.suites import STRUCTURE
 
 PAGE_LIMIT: Final = 3_000_000
@@ -152,11 +153,9 @@ def _overviews(report: Report) -> Iterator[tuple[str, Picture]]:
 def _others(report: Report) -> list[tuple[str, str, str]]:
     """Return the suites without a score by status and reason, those that went wrong first."""
     entries: dict[tuple[str, str], list[str]] = {}
-    grave = ("error", "inconclusive")
-    for suite in sorted(report.suites, key=lambda s: s.status not in grave):
-        if suite.status not in ("scored", "withheld"):
-            key = status(suite), clean(suite.reason or "", 300)
-            entries.setdefault(key, []).append(suite.entry)
+    for suite in unscored(report.suites):
+        key = status(suite), clean(suite.reason or "", 300)
+        entries.setdefault(key, []).append(suite.entry)
     found = [(_names(names), *key) for key, names in entries.items()]
     left = len(found) - MOST_REASONS
     return [*found[:MOST_REASONS], *([(f"{left} more", "see report.json", "")] if left > 0 else [])]

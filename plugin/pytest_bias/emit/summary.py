@@ -54,6 +54,7 @@ from pytest_bias.emit.wording import (
 from pytest_bias.limits import GRAVEST, Decision, Outcome
 from pytest_bias.records import Report, SuiteResult
 from pytest_bias.scores import Score
+from pytest_bias.suite_states import unscored
 
 SUMMARY_LIMIT: Final = 900_000
 """Bytes; GitHub drops a step summary of more than 1 MiB."""
@@ -159,9 +160,8 @@ def _about(report: Report, suite: SuiteResult) -> Iterator[str]:
 
 def unscored_rows(report: Report) -> list[list[str]]:
     """Return the suites without a score, those that went wrong first."""
-    found = (s for s in report.suites if s.status not in ("scored", "withheld"))
-    ordered = sorted(found, key=lambda s: s.status not in ("error", "inconclusive"))
-    return [[_name(s.entry), s.status.replace("_", " "), markdown(s.reason or "")] for s in ordered]
+    found = unscored(report.suites)
+    return [[_name(s.entry), s.status.replace("_", " "), markdown(s.reason or "")] for s in found]
 
 
 def _notes(report: Report, comparison: Comparison | None) -> Iterator[str]:

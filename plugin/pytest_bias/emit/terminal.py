@@ -38,6 +38,7 @@ from pytest_bias.emit.wording import (
 from pytest_bias.limits import Decision, Outcome
 from pytest_bias.records import Item, Report, SuiteResult
 from pytest_bias.scores import Score
+from pytest_bias.suite_states import unscored
 
 BAR_WIDTH: Final = 8
 NAME_WIDTH: Final = 34
@@ -101,7 +102,7 @@ def render(
         parts += [_structure(structure[0]), ""]
     if lines := not_published(report):
         parts += [*map(Text, lines), ""]
-    if others := [s for s in report.suites if s.status not in ("scored", "withheld")]:
+    if others := unscored(report.suites):
         parts += [_others(others), ""]
     if comparison:
         parts += [change.render(comparison), ""]

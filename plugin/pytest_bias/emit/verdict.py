@@ -1,6 +1,7 @@
 """What a decision says, in one sentence, in every output alike."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Final
 
 from pytest_bias.limits import EXIT_OK, Decision
@@ -20,6 +21,11 @@ def decided(decision: Decision | None) -> str:
     """Return the sentence of a decision; limits that nobody decided on are never passed over."""
     if decision is None:
         return ""
+    if n := len(decision.missing):
+        # Whoever reads one sentence reads that something is missing.
+        allowed = "" if set(decision.missing) & set(decision.problems) else ", which is allowed"
+        lacking = f"The data of {n} suite{'s' if n > 1 else ''} could not be had{allowed}."
+        return f"{lacking} {decided(replace(decision, missing=()))}"
     unknown = [o for o in decision.outcomes if o.verdict == "undecided"]
     if not unknown or decision.exit_code != EXIT_OK:
         return STATUS_SENTENCES[decision.status]
