@@ -14,7 +14,6 @@ from pytest_bias.compare import compare
 from pytest_bias.config import Settings, read_settings
 from pytest_bias.emit.wording import clean
 from pytest_bias.errors import BiasError, UnknownName, UsageError
-from pytest_bias.folder import release
 from pytest_bias.hidden_data import measure_quietly
 from pytest_bias.hidden_results import is_hidden, without_records
 from pytest_bias.limits import Outcome, decide, named_by
@@ -154,8 +153,7 @@ class BiasSession:
         job = _as_usage_error(prepare)(self.settings, claims=claims)
         job.session.started = self.started
         if job.first:
-            if claims:
-                release(job.out)
+            job.give_up()
             raise self._unmeasured(job.first)
         return job
 
@@ -251,10 +249,13 @@ class BiasSession:
             return
         if self.config.option.collectonly:
             return
-        if not (measured or self.received):
-            if "job" in self.__dict__:
-                release(self.job.out)
-            return
+        if measured or self.received:
+            self._write(session)
+        if "job" in self.__dict__:
+            self.job.give_up()
+
+    def _write(self, session: pytest.Session) -> None:
+        """Compare, decide and write what was measured."""
         from pytest_bias.run import finish_job
 
         try:
