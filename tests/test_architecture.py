@@ -57,10 +57,10 @@ LAYERS = (
     {"evidence_commands"},
     {"init"},
     {"locking"},
-    {"cli_options", "pytest_session", "action", "split_commands"},
+    {"cli_options", "pytest_session", "split_commands"},
     {"cli_evidence", "cli_init", "cli_split", "suites_command", "pytest_suite_files"},
     {"cli"},
-    {"pytest_plugin", "__main__", "hub_event"},
+    {"pytest_plugin", "__main__", "hub_event", "action"},
 )
 """Modules and packages of `pytest_bias`: each imports from the layers above its own line only."""
 

@@ -8,7 +8,7 @@ import datetime
 import math
 import os
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
@@ -186,12 +186,16 @@ class Session:
         except BiasError as error:
             return entry.result(without_data(error, named=entry.named), str(error))
 
-    def depends_on(self) -> dict[str, Any]:
-        """Return all that the scores of this run depend on, data included; no weight is loaded."""
+    def depends_on(self, known: Mapping[str, str] | None = None) -> dict[str, Any]:
+        """Return all that the scores of this run depend on, data included; no weight is loaded.
+
+        Data whose digests are `known`, by entry, are not read.
+        """
         data = {}
         for planned in self.plan.entries:
-            prepared = self.prepare(planned)
-            found = prepared.info.sha256 if isinstance(prepared, LoadedData) else prepared.status
+            if (found := (known or {}).get(planned.entry.id)) is None:
+                ready = self.prepare(planned)
+                found = ready.info.sha256 if isinstance(ready, LoadedData) else ready.status
             data[planned.entry.id] = [planned.entry.suite.version, found]
         return depends_on(self.plan, data)
 

@@ -70,7 +70,7 @@ class EntryData:
 def look(entry: Entry, folder: DataFolder) -> EntryData:
     """Say where the files of an entry are, without the network."""
     files = (FileOutcome(f.path, folder.state(f)) for f in entry.configuration.files)
-    return EntryData(entry, tuple(files), _missing_consent(entry, folder))
+    return EntryData(entry, tuple(files), missing_consent(entry, folder))
 
 
 def fetch(entry: Entry, folder: DataFolder) -> EntryData:
@@ -81,14 +81,15 @@ def fetch(entry: Entry, folder: DataFolder) -> EntryData:
     OutputError
         If the cache or the folder cannot be written.
     """
-    licence = _missing_consent(entry, folder)
+    licence = missing_consent(entry, folder)
     if licence:
         return look(entry, folder)
     named = folder.of(entry.suite.name)
     return EntryData(entry, tuple(_fetched(file, named) for file in entry.configuration.files))
 
 
-def _missing_consent(entry: Entry, folder: DataFolder) -> LicenceNotAccepted | None:
+def missing_consent(entry: Entry, folder: DataFolder) -> LicenceNotAccepted | None:
+    """Return which licence of an entry's data is not accepted; null if none is missing."""
     for source in entry.configuration.consents:
         try:
             folder.consent(entry.suite.name, source)

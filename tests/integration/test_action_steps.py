@@ -3,6 +3,7 @@
 import json
 import shutil
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ import pytest_bias
 from pytest_bias.action import publish
 from pytest_bias.claims import REPRODUCTION, SIGNATURE
 from pytest_bias.folder import DECISION, REPORT
+from pytest_bias.records import Report
 
 DEMO = Path(pytest_bias.__file__).parent / "models" / "demo" / "planted"
 SUITES = ("structure", "template_association")
@@ -66,21 +68,85 @@ def test_a_part_asks_for_the_whole_report_of_the_last_run(
     found = step("prepare", INPUT_BASELINE="last-run:bias-report", **given)
     assert found["skipped"] == "true"
     digest = json.loads((left / REPORT).read_text())["digest"]
-    assert step("measure", BIAS_COMMAND="[]", BIAS_OUT=found["out"])["digest"] == digest
+    measured = step("measure", BIAS_COMMAND=found["command"], BIAS_OUT=found["out"])
+    assert measured["digest"] == digest
     assert step("prepare", INPUT_BASELINE="last-run", **given)["skipped"] == "false"
 
 
+def limits(folder: Path, most: float) -> Path:
+    """Write settings with one limit."""
+    limit = {"template_association.association": {"max_distance": most}}
+    (folder / "limits.yaml").write_text(json.dumps({"limits": limit}))
+    return folder / "limits.yaml"
+
+
+@pytest.mark.parametrize(("most", "status", "code"), [(0, "exceeded", "1"), (9, "held", "0")])
+def test_limits_are_decided_on_again_where_the_model_is_the_same(
+    step: Step, github: GitHub, left: Path, most: float, status: str, code: str
+) -> None:
+    """Nothing is measured, and the step ends as a run would."""
+    keep(github, left)
+    limits(step.folder, most)
+    given = {"INPUT_BASELINE": "last-run:bias-report", "INPUT_CONFIG": "limits.yaml"}
+    found = step("prepare", **given, **SCHEDULE)
+    assert found["skipped"] == "true"
+    measured = step("measure", BIAS_COMMAND=found["command"], BIAS_OUT=found["out"])
+    assert (measured["status"], measured["exit-code"]) == (status, code)
+    assert measured["changed"] == "false"
+    assert measured["digest"] == json.loads((left / REPORT).read_text())["digest"]
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"INPUT_EXTRA_ARGS": "--language=de"},
+        {"INPUT_EXTRA_ARGS": "--dtype float16"},
+        {"INPUT_EXTRA_ARGS": "--seed\n1"},
+        {"INPUT_EXTRA_ARGS": "--budget=90s"},
+        {"INPUT_PROFILE": "quick"},
+        {"INPUT_SUITES": f"{' '.join(SUITES)} seat"},
+        {"settings": "accept_licences: {seat: CC-BY-NC-4.0}\nsuites: [seat]"},
+        {"settings": "labels: {toxicity: {toxic: LABEL_1}}\nsuites: [hatecheck]"},
+        {"settings": "chat: on\nsuites: [honest]"},
+    ],
+    ids=lambda given: next(iter(given.values())).replace("\n", " "),
+)
+def test_what_decides_is_part_of_what_is_unchanged(
+    step: Step, github: GitHub, left: Path, changed: dict[str, str]
+) -> None:
+    keep(github, left)
+    if settings := changed.pop("settings", ""):
+        (step.folder / "pytest-bias.yaml").write_text(settings)
+        changed["INPUT_SUITES"] = ""
+    given = {"INPUT_BASELINE": "last-run:bias-report", **SCHEDULE, **changed}
+    found = step("prepare", **given)
+    assert (found["skipped"], found.get("problem", "")) == ("false", "")
+    assert json.loads(found["command"])[0] == "run"
+
+
+@pytest.mark.parametrize("status", ["error", "unavailable", "inconclusive"])
+def test_what_could_not_be_measured_is_tried_again(
+    step: Step, github: GitHub, left: Path, status: str
+) -> None:
+    plain = json.loads((left / REPORT).read_text())
+    plain["suites"][-1] |= {"status": status, "reason": "gone", "scores": [], "records": None}
+    made = Report.from_json(json.dumps(plain), check=False)
+    (left / REPORT).write_text(replace(made, sealed=None).to_json())
+    keep(github, left)
+    found = step("prepare", INPUT_BASELINE="last-run:bias-report", **SCHEDULE)
+    assert found["skipped"] == "false"
+
+
 def test_a_model_that_exceeds_a_limit_is_measured_once(
-    step: Step, github: GitHub, left: Path
+    step: Step, github: GitHub, left: Path, bias: Any
 ) -> None:
     """It is no baseline; but neither is it measured, and proposed, on every schedule."""
-    decision = json.loads((left / DECISION).read_text())
-    exceeded = {**decision, "status": "exceeded", "exit_code": 1}
-    (left / DECISION).write_text(json.dumps(exceeded))
-    keep(github, left, conclusion="failure")
-    found = step("prepare", INPUT_BASELINE="last-run:bias-report", **SCHEDULE)
+    bias("merge", left, "--out", "strict", "--config", limits(step.folder, 0)).done(1)
+    keep(github, step.folder / "strict", conclusion="failure")
+    given = {**SCHEDULE, "INPUT_CONFIG": "limits.yaml"}
+    found = step("prepare", INPUT_BASELINE="last-run:bias-report", **given)
     assert found["skipped"] == "true"
-    measured = step("measure", BIAS_COMMAND="[]", BIAS_OUT=found["out"])
+    measured = step("measure", BIAS_COMMAND=found["command"], BIAS_OUT=found["out"])
     assert (measured["status"], measured["exit-code"]) == ("exceeded", "1")
     found = step("prepare", INPUT_BASELINE="last-run:bias-report")
     assert "--first-run" in json.loads(found["command"])

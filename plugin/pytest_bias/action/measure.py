@@ -1,7 +1,6 @@
 """Run the command, and say to later steps what came of it."""
 
 import json
-import re
 import shlex
 import subprocess
 import sys
@@ -9,13 +8,20 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from pytest_bias.action.runner import for_a_model, quiet, without_secrets, write_outputs
+from pytest_bias.action.runner import (
+    for_a_model,
+    problem_of,
+    quiet,
+    without_secrets,
+    write_outputs,
+)
 from pytest_bias.claims import REPRODUCTION, SIGNATURE
 from pytest_bias.decisions import read_decision
 from pytest_bias.emit.wording import clean
 from pytest_bias.errors import MeasurementError
 from pytest_bias.evidence_commands import EXITS
 from pytest_bias.folder import DECISION, REPORT, read_report, remove
+from pytest_bias.github.contents import JOB
 from pytest_bias.limits import GRAVEST, Outcome
 from pytest_bias.models.snapshot import file_sha256
 from pytest_bias.records import Report
@@ -27,7 +33,6 @@ NOTHING: Final[Mapping[str, str]] = {
     **{"changed": "", "change": "", "digest": "", "sha256": "", "complete": "false"},
 }
 """What a run that left no report leaves to later steps."""
-_ERROR: Final = re.compile("[Ee]rror: (.+)")
 
 
 def main(environment: Mapping[str, str]) -> int:
@@ -43,6 +48,9 @@ def main(environment: Mapping[str, str]) -> int:
     if not words or _written(out) not in (None, before):
         values, decided = outputs(out)
         code = decided if code is None else code
+        if words and (identity := environment.get("BIAS_IDENTITY")):
+            about = {"identity": identity, "run": environment.get("GITHUB_RUN_ID", "")}
+            (out / JOB).write_text(_json(about) + "\n", encoding="utf-8")
     elif code == 0:
         code, problem = MeasurementError.exit_code, f"the command left no report in {out}"
     write_outputs({**values, "exit-code": str(code), "problem": problem}, environment)
@@ -74,16 +82,7 @@ def measure(words: Sequence[str], environment: Mapping[str, str]) -> tuple[int, 
                 said.append(line)
                 del said[:-20]
         sys.stderr.flush()
-    return process.returncode, without_secrets(_problem(said), environment)
-
-
-def _problem(lines: Sequence[str]) -> str:
-    """Return what a command says is wrong, with what helps; empty if it says nothing."""
-    for i, line in enumerate(lines):
-        if match := _ERROR.match(line):
-            hint = clean("".join(lines[i + 1 :]), 1000).strip()
-            return f"{clean(match[1], 1000)}{f' {hint}' if hint else ''}"
-    return ""
+    return process.returncode, without_secrets(problem_of(said), environment)
 
 
 def outputs(out: Path) -> tuple[dict[str, str], int]:
