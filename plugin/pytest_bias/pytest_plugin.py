@@ -5,6 +5,7 @@ pytest only; the work is in `pytest_bias.pytest_session`, which is imported when
 """
 
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from pytest_bias.pytest_session import BiasRun, BiasSession
     from pytest_bias.testing import BiasModel
 
-NO_MODEL = "no model was named: --bias-model MODEL"
+NO_MODEL = "no model was named: --bias-model=MODEL"
 
 _PARSERS: dict[str, Callable[[str], Any]] = {
     "text": str,
@@ -36,10 +37,60 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption(
         "--bias-model",
         metavar="MODEL",
-        help="model to test: org/name, org/name@revision, a folder, a .gguf file, or demo",
+        help="model to test: org/name, org/name@revision, a folder, a .gguf file, or demo; with =, "
+        "since pytest takes a path behind a space for tests",
     )
     for option in (o for o in OPTIONS if o.of_tests):
         group.addoption(f"--bias-{option.flag}", dest=f"bias_{option.name}", **_argument(option))
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_load_initial_conftests(early_config: pytest.Config, args: list[str]) -> None:
+    """Refuse a value that pytest took for a path to tests before it knew the option.
+
+    Options of installed plugins are read after the root of the project and its configuration were
+    looked for, so that in ``--bias-model ../model`` the value was one of the places to look from.
+    """
+    words = [a for a in args if a.startswith("--bias-") and "=" not in a]
+    taken = [(a, b) for a, b in pairwise(args) if a in words and _is_path(b)]
+    if not taken:
+        return
+    root, file = _setup_without(early_config)
+    if (root, file) != (early_config.rootpath, early_config.inipath):
+        word, value = taken[0]
+        raise pytest.UsageError(
+            f"{word} {value}: pytest takes a value behind a space for a path to tests, so it has "
+            f"read {early_config.inipath or 'no configuration'} and not {file or 'none'} "
+            f"(rootdir {early_config.rootpath}, not {root}).\n"
+            f"  Write it with =, as in {word}={value}"
+        )
+
+
+def _is_path(word: str) -> bool:
+    try:
+        return Path(word.partition("::")[0]).exists()
+    except (OSError, ValueError):
+        return False
+
+
+def _setup_without(config: pytest.Config) -> tuple[Path, Path | None]:
+    """Return root and configuration as they are found now that all options are known."""
+    from inspect import signature
+
+    from _pytest.config.findpaths import determine_setup
+
+    known = config.known_args_namespace
+    given = {
+        "inifile": known.inifilename,
+        "override_ini": known.override_ini,
+        "args": known.file_or_dir,
+        "rootdir_cmd_arg": known.rootdir or None,
+        "invocation_dir": config.invocation_params.dir,
+    }
+    # Which of them it takes differs between versions of pytest.
+    wanted = signature(determine_setup).parameters
+    found: Any = determine_setup(**{n: v for n, v in given.items() if n in wanted})
+    return found[0], found[1]
 
 
 def _argument(option: Option) -> dict[str, Any]:

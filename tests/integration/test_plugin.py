@@ -21,6 +21,7 @@ from pytest_bias.suites import select
 
 Tiny = Callable[[str], Path]
 
+DEMO = Path(pytest_bias.engine.__file__).parent / "models" / "demo" / "planted"
 ASSOCIATION = ("--bias-suite", "template_association")
 LIMIT = "limits: {template_association.association: {max_distance: 0.1}}"
 REGRESSION = """limits:
@@ -82,6 +83,27 @@ def test_options_are_there(session: Session) -> None:
 
 
 @pytest.mark.cold
+def test_a_model_beside_the_project(session: Session, pytester: pytest.Pytester) -> None:
+    """The value of an option is no place to look for the project's configuration from."""
+    shutil.copytree(DEMO, pytester.path / "model")
+    project = pytester.mkdir("project")
+    (project / "pytest.ini").write_text("[pytest]\naddopts = -k moral\n")
+    (project / "test_own.py").write_text("def test_moral(): pass\ndef test_other(): pass\n")
+    pytester.chdir()
+    monkey = pytest.MonkeyPatch()
+    with monkey.context() as patch:
+        patch.chdir(project)
+        for words in (("--bias-model", "../model"), (".", "--bias-model", "../model")):
+            result = session(*words, code=4, alone=True)
+            said = " ".join((result.stdout.str() + result.stderr.str()).split())
+            assert "Write it with =, as in --bias-model=../model" in said
+            assert f"{project / 'pytest.ini'}" in said
+        session("--bias-model=../model", alone=True).assert_outcomes(passed=1, deselected=1)
+        # One that lies in the project leaves it as it is.
+        shutil.move(pytester.path / "model", project / "model")
+        session("--bias-model", "./model", alone=True).assert_outcomes(passed=1, deselected=1)
+
+
 def test_silent_without_a_model(session: Session, pytester: pytest.Pytester) -> None:
     pytester.makepyfile(
         """
@@ -108,7 +130,7 @@ def test_silent_without_a_model(session: Session, pytester: pytest.Pytester) -> 
     result = session("-rs", "--strict-markers", alone=True)
     result.assert_outcomes(passed=2, skipped=2)
     text = result.stdout.str()
-    assert text.count("no model was named: --bias-model MODEL") >= 1
+    assert text.count("no model was named: --bias-model=MODEL") >= 1
     assert "bias:" not in text
     assert session.reports == []
 
@@ -116,7 +138,7 @@ def test_silent_without_a_model(session: Session, pytester: pytest.Pytester) -> 
 def test_suites_without_a_model_are_skipped(session: Session) -> None:
     result = session.suites("-rs", alone=True)
     result.assert_outcomes(skipped=1)
-    assert "no model was named: --bias-model MODEL" in result.stdout.str()
+    assert "no model was named: --bias-model=MODEL" in result.stdout.str()
 
 
 def test_plugin_can_be_left_out(session: Session, pytester: pytest.Pytester) -> None:
