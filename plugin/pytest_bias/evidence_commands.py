@@ -94,6 +94,7 @@ def publish_command(
     *,
     create_pr: bool,
     dry_run: bool,
+    keep_earlier: bool = False,
 ) -> int:
     """Publish a report, or a reproduction, to a model's folder or its repository on the Hub."""
     folder = require_report(source)
@@ -116,7 +117,7 @@ def publish_command(
         found = published(ref, offline=trust.offline)
         target = publication(ref, found, offline=trust.offline)
         with console.status("Working out what changes, and checking it …"):
-            prepared = prepare(folder, target, settings, trust)
+            prepared = prepare(folder, target, settings, trust, keeps=keep_earlier)
         _tell(prepared, console)
         if dry_run:
             _show_diff(prepared, console)

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from pytest_bias.pytest_session import BiasRun, BiasSession
     from pytest_bias.testing import BiasModel
 
+PACKAGE = "pytest_bias"
 NO_MODEL = "no model was named: --bias-model=MODEL"
 
 _PARSERS: dict[str, Callable[[str], Any]] = {
@@ -31,9 +32,15 @@ _PARSERS: dict[str, Callable[[str], Any]] = {
 }
 
 
-def pytest_addoption(parser: pytest.Parser) -> None:
+def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginManager) -> None:
     """Add ``--bias-model`` and every option of the command, as ``--bias-*``."""
-    group = parser.getgroup("bias", "social-bias and robustness tests of language models")
+    if pluginmanager.is_blocked(PACKAGE):
+        return
+    group = parser.getgroup(
+        "bias",
+        "social-bias and robustness tests of language models (plugin bias, or pytest_bias: "
+        "-p no:bias leaves it out, --disable-plugin-autoload -p bias loads it alone)",
+    )
     group.addoption(
         "--bias-model",
         metavar="MODEL",
@@ -48,9 +55,16 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_load_initial_conftests(early_config: pytest.Config, args: list[str]) -> None:
     """Refuse a value that pytest took for a path to tests before it knew the option.
 
+    It is the first hook after all plugins are there, so that here ``-p no:pytest_bias`` is heard.
+
     Options of installed plugins are read after the root of the project and its configuration were
     looked for, so that in ``--bias-model ../model`` the value was one of the places to look from.
     """
+    manager = early_config.pluginmanager
+    if manager.is_blocked(PACKAGE):
+        # By its other name: the one that pytest knows is `bias`.
+        manager.unregister(name="bias")
+        return
     words = [a for a in args if a.startswith("--bias-") and "=" not in a]
     taken = [(a, b) for a, b in pairwise(args) if a in words and _is_path(b)]
     if not taken:

@@ -107,7 +107,6 @@ def test_limits_are_decided_on_again_where_the_model_is_the_same(
         {"INPUT_SUITES": f"{' '.join(SUITES)} seat"},
         {"settings": "accept_licences: {seat: CC-BY-NC-4.0}\nsuites: [seat]"},
         {"settings": "labels: {toxicity: {toxic: LABEL_1}}\nsuites: [hatecheck]"},
-        {"settings": "chat: on\nsuites: [honest]"},
     ],
     ids=lambda given: next(iter(given.values())).replace("\n", " "),
 )

@@ -143,9 +143,21 @@ def test_suites_without_a_model_are_skipped(session: Session) -> None:
 
 def test_plugin_can_be_left_out(session: Session, pytester: pytest.Pytester) -> None:
     pytester.makepyfile("def test_plain(): pass")
-    session("-p", "no:bias", alone=True).assert_outcomes(passed=1)
-    result = session("-p", "no:bias", "--bias-model", "demo", code=4, alone=True)
-    assert "unrecognized arguments" in said(result)
+    for name in ("no:bias", "no:pytest_bias"):
+        session("-p", name, alone=True).assert_outcomes(passed=1)
+        result = session("-p", name, "--bias-model", "demo", code=4, alone=True)
+        assert "unrecognized arguments" in said(result)
+
+
+def test_plugin_can_be_loaded_alone(session: Session, pytester: pytest.Pytester) -> None:
+    pytester.makepyfile("def test_options(pytestconfig): pytestconfig.getoption('bias_model')")
+    alone = ("--disable-plugin-autoload",)
+    for name in ("bias", "pytest_bias"):
+        session(*alone, "-p", name, alone=True).assert_outcomes(passed=1)
+        # Beside the one that is loaded by itself it is no second one.
+        session("-p", name, alone=True).assert_outcomes(passed=1)
+    session(*alone, code=1, alone=True).assert_outcomes(failed=1)
+    assert "-p no:bias" in session("--help", alone=True).stdout.str()
 
 
 # The installed suites

@@ -224,10 +224,12 @@ def unchanged(
         encoding="utf-8",
         errors="replace",
     )
+    if not answer.is_file() and asked.returncode == UsageError.exit_code:
+        # The command says so itself.
+        return None
     if not answer.is_file():
         said = problem_of(asked.stderr.splitlines(keepends=True)) or "the process that asks ended"
-        kind = UsageError if asked.returncode == UsageError.exit_code else MeasurementError
-        raise kind(f"whether the model is unchanged is not known: {said}")
+        raise MeasurementError(f"whether the model is unchanged is not known: {said}")
     why = json.loads(answer.read_text(encoding="utf-8"))["why"]
     if why:
         sys.stdout.write(f"Measured, since there is no report of the same: {clean(why)}.\n")
