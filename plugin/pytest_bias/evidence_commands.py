@@ -55,7 +55,8 @@ def verify_command(
     is_public = found.is_public
     emit_checks.show(checks, console)
     console.print()
-    told = emit_checks.sentence(checks, published=is_public)
+    # Of a model's folder as well, though there it is no reason to fail.
+    told = emit_checks.sentence(checks, published=is_public or found.publication is not None)
     console.print(Text(told, style="bold"), soft_wrap=True)
     return exit_code(checks, published=is_public)
 
@@ -128,7 +129,8 @@ def publish_command(
         if there:
             return _commit(there, prepared, console, create_pr=create_pr, offline=trust.offline)
         write(prepared, target.root)
-        told = f"{len(prepared.changes)} files in {target.root}"
+        n = len(prepared.changes)
+        told = f"{n} files in {target.root}. Others see them once it is uploaded."
         console.print(Text(told, style="bold"), soft_wrap=True)
         return 0
 

@@ -19,9 +19,9 @@ from pytest_bias.hidden_results import is_hidden, without_records
 from pytest_bias.limits import Outcome, decide, named_by
 from pytest_bias.merging import Measured, gathered
 from pytest_bias.models.served.address import PROTOCOL
-from pytest_bias.options import OPTIONS
+from pytest_bias.options import OPTIONS, SUITE_FILE
 from pytest_bias.records import Part, SuiteResult
-from pytest_bias.suite_files import files_below, with_files
+from pytest_bias.suite_files import files_below, name_of, with_files
 from pytest_bias.suites import LoadedData
 from pytest_bias.testing import BiasModel, assert_within, difference, group_values
 from pytest_bias.withholding import verdict_alone
@@ -222,12 +222,15 @@ class BiasSession:
 
     def planned(self, name: str) -> "tuple[Planned, Part | None]":
         """Return a planned entry by its name, with or without configuration, and which part."""
-        name, _, words = name.partition(" ")
+        starts = (self.config.invocation_params.dir, self.config.rootpath)
+        name, _, words = name_of(name, starts).partition(" ")
         for planned in self.session.plan.entries:
             if name in (planned.entry.id, planned.entry.suite.name):
                 number, _, of = words.partition("/")
                 return planned, (int(number), int(of)) if words else None
-        raise UnknownName.among("entry", name, self.entry_ids, "Name it with --bias-suite.")
+        known = [p.entry.id for p in self.session.plan.entries]
+        hint = f"--bias-suite={name} measures it; of a file *{SUITE_FILE} give the file."
+        raise UnknownName.among("entry", name, known, hint)
 
     def expect(self, items: Sequence[pytest.Item]) -> None:
         """Learn how many suites share a budget here, from the tests that were collected."""

@@ -123,7 +123,7 @@ def section(
             unfit=few(_without(report, ("not_applicable",)), ROWS),
             about=few(_about(report, shown), ROWS),
             report=_link(place.report),
-            command=shlex.quote(clean(place.model)),
+            command=shlex.quote(clean(place.command)),
             revision=markdown(report.model.revision or "", NAME),
             weights=markdown(report.model.weights_sha256 or "", NAME),
             digest=markdown(report.digest, NAME),
