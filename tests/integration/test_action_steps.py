@@ -1,6 +1,7 @@
 """Steps of the action one by one, in this process: what they read, and what they hand on."""
 
 import json
+import re
 import shutil
 from collections.abc import Iterator
 from dataclasses import replace
@@ -217,6 +218,45 @@ def test_what_is_complete_is_cached(step: Step) -> None:
     prepared = step("prepare", INPUT_SUITES="structure")
     measured = step("measure", BIAS_COMMAND=prepared["command"], BIAS_OUT=prepared["out"])
     assert measured["complete"] == "true"
+
+
+@pytest.mark.parametrize(
+    ("identity", "overwrite", "code"), [("mine", "true", ""), ("other", "", "2"), (None, "", "2")]
+)
+def test_a_second_attempt_replaces_the_artifact_of_its_own_job_alone(
+    step: Step, github: GitHub, identity: str | None, overwrite: str, code: str
+) -> None:
+    """As of a matrix whose jobs were given one name: *Re-run failed jobs* loses no report."""
+    run = github.run()
+    files = {"report.json": b"{}"}
+    if identity:
+        files["job.json"] = f'{{"identity": "{identity}"}}'.encode()
+    github.artifact(run, files, "shared")
+    # That of another run is another one's.
+    github.artifact(github.run(), {"job.json": b'{"identity": "other"}'}, "shared")
+    given = {"BIAS_ARTIFACT_NAME": "shared", "BIAS_IDENTITY": "mine", "INPUT_ARTIFACT": "shared"}
+    given["GITHUB_RUN_ID"] = str(run.id)
+    assert step("keep", **given)["overwrite"] == "false"
+    found = step("keep", **given, GITHUB_RUN_ATTEMPT="2")
+    assert (found.get("overwrite", ""), found.get("exit-code", "")) == (overwrite, code)
+    if code:
+        assert "the artifact shared of this run is of another job" in found["problem"]
+        assert "with the input `artifact`" in found["problem"]
+    # A name that has the digest of the job is its own.
+    own = {**given, "INPUT_ARTIFACT": "auto", "GITHUB_RUN_ATTEMPT": "2"}
+    assert step("keep", **own)["overwrite"] == "true"
+
+
+def test_the_report_of_before_names_had_a_digest_is_the_baseline_of_its_model(
+    step: Step, github: GitHub, left: Path
+) -> None:
+    given = {"INPUT_BASELINE": "last-run", "INPUT_ARTIFACT": "auto", **SCHEDULE}
+    keep(github, left)
+    found = step("prepare", **given)
+    assert re.fullmatch(r"bias-report-model-[0-9a-f]{8}", found["artifact"])
+    assert found["skipped"] == "true"
+    shutil.copytree(DEMO, step.folder / "other")
+    assert "this is the first" in step("prepare", **{**given, "INPUT_MODEL": "./other"})["remark"]
 
 
 @pytest.mark.parametrize("name", ["out", "reports"])
