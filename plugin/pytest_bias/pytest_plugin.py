@@ -4,6 +4,7 @@ pytest imports this module in every run of every project, so it imports the stan
 pytest only; the work is in `pytest_bias.pytest_session`, which is imported when a model is named.
 """
 
+import warnings
 from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
@@ -70,14 +71,15 @@ def pytest_load_initial_conftests(early_config: pytest.Config, args: list[str]) 
     if not taken:
         return
     root, file = _setup_without(early_config)
-    if (root, file) != (early_config.rootpath, early_config.inipath):
-        word, value = taken[0]
-        raise pytest.UsageError(
-            f"{word} {value}: pytest takes a value behind a space for a path to tests, so it has "
-            f"read {early_config.inipath or 'no configuration'} and not {file or 'none'} "
-            f"(rootdir {early_config.rootpath}, not {root}).\n"
-            f"  Write it with =, as in {word}={value}"
-        )
+    word, value = taken[0]
+    told = f"{word} {value}: pytest takes a value behind a space for a path to tests, so "
+    hint = f"Write it with =, as in {word}={value}"
+    if file != early_config.inipath:
+        read = f"read {early_config.inipath or 'no configuration'} and not {file or 'none'}"
+        raise pytest.UsageError(f"{told}it has {read}.\n  {hint}")
+    if root != early_config.rootpath:
+        told = f"{told}its rootdir is {early_config.rootpath} and not {root}. {hint}"
+        warnings.warn(pytest.PytestConfigWarning(told), stacklevel=2)
 
 
 def _is_path(word: str) -> bool:

@@ -82,28 +82,34 @@ def test_options_are_there(session: Session) -> None:
     assert "@pytest.mark.bias" in session("--markers").stdout.str()
 
 
-@pytest.mark.cold
-def test_a_model_beside_the_project(session: Session, pytester: pytest.Pytester) -> None:
+def test_a_model_beside_the_project(
+    session: Session, pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The value of an option is no place to look for the project's configuration from."""
     shutil.copytree(DEMO, pytester.path / "model")
     project = pytester.mkdir("project")
     (project / "pytest.ini").write_text("[pytest]\naddopts = -k moral\n")
     (project / "test_own.py").write_text("def test_moral(): pass\ndef test_other(): pass\n")
-    pytester.chdir()
-    monkey = pytest.MonkeyPatch()
-    with monkey.context() as patch:
-        patch.chdir(project)
-        for words in (("--bias-model", "../model"), (".", "--bias-model", "../model")):
-            result = session(*words, code=4, alone=True)
-            said = " ".join((result.stdout.str() + result.stderr.str()).split())
-            assert "Write it with =, as in --bias-model=../model" in said
-            assert f"{project / 'pytest.ini'}" in said
-        session("--bias-model=../model", alone=True).assert_outcomes(passed=1, deselected=1)
-        # One that lies in the project leaves it as it is.
-        shutil.move(pytester.path / "model", project / "model")
-        session("--bias-model", "./model", alone=True).assert_outcomes(passed=1, deselected=1)
+    monkeypatch.chdir(project)
+    result = session("--bias-model", "../model", code=4, alone=True)
+    told = said(result)
+    assert "Write it with =, as in --bias-model=../model" in told
+    assert f"it has read no configuration and not {project / 'pytest.ini'}" in told
+    for words in (("--bias-model=../model",), (".", "--bias-model", "../model")):
+        result = session(*words, alone=True)
+        result.assert_outcomes(passed=1, deselected=1)
+        assert f"rootdir: {project}" in said(result)
+    # Where nobody has configured anything, only the root is another one.
+    (project / "pytest.ini").unlink()
+    result = session("--bias-model", "../model", "--bias-suite", "structure", alone=True)
+    assert "Write it with =, as in --bias-model=../model" in said(result)
+    # One that lies in the project leaves it as it is.
+    (project / "pytest.ini").write_text("[pytest]\naddopts = -k moral\n")
+    shutil.move(pytester.path / "model", project / "model")
+    session("--bias-model", "./model", alone=True).assert_outcomes(passed=1, deselected=1)
 
 
+@pytest.mark.cold
 def test_silent_without_a_model(session: Session, pytester: pytest.Pytester) -> None:
     pytester.makepyfile(
         """
