@@ -105,7 +105,7 @@ def found_baseline(
         if not inputs.flag("skip-unchanged"):
             raise
         return None, f"{error.message} The model is measured again, and compared with nothing."
-    return found, "" if found else first_run_remark(inputs)
+    return found, "" if found else first_run_remark(inputs, settings)
 
 
 def is_last_run(baseline: str) -> bool:
@@ -186,9 +186,11 @@ def _is_of(folder: Path, settings: Settings) -> bool:
         return False
 
 
-def first_run_remark(inputs: Inputs) -> str:
+def first_run_remark(inputs: Inputs, settings: Settings) -> str:
     """Say that a run is the first: nothing to compare with, and no limit on regression yet."""
-    where = "No run of this workflow on the default branch has left a report yet"
+    name = inputs["baseline"].removeprefix(LAST_RUN).removeprefix(":").strip()
+    named = clean(name or inputs.artifact(settings.model), 120)
+    where = f"No run of this workflow on the default branch has left the artifact {named} yet"
     if inputs["baseline"].startswith(BRANCH):
         where = f"{clean(inputs['baseline'])} holds no report yet"
     return f"{where}: this is the first, there is no baseline."
