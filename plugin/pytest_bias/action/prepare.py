@@ -11,7 +11,14 @@ from pathlib import Path
 from typing import Final
 
 from pytest_bias.action.inputs import PLAIN, Inputs
-from pytest_bias.action.runner import annotation, for_a_model, problem_of, temp, write_outputs
+from pytest_bias.action.runner import (
+    annotation,
+    for_a_model,
+    problem_of,
+    temp,
+    without_secrets,
+    write_outputs,
+)
 from pytest_bias.cli import settings_of_run
 from pytest_bias.config import Settings, read_settings
 from pytest_bias.datasources import cache_folder
@@ -41,7 +48,8 @@ def main(environment: Mapping[str, str]) -> int:
     inputs = Inputs.of(environment)
     write_outputs({"identity": inputs.identity}, environment)
     settings = settings_of(inputs, inputs.words())
-    artifact, folder = inputs.artifact(settings.model), f"{FOLDER}-{inputs.named(settings.model)}"
+    model = without_secrets(settings.model or "", environment)
+    artifact, folder = inputs.artifact(model), f"{FOLDER}-{inputs.named(model)}"
     write_outputs({"artifact": artifact, "folder": folder}, environment)
     baseline, remark = inputs["baseline"] or None, ""
     if is_last_run(inputs["baseline"]) or inputs["baseline"].startswith(BRANCH):
@@ -105,7 +113,9 @@ def found_baseline(
         if not inputs.flag("skip-unchanged"):
             raise
         return None, f"{error.message} The model is measured again, and compared with nothing."
-    return found, "" if found else first_run_remark(inputs, settings)
+    return found, "" if found else first_run_remark(
+        inputs, without_secrets(settings.model or "", environment)
+    )
 
 
 def is_last_run(baseline: str) -> bool:
@@ -145,7 +155,10 @@ def fetched_baseline(
     text, client = inputs["baseline"], Client.of(environment.get("GITHUB_TOKEN", ""), environment)
     if text.startswith(BRANCH):
         place = Place.parse(text.removeprefix(BRANCH))
-        own = replace(place, folder=f"{FOLDER}-{inputs.named(settings.model)}")
+        own = replace(
+            place,
+            folder=f"{FOLDER}-{inputs.named(without_secrets(settings.model or '', environment))}",
+        )
         places = [own, place] if place.folder == FOLDER else [place]
         for where in places:
             kept = read_report_of(client, where, _new_folder(environment))
@@ -153,7 +166,7 @@ def fetched_baseline(
                 return kept.folder
         return None
     name = text.removeprefix(LAST_RUN).removeprefix(":").strip()
-    name = name or inputs.artifact(settings.model)
+    name = name or inputs.artifact(without_secrets(settings.model or "", environment))
     if not name:
         raise UsageError(
             f"the input `baseline` is {LAST_RUN}, and the input `artifact` is empty: no run leaves "
@@ -186,10 +199,10 @@ def _is_of(folder: Path, settings: Settings) -> bool:
         return False
 
 
-def first_run_remark(inputs: Inputs, settings: Settings) -> str:
+def first_run_remark(inputs: Inputs, model: str) -> str:
     """Say that a run is the first: nothing to compare with, and no limit on regression yet."""
     name = inputs["baseline"].removeprefix(LAST_RUN).removeprefix(":").strip()
-    named = clean(name or inputs.artifact(settings.model), 120)
+    named = clean(name or inputs.artifact(model), 120)
     where = f"No run of this workflow on the default branch has left the artifact {named} yet"
     if inputs["baseline"].startswith(BRANCH):
         where = f"{clean(inputs['baseline'])} holds no report yet"

@@ -23,7 +23,7 @@ from pytest_bias.errors import OutputError, UsageError
 from pytest_bias.fleet.listing import listed
 from pytest_bias.fleet.store import Store
 from pytest_bias.fleet_rows import Row, failed
-from pytest_bias.folder import DEFAULT_PARENT, hold
+from pytest_bias.folder import DEFAULT_PARENT, hold, release
 from pytest_bias.limits import EXIT_EXCEEDED, EXIT_NOT_MEASURED, EXIT_OK, read_limits
 from pytest_bias.models import ModelRef
 from pytest_bias.options import SUITE_FILE
@@ -65,10 +65,13 @@ def _alone(store: Store, console: Console) -> Iterator[None]:
         store.local.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise OutputError(f"{store.local} cannot be written: {error.strerror or error}.") from None
-    with closing(hold(store.local)) as held:
-        if held.notice:
-            console.print(Text(held.notice), soft_wrap=True)
-        yield
+    try:
+        with closing(hold(store.local)) as held:
+            if held.notice:
+                console.print(Text(held.notice), soft_wrap=True)
+            yield
+    finally:
+        release(store.local)
 
 
 def _measured(names: Sequence[str], settings: Settings, store: Store, console: Console) -> int:
