@@ -20,7 +20,7 @@ SOURCES = {"pytest_bias": "plugin", "bias_suites": "bias_tests", "bias_templates
 LAYERS = (
     {
         *("errors", "options", "power", "statistics", "checked", "devices", "identity", "scores"),
-        *("answers", "checks", "digits", "own_paths"),
+        *("answers", "checks", "digits", "own_paths", "suite_states"),
         *("cost", "streams"),
     },
     {"report_tables", "asking", "multiway", "drawing", "waivers"},
@@ -62,10 +62,10 @@ LAYERS = (
     {"evidence_commands"},
     {"init"},
     {"locking"},
-    {"cli_options", "pytest_session", "action", "split_commands"},
+    {"cli_options", "pytest_session", "split_commands"},
     {"cli_evidence", "cli_init", "cli_split", "suites_command", "pytest_suite_files"},
     {"cli"},
-    {"pytest_plugin", "__main__", "hub_event"},
+    {"pytest_plugin", "__main__", "hub_event", "action"},
 )
 """Modules and packages of `pytest_bias`: each imports from the layers above its own line only."""
 

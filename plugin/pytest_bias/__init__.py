@@ -44,6 +44,12 @@ __all__ = [
 ]
 
 
+def pytest_plugin_registered(plugin: object, manager: Any) -> None:
+    """Load the plugin for ``pytest -p pytest_bias``; its own name is ``bias``."""
+    if getattr(plugin, "__name__", "") == __name__ and not manager.hasplugin("bias"):
+        manager.register(import_module("pytest_bias.pytest_plugin"), "bias")
+
+
 def __getattr__(name: str) -> Any:
     if name in _HOMES:
         return getattr(import_module(f"pytest_bias.{_HOMES[name]}"), name)

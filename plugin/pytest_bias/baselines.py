@@ -217,7 +217,7 @@ def kept(plan: "Plan", folder: Path, key: str) -> Report | None:
         report.run.get("key") == key
         and not report.run.get("interrupted")
         and all(p.entry.id in there for p in plan.entries)
-        and all(s.status != "error" for s in report.suites)
+        and all(s.status not in ("error", "unavailable") for s in report.suites)
         and all(s.records for s in report.suites if s.records_sha256)
         # What is hidden is compared while it is in memory.
         and not any(is_hidden(s) for s in report.suites)

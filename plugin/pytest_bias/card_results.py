@@ -1,12 +1,22 @@
 """Which results of a model card make room for ours: decided on the data, before any text changes.
 
 A score is a value of what `Key` names. Ours takes the place of one with the same key, whoever wrote
-it there; everything else stays.
+it there. A result that we wrote is ours as a whole: it makes room for the one of the same data and
+configuration, and goes where the report has none any more. Everything else stays.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
+
+SOURCE: Final = "pytest-bias report"
+MADE_BY: Final = "pytest-bias"
+"""What our results say below ``dataset.args.made_by``."""
+OF_A_REPORT: Final = ("made_by", "report", "date")
+"""Keys below ``dataset.args`` that say who wrote a result, of which report."""
+_METRIC: Final = re.compile(r".*\(ideal .*\bn [\d,]+.*\)")
+"""How we call a metric: so our results are known that were written before they had a mark."""
 
 Key: TypeAlias = tuple[str, ...]
 """Dataset type, configuration and split, and metric type: what one score is a value of."""
@@ -38,7 +48,30 @@ class Plan:
         return bool(self.more) or any(f.cut for f in self.fates)
 
 
-def plans(entries: Sequence[Any], ours: Sequence[Any], last: int) -> list[Plan]:
+def is_own(result: Any) -> bool:
+    """Whether we wrote a result, in this version or an earlier one."""
+    source, args = _table(result, "source"), _table(_table(result, "dataset"), "args")
+    if source.get("name") == SOURCE or args.get("made_by") == MADE_BY:
+        return True
+    metrics = result.get("metrics") if isinstance(result, Mapping) else None
+    if not isinstance(metrics, list) or not metrics:
+        return False
+    names = [m.get("name") if isinstance(m, Mapping) else None for m in metrics]
+    return all(isinstance(name, str) and _METRIC.fullmatch(name) for name in names)
+
+
+def bare(result: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a result of ours without what says of which report it is."""
+    dataset = dict(_table(result, "dataset"))
+    args = {k: v for k, v in _table(dataset, "args").items() if k not in OF_A_REPORT}
+    dataset.pop("args", None)
+    found = {k: v for k, v in result.items() if k != "source"}
+    return {**found, "dataset": {**dataset, **({"args": args} if args else {})}}
+
+
+def plans(
+    entries: Sequence[Any], ours: Sequence[Any], last: int, *, keeps: bool = False
+) -> list[Plan]:
     """Return a plan for every entry of ``model-index``.
 
     Parameters
@@ -49,20 +82,33 @@ def plans(entries: Sequence[Any], ours: Sequence[Any], last: int) -> list[Plan]:
         Our results.
     last : int
         Entry at whose end those of ours stand that replace nothing.
+    keeps : bool
+        Whether results of ours stay that are of earlier reports and in none of `ours`.
     """
     keys = {key: i for i, result in enumerate(ours) for key in _keys(result)}
     left = dict.fromkeys(range(len(ours)))
-    fates = [tuple(_fate(r, keys, left, ours) for r in e["results"] or ()) for e in entries]
+    fates = [tuple(_fate(r, keys, left, ours, keeps) for r in e["results"] or ()) for e in entries]
     return [Plan(f, tuple(left) if i == last else ()) for i, f in enumerate(fates)]
 
 
 def _fate(
-    result: Any, keys: Mapping[Key | None, int], left: dict[int, None], ours: Sequence[Any]
+    result: Any,
+    keys: Mapping[Key | None, int],
+    left: dict[int, None],
+    ours: Sequence[Any],
+    keeps: bool,
 ) -> Fate:
     """Say what becomes of one result; those of ours that have no place yet are `left`."""
     found = _keys(result)
     cut = frozenset(i for i, key in enumerate(found) if key in keys)
     fits = tuple(i for i in dict.fromkeys(keys[found[j]] for j in sorted(cut)) if i in left)
+    if is_own(result):
+        # By what it is about, since its metrics may be called otherwise now.
+        about = _about(result)
+        same = [i for i, one in enumerate(ours) if _about(one) == about]
+        fits = tuple(dict.fromkeys([*fits, *(i for i in same if i in left)]))
+        if same or not keeps:
+            cut = frozenset(range(len(found)))
     for i in fits:
         del left[i]
     if len(fits) == 1 and result == ours[fits[0]]:
@@ -81,6 +127,17 @@ def outcome(results: Sequence[Any], plan: Plan, ours: Sequence[Any]) -> list[Any
             found.append({**result, "metrics": kept})
         found += [ours[i] for i in fate.ours if fate.cut]
     return found + [ours[i] for i in plan.more]
+
+
+def _table(value: Any, name: str) -> Mapping[str, Any]:
+    found = value.get(name) if isinstance(value, Mapping) else None
+    return found if isinstance(found, Mapping) else {}
+
+
+def _about(result: Any) -> tuple[str, ...]:
+    """Return the data and configuration that a result is about."""
+    dataset = _table(result, "dataset")
+    return tuple(str(dataset.get(name) or "") for name in ("type", "config", "split"))
 
 
 def _keys(result: Any) -> list[Key | None]:

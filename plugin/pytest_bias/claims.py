@@ -72,12 +72,20 @@ class Place:
     report : str
         Link to report.json.
     model : str
-        How the commands in the text name the model: ``org/name`` or a folder.
+        The model: ``org/name``, or the name of a folder.
     """
 
     badges: str
     report: str
     model: str
+
+    @property
+    def command(self) -> str:
+        """How commands name it: the model by its name on the Hub, else the folder they run in.
+
+        The name of a folder would be that of somebody else's model there.
+        """
+        return self.model if "/" in self.model else "."
 
     @classmethod
     def beside(cls, report: Report) -> "Place":

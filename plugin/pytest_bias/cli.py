@@ -2,6 +2,7 @@
 
 import os
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any, Final
 
@@ -11,8 +12,8 @@ from rich.text import Text
 
 from pytest_bias import cli_evidence, cli_init, cli_split, streams
 from pytest_bias.cli_options import settings_of, with_options
-from pytest_bias.config import read_settings, require_data_dir, require_model
-from pytest_bias.errors import BiasError, UnknownName
+from pytest_bias.config import Settings, read_settings, require_data_dir, require_model
+from pytest_bias.errors import BiasError, UnknownName, UsageError
 
 EXIT_INTERRUPTED: Final = 130
 EXIT_UNEXPECTED: Final = 3
@@ -134,12 +135,27 @@ def render(
 
 
 @app.command()
-@with_options("suites", "out", "config", "baseline", "first_run", "fresh", "withhold_scores")
+@with_options(
+    "suites",
+    "out",
+    "config",
+    "baseline",
+    "first_run",
+    "fresh",
+    "withhold_scores",
+    "allow_missing_data",
+)
 def merge(
-    reports: Annotated[list[Path], typer.Argument(help="Reports of the shards, all of them.")],
+    reports: Annotated[
+        list[Path],
+        typer.Argument(help="Reports of the shards, all of them; or one report of a whole."),
+    ],
     **options: Any,
 ) -> None:
-    """Join the reports of `run --shard`: the report that one run would have left."""
+    """Join the reports of `run --shard`: the report that one run would have left.
+
+    One report of a whole is decided on again, by the limits and the baseline of today.
+    """
     from pytest_bias.run import merge_command
 
     raise typer.Exit(merge_command(reports, settings_of(options), Console()))
@@ -217,6 +233,25 @@ def main() -> None:
             BiasError(message, "PYTEST_BIAS_DEBUG=1 shows where; please report it."), errors
         )
         sys.exit(EXIT_UNEXPECTED)
+
+
+def settings_of_run(words: Sequence[str]) -> Settings:
+    """Return the settings that ``pytest-bias run`` makes of these words.
+
+    Raises
+    ------
+    UsageError
+        If a word is none of the command's.
+    """
+    command = typer.main.get_command(app).commands["run"]  # type: ignore[attr-defined]
+    try:
+        params = command.make_context("run", list(words)).params
+    except Exception as error:
+        # What typer brings along to say that a word is wrong.
+        if not hasattr(error, "format_message"):
+            raise
+        raise UsageError(error.format_message(), "pytest-bias run --help lists them.") from None
+    return read_settings(params)
 
 
 def print_error(error: BiasError, console: Console) -> None:

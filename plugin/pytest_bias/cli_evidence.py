@@ -102,6 +102,13 @@ def publish(
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Show what would change, and write nothing.")
     ] = False,
+    keep_earlier: Annotated[
+        bool,
+        typer.Option(
+            "--keep-earlier",
+            help="Keep results that earlier reports gave and this one has not, with their date.",
+        ),
+    ] = False,
     trusted_root: _TrustedRoot = None,
     **options: Any,
 ) -> None:
@@ -111,7 +118,10 @@ def publish(
     settings = settings_of(options)
     trust = trust_of(trusted_root, settings)
     code = publish_command(
-        report, repo, settings, trust, Console(), create_pr=create_pr, dry_run=dry_run
+        *(report, repo, settings, trust, Console()),
+        create_pr=create_pr,
+        dry_run=dry_run,
+        keep_earlier=keep_earlier,
     )
     raise typer.Exit(code)
 

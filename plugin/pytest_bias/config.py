@@ -63,6 +63,8 @@ class Settings:
     seed: int = 0
     fresh: bool = False
     offline: bool = False
+    allow_missing_data: bool = False
+    """Whether suites whose data could not be had are left out without failing the run."""
     shard: str | None = None
     show_items: bool = False
     with_texts: bool = False

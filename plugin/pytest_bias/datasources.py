@@ -16,7 +16,13 @@ from typing import Any, Literal, TypeAlias
 from urllib.parse import urlsplit
 
 from pytest_bias import downloads, hub_files
-from pytest_bias.errors import DataError, DataMissing, LicenceNotAccepted, NoAnswer
+from pytest_bias.errors import (
+    DataError,
+    DataMissing,
+    LicenceNotAccepted,
+    NoAnswer,
+    OwnCopyNeeded,
+)
 from pytest_bias.hub_files import HubFile as HubFile
 from pytest_bias.options import is_offline
 from pytest_bias.records import DataInfo, sha256
@@ -217,7 +223,7 @@ class DataFolder:
         if file.hub and not file.hub.kept:
             command = file.hub.command
         if file.address is None:
-            raise DataMissing(
+            raise OwnCopyNeeded(
                 f"{what} is not in {self.folder or 'a folder of your own'}, and it is never "
                 "fetched: nobody has said that it may be passed on.",
                 "Put your own copy below a folder and give --data-dir.",

@@ -23,9 +23,8 @@ def read_decision(file: Path) -> Decision:
         if (schema := plain.pop("schema")) != SCHEMA:
             raise ValueError(f"its schema is {schema!r:.80}, not {SCHEMA!r}")
         outcomes = tuple(_outcome(o) for o in plain.pop("outcomes"))
-        problems, empty = (tuple(plain.pop(name, ())) for name in ("problems", "without_value"))
-        found = Decision(outcomes=outcomes, problems=problems, without_value=empty, **plain)
-        return checked(found)
+        lists = {n: tuple(plain.pop(n, ())) for n in ("problems", "missing", "without_value")}
+        return checked(Decision(**{**plain, **lists, "outcomes": outcomes}))
     except (AttributeError, KeyError, OSError, TypeError, ValueError, RecursionError) as error:
         raise ReportError(f"{file} is no decision: {error}"[:300]) from None
 

@@ -7,7 +7,7 @@ the entries of a plan, so that a command, a pytest worker and a notebook do the 
 import datetime
 import math
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
@@ -17,7 +17,7 @@ from typing import Any
 from pytest_bias import scorers
 from pytest_bias.config import Settings
 from pytest_bias.datasources import DataFolder
-from pytest_bias.errors import BiasError, DataMissing, LicenceNotAccepted, ServerStopped
+from pytest_bias.errors import BiasError, ServerStopped
 from pytest_bias.events import (
     Fetching,
     Listener,
@@ -38,6 +38,7 @@ from pytest_bias.models import load
 from pytest_bias.models.energy import GpuEnergy
 from pytest_bias.models.memory import free
 from pytest_bias.planning import NOT_IN_SHARD, NOT_REACHED, Plan, Planned, part_of
+from pytest_bias.preparation import without_data
 from pytest_bias.records import (
     Item,
     Part,
@@ -180,21 +181,21 @@ class Session:
             if entry.configuration.hidden:
                 return load_hidden(entry.configuration, data)
             return entry.configuration.load(data)
-        except LicenceNotAccepted as error:
-            return entry.result("skipped", str(error))
-        except DataMissing as error:
-            return entry.result("error" if entry.named else "skipped", str(error))
         except BiasError as error:
-            return entry.result("error", str(error))
+            return entry.result(without_data(error, named=entry.named), str(error))
         except Exception as error:
             return entry.result("error", told(error))
 
-    def depends_on(self) -> dict[str, Any]:
-        """Return all that the scores of this run depend on, data included; no weight is loaded."""
+    def depends_on(self, known: Mapping[str, str] | None = None) -> dict[str, Any]:
+        """Return all that the scores of this run depend on, data included; no weight is loaded.
+
+        Data whose digests are `known`, by entry, are not read.
+        """
         data = {}
         for planned in self.plan.entries:
-            prepared = self.prepare(planned)
-            found = prepared.info.sha256 if isinstance(prepared, LoadedData) else prepared.status
+            if (found := (known or {}).get(planned.entry.id)) is None:
+                ready = self.prepare(planned)
+                found = ready.info.sha256 if isinstance(ready, LoadedData) else ready.status
             data[planned.entry.id] = [planned.entry.suite.version, found]
         return depends_on(self.plan, data)
 

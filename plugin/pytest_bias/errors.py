@@ -12,7 +12,8 @@
      |    `-- ServerStopped  the server that has it answers no longer
           |-- DataError           data are missing, changed or malformed
           |    |-- DataMissing
-          |    |    `-- NoAnswer  the host that has them cannot be reached
+          |    |    |-- NoAnswer  the host that has them cannot be reached
+          |    |    `-- OwnCopyNeeded
           |    `-- LicenceNotAccepted
           |-- ReportError         a report cannot be read, or is not what it says
           |-- PublishError        something was not published, or it is not known whether it was
@@ -99,6 +100,10 @@ class DataMissing(DataError):
 
 class NoAnswer(DataMissing):
     """The host that has the data cannot be reached: it need not be asked for other files."""
+
+
+class OwnCopyNeeded(DataMissing):
+    """Data that are never fetched, and the user has given no copy of them."""
 
 
 class LicenceNotAccepted(DataError):

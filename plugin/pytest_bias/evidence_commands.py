@@ -1,6 +1,7 @@
 """The commands about evidence: verify it, run it again, publish it. From words to an exit code."""
 
 from collections.abc import Mapping
+from contextlib import ExitStack, closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Final
@@ -17,7 +18,7 @@ from pytest_bias.emit import checks as emit_checks
 from pytest_bias.emit import reproduction as emit_reproduction
 from pytest_bias.emit.wording import clean, size, visible
 from pytest_bias.errors import ModelError, ReportError, UsageError
-from pytest_bias.folder import REPORT, read_plain_report, read_report
+from pytest_bias.folder import REPORT, hold, read_plain_report, read_report
 from pytest_bias.models import ModelRef
 from pytest_bias.places import Named, named, publication
 from pytest_bias.published import published
@@ -54,7 +55,8 @@ def verify_command(
     is_public = found.is_public
     emit_checks.show(checks, console)
     console.print()
-    told = emit_checks.sentence(checks, published=is_public)
+    # Of a model's folder as well, though there it is no reason to fail.
+    told = emit_checks.sentence(checks, published=is_public or found.publication is not None)
     console.print(Text(told, style="bold"), soft_wrap=True)
     return exit_code(checks, published=is_public)
 
@@ -93,6 +95,7 @@ def publish_command(
     *,
     create_pr: bool,
     dry_run: bool,
+    keep_earlier: bool = False,
 ) -> int:
     """Publish a report, or a reproduction, to a model's folder or its repository on the Hub."""
     folder = require_report(source)
@@ -105,26 +108,31 @@ def publish_command(
         )
     if ref.path:
         require_own_files(ref.path)
-    there = hub.look(ref.name, offline=trust.offline) if ref.source == "hub" else None
-    # What is prepared is for just this commit, and refused if the repository moves meanwhile.
-    ref = replace(ref, revision=there.head) if there else ref
-    found = published(ref, offline=trust.offline)
-    target = publication(ref, found, offline=trust.offline)
-    with console.status("Working out what changes, and checking it …"):
-        prepared = prepare(folder, target, settings, trust)
-    _tell(prepared, console)
-    if dry_run:
-        _show_diff(prepared, console)
+    with ExitStack() as stack:
+        if ref.path and not dry_run:
+            hint = "Publish again when it has ended."
+            stack.enter_context(closing(hold(ref.path, hint)))
+        there = hub.look(ref.name, offline=trust.offline) if ref.source == "hub" else None
+        # What is prepared is for just this commit, and refused if the repository moves meanwhile.
+        ref = replace(ref, revision=there.head) if there else ref
+        found = published(ref, offline=trust.offline)
+        target = publication(ref, found, offline=trust.offline)
+        with console.status("Working out what changes, and checking it …"):
+            prepared = prepare(folder, target, settings, trust, keeps=keep_earlier)
+        _tell(prepared, console)
+        if dry_run:
+            _show_diff(prepared, console)
+            return 0
+        if not prepared.changes:
+            console.print(Text(f"{ref.name} holds all of it already: nothing to do.", style="bold"))
+            return 0
+        if there:
+            return _commit(there, prepared, console, create_pr=create_pr, offline=trust.offline)
+        write(prepared, target.root)
+        n = len(prepared.changes)
+        told = f"{n} files in {target.root}. Others see them once it is uploaded."
+        console.print(Text(told, style="bold"), soft_wrap=True)
         return 0
-    if not prepared.changes:
-        console.print(Text(f"{ref.name} holds all of it already: nothing to do.", style="bold"))
-        return 0
-    if there:
-        return _commit(there, prepared, console, create_pr=create_pr, offline=trust.offline)
-    write(prepared, target.root)
-    told = f"{len(prepared.changes)} files in {target.root}"
-    console.print(Text(told, style="bold"), soft_wrap=True)
-    return 0
 
 
 def _commit(

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from pytest_bias.checked import checked, finite_json
 from pytest_bias.errors import OutputError, ReportError
@@ -24,6 +24,9 @@ from pytest_bias.records import (
     sha256,
 )
 
+if TYPE_CHECKING:
+    from filelock import FileLock
+
 REPORT: Final = "report.json"
 DECISION: Final = "decision.json"
 SUMMARY: Final = "summary.md"
@@ -31,6 +34,8 @@ PAGE: Final = "report.html"
 CARD: Final = "card.md"
 MODEL_INDEX: Final = "model-index.yaml"
 UNFINISHED: Final = "unfinished"
+LOCK: Final = ".pytest-bias.lock"
+"""File that is locked while somebody writes to a folder."""
 DEFAULT_PARENT: Final = "bias-report"
 
 MOST_RECORDS: Final = 5_000_000
@@ -54,8 +59,56 @@ def run_key(what: Mapping[str, Any]) -> str:
     return sha256(canonical_json(dict(what)))
 
 
-def claim(folder: Path, key: str, *, fresh: bool, withholds: bool = False) -> None:
+@dataclass(frozen=True)
+class Held:
+    """A folder to which nobody else writes until it is closed.
+
+    The system lets it go if the process is killed. `notice` says why it is not held, where the file
+    system has no locks.
+    """
+
+    lock: "FileLock | None"
+    notice: str | None = None
+
+    def close(self) -> None:
+        """Let the folder go, and leave no file of it."""
+        if self.lock and self.lock.is_locked:
+            # While it is held, so that it is nobody else's.
+            with suppress(OSError):
+                Path(self.lock.lock_file).unlink()
+            self.lock.release()
+
+
+def hold(folder: Path, hint: str = "Wait until it has ended, or choose another: --out DIR") -> Held:
+    """Keep others from writing to a folder, for as long as this process lives or needs it.
+
+    Raises
+    ------
+    OutputError
+        If somebody else writes to it now.
+    """
+    from filelock import FileLock, Timeout
+
+    path = folder / LOCK
+    lock = FileLock(path)
+    try:
+        lock.acquire(timeout=0)
+        while not path.exists():
+            # It was opened before the one who had it took it away.
+            lock.release()
+            lock.acquire(timeout=0)
+    except Timeout:
+        raise OutputError(f"another run is writing to {folder} now.", hint) from None
+    except (OSError, NotImplementedError) as error:
+        told = f"{folder} cannot be locked here ({error}): let no other run write to it."
+        return Held(None, told[:300])
+    return Held(lock)
+
+
+def claim(folder: Path, key: str, *, fresh: bool, withholds: bool = False) -> Held:
     """Make sure, before a model runs, that the folder can be written and holds nothing else.
+
+    It is held until the run has ended, so that of two runs the second is told.
 
     A run that `withholds` scores takes the place of the same run with scores, not the other way
     round: scores that were withheld do not appear because an option was forgotten.
@@ -63,7 +116,8 @@ def claim(folder: Path, key: str, *, fresh: bool, withholds: bool = False) -> No
     Raises
     ------
     OutputError
-        If it cannot be written, or holds the report of something else, or one without scores.
+        If it cannot be written, is written to by another run, or holds the report of something else
+        or one without scores.
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -74,11 +128,20 @@ def claim(folder: Path, key: str, *, fresh: bool, withholds: bool = False) -> No
             f"the output folder {folder} cannot be written: {error.strerror or error}.",
             "Give another one with --out.",
         ) from None
-    path = folder / REPORT
-    if fresh:
-        remove_unfinished(folder)
-        return
-    if not path.exists():
+    held = hold(folder)
+    try:
+        if fresh:
+            remove_unfinished(folder)
+        else:
+            _check_standing(folder, key, withholds=withholds)
+    except BaseException:
+        held.close()
+        raise
+    return held
+
+
+def _check_standing(folder: Path, key: str, *, withholds: bool) -> None:
+    if not (folder / REPORT).exists():
         strange = [n for n in (SUMMARY, PAGE, CARD, MODEL_INDEX, DECISION) if (folder / n).exists()]
         if strange:
             raise OutputError(

@@ -26,7 +26,14 @@ Edit: TypeAlias = tuple[int, int, str]
 _BREAK: Final = re.compile(r"\r\n|[\n\r\x85\u2028\u2029]")
 
 
-def with_results(text: str, index: Sequence[Any], line_end: str, first_line: int = 1) -> str:
+def with_results(
+    text: str,
+    index: Sequence[Any],
+    line_end: str,
+    first_line: int = 1,
+    *,
+    keeps: bool = False,
+) -> str:
     """Return front matter, without its lines of dashes, with our scores in it.
 
     Parameters
@@ -34,11 +41,13 @@ def with_results(text: str, index: Sequence[Any], line_end: str, first_line: int
     text : str
         The front matter.
     index : sequence
-        Value of ``model-index`` with our results: one mapping with `name` and `results`.
+        Value of ``model-index`` with our results: one mapping with `name` and `results`, or none.
     line_end : str
         What ends the lines that are put in.
     first_line : int
         Line of the file that the front matter begins with, for messages.
+    keeps : bool
+        Whether results of ours stay that are of earlier reports alone.
 
     Raises
     ------
@@ -46,8 +55,8 @@ def with_results(text: str, index: Sequence[Any], line_end: str, first_line: int
         If it is not YAML, no mapping, or cannot be changed without changing what is not ours.
     """
     front = _FrontMatter(f"{text}{line_end}" if text else "", line_end, first_line)
-    (ours,) = index
-    changed = front.with_ours(str(ours["name"]), ours["results"])
+    name, ours = (str(index[0]["name"]), index[0]["results"]) if index else ("", ())
+    changed = front.with_ours(name, ours, keeps=keeps)
     return changed.removesuffix(line_end)
 
 
@@ -98,7 +107,7 @@ class _FrontMatter:
     line_end: str
     first_line: int
 
-    def with_ours(self, name: str, ours: Sequence[Any]) -> str:
+    def with_ours(self, name: str, ours: Sequence[Any], *, keeps: bool) -> str:
         root = self._root()
         data = self._loaded(self.text) or {}
         found = [pair for pair in root.value if pair[0].value == KEY] if root else []
@@ -108,6 +117,8 @@ class _FrontMatter:
         if not found and KEY in data:
             raise self._refusal("it comes from a merged mapping (<<)")
         column = root.value[0][0].start_mark.column if root and root.value else 0
+        if not ours and (not found or _is_empty(found[0][1])):
+            return self.text
         if not found:
             expected = [{"name": name, "results": list(ours)}]
             lines = self._list(expected, column)
@@ -120,11 +131,11 @@ class _FrontMatter:
             entries = self._entries(value, data[KEY])
             names = [entry["name"] for entry in data[KEY]]
             last = names.index(name) if name in names else 0
-            todo = plans(data[KEY], ours, last)
+            todo = plans(data[KEY], ours, last, keeps=keeps)
             if not any(plan.changes for plan in todo):
                 return self.text
             if self._needs_lines(value, entries, todo):
-                return self._in_lines(key, value).with_ours(name, ours)
+                return self._in_lines(key, value).with_ours(name, ours, keeps=keeps)
             changed = _edited(self.text, list(self._edits(entries, todo, ours)))
             expected = [
                 {**entry, "results": outcome(entry["results"] or [], plan, ours)}
@@ -227,6 +238,11 @@ class _FrontMatter:
                 if plan.more:
                     groups = [ours[i] for i in plan.more]
                     yield from self._filled(key, results, groups)
+                continue
+            if all(f.whole and not f.ours for f in plan.fates) and not plan.more:
+                # A list without items is written in brackets.
+                colon = self.text.index(":", key.end_mark.index)
+                yield colon + 1, self._end(results), " []"
                 continue
             column = results.start_mark.column
             indented = column > key.start_mark.column

@@ -149,6 +149,9 @@ def _publish(done: Finished, name: str, sha: str, console: Console, *, create_pr
     What a limit of the project's own says of it does not matter here.
     """
     failed = [s.entry for s in done.report.suites if s.status == "error"]
+    # Named first; where that is allowed it is no problem.
+    lacking = set(done.decision.missing) & set(done.decision.problems)
+    failed[:0] = sorted(text.partition(": ")[0] for text in lacking)
     if failed or done.report.run.get("interrupted"):
         why = f"{', '.join(failed)} could not be measured" if failed else "it was interrupted"
         _say(console, f"Nothing is published: {why}.")

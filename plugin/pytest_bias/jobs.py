@@ -10,7 +10,7 @@ from pytest_bias import baselines
 from pytest_bias.config import Settings, require_data_dir, require_model
 from pytest_bias.errors import BiasError, OutputError, UsageError
 from pytest_bias.events import Listener, Notice, ignore
-from pytest_bias.folder import UNFINISHED, claim, default_folder, run_key
+from pytest_bias.folder import UNFINISHED, Held, claim, default_folder, release, run_key
 from pytest_bias.limits import Limit, decision_level, limits_of
 from pytest_bias.models import ModelRef
 from pytest_bias.records import Report
@@ -36,6 +36,10 @@ class Job:
     out: Path
     key: str
     first: Job | None = None
+    whole: str | None = None
+    """Key of the run that a shard is a part of."""
+    held: Held | None = None
+    """The output folder, if it was claimed."""
 
     @property
     def decision_level(self) -> float:
@@ -49,7 +53,18 @@ class Job:
         """The model by its name, with its adapter."""
         return str(self.session.plan.model.ref)
 
-    def claim(self) -> None:
+    def close(self) -> None:
+        """Let the output folder go."""
+        if self.held:
+            self.held.close()
+
+    def give_up(self) -> None:
+        """Let the output folder go, and remove it if it is empty."""
+        if self.held:
+            self.held.close()
+            release(self.out)
+
+    def claim(self) -> Held:
         """Make sure that the output folder can be written, as that of a baseline.
 
         Raises
@@ -58,7 +73,7 @@ class Job:
             If it cannot, or holds something else.
         """
         try:
-            claim(self.out, self.key, fresh=False)
+            return claim(self.out, self.key, fresh=False)
         except OutputError as error:
             raise OutputError(
                 f"the baseline {self.model}: {error.message}",
@@ -92,16 +107,23 @@ def prepare(settings: Settings, listener: Listener = ignore, *, claims: bool = T
     elif found:
         job = replace(job, baseline=found)
     if claims:
-        claim_for(settings, job.out, job.key)
+        job = replace(job, held=claim_for(settings, job.out, job.key, listener))
     return job
 
 
-def claim_for(settings: Settings, out: Path, key: str) -> None:
+def claim_for(settings: Settings, out: Path, key: str, listener: Listener = ignore) -> Held:
     """Make sure that the output folder can be written, and what withheld scores need is there."""
-    claim(out, key, fresh=settings.fresh, withholds=settings.withhold_scores)
-    if settings.withhold_scores:
-        # A salt that cannot be read is found before the model runs.
-        read_salt(out)
+    held = claim(out, key, fresh=settings.fresh, withholds=settings.withhold_scores)
+    try:
+        if settings.withhold_scores:
+            # A salt that cannot be read is found before the model runs.
+            read_salt(out)
+    except BaseException:
+        held.close()
+        raise
+    if held.notice:
+        listener(Notice(held.notice))
+    return held
 
 
 def _job(described: Described, settings: Settings, listener: Listener) -> Job:
@@ -109,11 +131,14 @@ def _job(described: Described, settings: Settings, listener: Listener) -> Job:
     from pytest_bias.planning import plan
 
     session = Session(plan(described, settings), listener)
-    key = run_key(session.depends_on())
+    depends = session.depends_on()
+    key, whole = run_key(depends), None
+    if settings.shard:
+        whole = run_key({name: of for name, of in depends.items() if name != "shard"})
     name = described.identity.reference + (f"-{settings.shard}" if settings.shard else "")
     out = settings.out or default_folder(name, key)
     session.unfinished = out / UNFINISHED
-    return Job(session, (), None, out, key)
+    return Job(session, (), None, out, key, whole=whole)
 
 
 def _after(job: Job, baseline: ModelRef) -> Job:

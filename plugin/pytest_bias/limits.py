@@ -29,6 +29,7 @@ from pytest_bias.records import Report, SuiteResult
 from pytest_bias.scores import Score
 from pytest_bias.scoring import LEVEL, at_level
 from pytest_bias.statistics import Estimate
+from pytest_bias.suite_states import failures
 from pytest_bias.verdicts import (
     GRAVEST,
     Allowed,
@@ -170,7 +171,8 @@ class Decision:
     """The one decision of a run: the same in the terminal, JUnit, the summary and the exit code.
 
     `report` and `baseline` are told by their digests; `change` says in short what changed since the
-    baseline (`emit.change.in_short`), `without_value` which suites were measured without a result.
+    baseline (`emit.change.in_short`). `missing` are suites without data, `without_value` those that
+    were measured without a result.
     """
 
     status: Status
@@ -180,6 +182,7 @@ class Decision:
     report: str
     baseline: Mapping[str, str | None] | None = None
     change: Mapping[str, Any] | None = None
+    missing: tuple[str, ...] = ()
     without_value: tuple[str, ...] = ()
 
     def to_json(self) -> str:
@@ -247,6 +250,7 @@ def decide(
     comparison: Comparison | None = None,
     *,
     first_run: bool = False,
+    allow_missing_data: bool = False,
     level: float = LEVEL,
     today: date | None = None,
 ) -> Decision:
@@ -254,8 +258,8 @@ def decide(
 
     Parameters
     ----------
-    first_run : bool
-        Whether no baseline is expected, so that regression limits do not apply yet.
+    first_run, allow_missing_data : bool
+        Whether no baseline is expected; whether a suite without its data fails nothing.
     level : float
         Level of the intervals that decide, from `decision_level`; that of the comparison as well.
     today : date, optional
@@ -263,11 +267,8 @@ def decide(
     """
     judge, day = _Judge(report, comparison, level), today or _today()
     outcomes = tuple(with_waiver(o, limit, day) for limit in limits for o in judge.outcomes(limit))
-    if first_run:
-        outcomes = tuple(o for o in outcomes if o.verdict != "no_baseline")
-    problems = tuple(
-        f"{s.entry}: {s.reason}" for s in report.suites if s.status in ("error", "inconclusive")
-    )
+    outcomes = tuple(o for o in outcomes if not (first_run and o.verdict == "no_baseline"))
+    problems, missing = failures(report.suites, allow_missing_data=allow_missing_data)
     verdicts = {o.verdict for o in outcomes if not o.is_waived}
     undecided_fails = any(o.fails for o in outcomes if o.verdict == "undecided")
     # From the gravest down: the first that holds is the status.
@@ -282,7 +283,8 @@ def decide(
         (True, "measured", EXIT_OK),
     )
     status, exit_code = next((s, code) for holds, s, code in cases if holds)
-    return Decision(status, exit_code, outcomes, problems, report.digest, _about(comparison))
+    about = report.digest, _about(comparison)
+    return Decision(status, exit_code, outcomes, problems, *about, missing=missing)
 
 
 def with_waiver(outcome: Outcome, limit: Limit, today: date) -> Outcome:
@@ -293,22 +295,6 @@ def with_waiver(outcome: Outcome, limit: Limit, today: date) -> Outcome:
         return replace(outcome, fails=would_fail, waiver=None)
     became = waiver.became(outcome.verdict, today, would_fail=would_fail)
     return replace(outcome, fails=would_fail and became.state != "waives", waiver=became)
-
-
-def is_decided_alike(
-    decision: Decision, limits: Sequence[Limit], today: date | None = None
-) -> bool:
-    """Whether waivers make of a decision, today, what they made of it when it was taken."""
-    day = today or _today()
-
-    def again(outcome: Outcome) -> Outcome:
-        limit = next((m for m in limits if m.text == outcome.limit), Limit("", "", ""))
-        return with_waiver(outcome, limit, day)
-
-    return all(
-        (o.fails, o.waiver and o.waiver.state) == (n.fails, n.waiver and n.waiver.state)
-        for o, n in ((o, again(o)) for o in decision.outcomes)
-    )
 
 
 def _today() -> date:

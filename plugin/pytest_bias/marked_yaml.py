@@ -18,7 +18,7 @@ Place: TypeAlias = tuple[str | int, ...]
 
 NO_LINE_ENDS: Final = "\x85\u2028\u2029"
 """Letters of a text, which YAML 1.1 takes for the ends of lines and would fold into spaces."""
-
+COLON: Final = 'A text that has a colon and a space in it stands in quotes: "like this: so".'
 MOST_DEEP: Final = 20
 """Levels of lists and tables within one another; a suite needs five."""
 
@@ -68,7 +68,8 @@ def read_marked(text: str, name: str) -> Marked:
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         at = f", line {mark.line + 1}" if mark else ""
-        raise UsageError(f"{name}{at}: {error.problem or error.context}.") from None
+        hint = COLON if "mapping values" in str(error.problem) else None
+        raise UsageError(f"{name}{at}: {error.problem or error.context}.", hint) from None
     except (yaml.YAMLError, RecursionError) as error:
         said = " ".join(str(error).split())
         raise UsageError(f"{name} is not well-formed YAML: {said}.") from None

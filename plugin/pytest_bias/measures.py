@@ -4,6 +4,7 @@ from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, S
 from dataclasses import dataclass, replace
 from typing import Final, Protocol, TypeAlias
 
+from pytest_bias.finite import finite_record
 from pytest_bias.interface import GAP, Capability, Model
 from pytest_bias.records import Item, Record
 from pytest_bias.scores import FloorOf

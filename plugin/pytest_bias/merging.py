@@ -17,6 +17,7 @@ from pytest_bias.records import (
     records_digest,
 )
 from pytest_bias.scoring import scored, with_decision_family
+from pytest_bias.suite_states import FAILED
 from pytest_bias.suites import STRUCTURE, find
 
 
@@ -224,7 +225,7 @@ def _whole(
 ) -> SuiteResult:
     if suite.kind == STRUCTURE:
         return suite
-    if wrong := [s for s in shards if s.status in ("error", "inconclusive")]:
+    if wrong := [s for s in shards if s.status in FAILED]:
         return wrong[0]
     measured = [s for s in shards if s.records]
     if not measured:

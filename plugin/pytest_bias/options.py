@@ -151,6 +151,12 @@ OPTIONS: Final = (
     Option("seed", "seed", "number", "Seed of samples and intervals.", "N"),
     Option("fresh", "fresh", "flag", "Replace what stands in the output folder."),
     Option("offline", "offline", "flag", "Use no network."),
+    Option(
+        "allow_missing_data",
+        "allow-missing-data",
+        "flag",
+        "Do not fail where data of a suite could not be had.",
+    ),
     Option("shard", "shard", "text", "Measure one part of several; merge joins them.", "2/8"),
     Option("show_items", "show-items", "flag", "Show item texts, which are offensive by design."),
     Option("with_texts", "with-texts", "flag", "Keep item texts in the records."),

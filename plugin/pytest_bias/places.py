@@ -54,8 +54,8 @@ class Named:
 
     @property
     def is_public(self) -> bool:
-        """Whether it is a claim to others: what a model publishes, or lies at an address."""
-        return self.report is None or self.ref is not None or self.digest is not None
+        """Whether it is a claim to others: what a model of the Hub publishes, or an address has."""
+        return (self.ref is not None and self.ref.source == "hub") or self.digest is not None
 
     @property
     def folder(self) -> Path:

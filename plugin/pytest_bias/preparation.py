@@ -10,7 +10,15 @@ from pathlib import Path
 from typing import Final, Literal, TypeAlias
 
 from pytest_bias.datasources import DataFile, DataFolder, State
-from pytest_bias.errors import DataError, LicenceNotAccepted, OutputError
+from pytest_bias.errors import (
+    BiasError,
+    DataError,
+    DataMissing,
+    LicenceNotAccepted,
+    OutputError,
+    OwnCopyNeeded,
+)
+from pytest_bias.suite_states import SuiteStatus
 from pytest_bias.suites import Entry
 
 Outcome: TypeAlias = State | Literal["fetched", "refused"]
@@ -62,7 +70,7 @@ class EntryData:
 def look(entry: Entry, folder: DataFolder) -> EntryData:
     """Say where the files of an entry are, without the network."""
     files = (FileOutcome(f.path, folder.state(f)) for f in entry.configuration.files)
-    return EntryData(entry, tuple(files), _missing_consent(entry, folder))
+    return EntryData(entry, tuple(files), missing_consent(entry, folder))
 
 
 def fetch(entry: Entry, folder: DataFolder) -> EntryData:
@@ -73,14 +81,15 @@ def fetch(entry: Entry, folder: DataFolder) -> EntryData:
     OutputError
         If the cache or the folder cannot be written.
     """
-    licence = _missing_consent(entry, folder)
+    licence = missing_consent(entry, folder)
     if licence:
         return look(entry, folder)
     named = folder.of(entry.suite.name)
     return EntryData(entry, tuple(_fetched(file, named) for file in entry.configuration.files))
 
 
-def _missing_consent(entry: Entry, folder: DataFolder) -> LicenceNotAccepted | None:
+def missing_consent(entry: Entry, folder: DataFolder) -> LicenceNotAccepted | None:
+    """Return which licence of an entry's data is not accepted; null if none is missing."""
     for source in entry.configuration.consents:
         try:
             folder.consent(entry.suite.name, source)
@@ -112,6 +121,18 @@ def _write(target: Path, content: bytes) -> None:
         partial.replace(target)
     except OSError as error:
         raise OutputError(f"{target} cannot be written: {error.strerror or error}.") from None
+
+
+def without_data(error: BiasError, *, named: bool) -> SuiteStatus:
+    """Say what becomes of an entry whose items could not be read, asked for by name or not."""
+    match error:
+        case LicenceNotAccepted():
+            return "skipped"
+        case OwnCopyNeeded() if not named:
+            return "skipped"
+        case DataMissing():
+            return "unavailable"
+    return "error"
 
 
 def exit_code(found: Sequence[EntryData]) -> int:

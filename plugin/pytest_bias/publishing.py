@@ -93,7 +93,14 @@ class Prepared:
         return tuple(c.path for c in self.changes if c.after is None)
 
 
-def prepare(source: Path, target: Publication, settings: Settings, trust: Trust) -> Prepared:
+def prepare(
+    source: Path,
+    target: Publication,
+    settings: Settings,
+    trust: Trust,
+    *,
+    keeps: bool = False,
+) -> Prepared:
     """Work out what publishing a folder changes in a repository.
 
     Parameters
@@ -106,6 +113,8 @@ def prepare(source: Path, target: Publication, settings: Settings, trust: Trust)
         Where data are looked for.
     trust : Trust
         How signatures are checked.
+    keeps : bool
+        Whether results of earlier reports that this one has not stay in the metadata.
 
     Raises
     ------
@@ -116,14 +125,20 @@ def prepare(source: Path, target: Publication, settings: Settings, trust: Trust)
     """
     try:
         with tempfile.TemporaryDirectory(prefix="pytest-bias-") as name:
-            return _prepared(source, target, settings, trust, Path(name))
+            return _prepared(source, target, settings, trust, Path(name), keeps=keeps)
     except OSError as error:
         what = f"{error.filename or target.root}: {error.strerror or error}"
         raise OutputError(f"nothing is published to {target.name}, {what}.") from None
 
 
 def _prepared(
-    source: Path, target: Publication, settings: Settings, trust: Trust, future: Path
+    source: Path,
+    target: Publication,
+    settings: Settings,
+    trust: Trust,
+    future: Path,
+    *,
+    keeps: bool,
 ) -> Prepared:
     _copied(target.root, future)
     if (source / REPRODUCTION).is_file():
@@ -148,7 +163,7 @@ def _prepared(
     entries = model_index.entries(report, place)
     path = future / README
     before = path.read_bytes() if path.is_file() else b""
-    path.write_bytes(merged(before, section, entries))
+    path.write_bytes(merged(before, section, entries, keeps=keeps))
     found = verify_publication(state, settings, trust)
     _require_sound(found.checks, target)
     changes = tuple(_changes(target.root, future))

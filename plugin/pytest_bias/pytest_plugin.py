@@ -4,7 +4,9 @@ pytest imports this module in every run of every project, so it imports the stan
 pytest only; the work is in `pytest_bias.pytest_session`, which is imported when a model is named.
 """
 
+import warnings
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +18,8 @@ if TYPE_CHECKING:
     from pytest_bias.pytest_session import BiasRun, BiasSession
     from pytest_bias.testing import BiasModel
 
-NO_MODEL = "no model was named: --bias-model MODEL"
+PACKAGE = "pytest_bias"
+NO_MODEL = "no model was named: --bias-model=MODEL"
 
 _PARSERS: dict[str, Callable[[str], Any]] = {
     "text": str,
@@ -30,16 +33,80 @@ _PARSERS: dict[str, Callable[[str], Any]] = {
 }
 
 
-def pytest_addoption(parser: pytest.Parser) -> None:
+def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginManager) -> None:
     """Add ``--bias-model`` and every option of the command, as ``--bias-*``."""
-    group = parser.getgroup("bias", "social-bias and robustness tests of language models")
+    if pluginmanager.is_blocked(PACKAGE):
+        return
+    group = parser.getgroup(
+        "bias",
+        "social-bias and robustness tests of language models (plugin bias, or pytest_bias: "
+        "-p no:bias leaves it out, --disable-plugin-autoload -p bias loads it alone)",
+    )
     group.addoption(
         "--bias-model",
         metavar="MODEL",
-        help="model to test: org/name, org/name@revision, a folder, a .gguf file, or demo",
+        help="model to test: org/name, org/name@revision, a folder, a .gguf file, or demo; with =, "
+        "since pytest takes a path behind a space for tests",
     )
     for option in (o for o in OPTIONS if o.of_tests):
         group.addoption(f"--bias-{option.flag}", dest=f"bias_{option.name}", **_argument(option))
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_load_initial_conftests(early_config: pytest.Config, args: list[str]) -> None:
+    """Refuse a value that pytest took for a path to tests before it knew the option.
+
+    It is the first hook after all plugins are there, so that here ``-p no:pytest_bias`` is heard.
+
+    Options of installed plugins are read after the root of the project and its configuration were
+    looked for, so that in ``--bias-model ../model`` the value was one of the places to look from.
+    """
+    manager = early_config.pluginmanager
+    if manager.is_blocked(PACKAGE):
+        # By its other name: the one that pytest knows is `bias`.
+        manager.unregister(name="bias")
+        return
+    words = [a for a in args if a.startswith("--bias-") and "=" not in a]
+    taken = [(a, b) for a, b in pairwise(args) if a in words and _is_path(b)]
+    if not taken:
+        return
+    root, file = _setup_without(early_config)
+    word, value = taken[0]
+    told = f"{word} {value}: pytest takes a value behind a space for a path to tests, so "
+    hint = f"Write it with =, as in {word}={value}"
+    if file != early_config.inipath:
+        read = f"read {early_config.inipath or 'no configuration'} and not {file or 'none'}"
+        raise pytest.UsageError(f"{told}it has {read}.\n  {hint}")
+    if root != early_config.rootpath:
+        told = f"{told}its rootdir is {early_config.rootpath} and not {root}. {hint}"
+        warnings.warn(pytest.PytestConfigWarning(told), stacklevel=2)
+
+
+def _is_path(word: str) -> bool:
+    try:
+        return Path(word.partition("::")[0]).exists()
+    except (OSError, ValueError):
+        return False
+
+
+def _setup_without(config: pytest.Config) -> tuple[Path, Path | None]:
+    """Return root and configuration as they are found now that all options are known."""
+    from inspect import signature
+
+    from _pytest.config.findpaths import determine_setup
+
+    known = config.known_args_namespace
+    given = {
+        "inifile": known.inifilename,
+        "override_ini": known.override_ini,
+        "args": known.file_or_dir,
+        "rootdir_cmd_arg": known.rootdir or None,
+        "invocation_dir": config.invocation_params.dir,
+    }
+    # Which of them it takes differs between versions of pytest.
+    wanted = signature(determine_setup).parameters
+    found: Any = determine_setup(**{n: v for n, v in given.items() if n in wanted})
+    return found[0], found[1]
 
 
 def _argument(option: Option) -> dict[str, Any]:

@@ -15,16 +15,15 @@ from pytest_bias.config import Settings, read_settings
 from pytest_bias.emit.absence import properties
 from pytest_bias.emit.wording import clean
 from pytest_bias.errors import BiasError, UnknownName, UsageError
-from pytest_bias.folder import release
 from pytest_bias.hidden_data import measure_quietly
 from pytest_bias.hidden_results import is_hidden, without_records
 from pytest_bias.limits import Outcome, decide, named_by
 from pytest_bias.merging import Measured, gathered
 from pytest_bias.models.served.address import PROTOCOL
-from pytest_bias.options import OPTIONS
+from pytest_bias.options import OPTIONS, SUITE_FILE
 from pytest_bias.records import Part, SuiteResult
 from pytest_bias.streams import fitted
-from pytest_bias.suite_files import files_below, with_files
+from pytest_bias.suite_files import files_below, name_of, with_files
 from pytest_bias.suites import LoadedData
 from pytest_bias.testing import BiasModel, assert_within, difference, group_values
 from pytest_bias.withholding import verdict_alone
@@ -159,8 +158,7 @@ class BiasSession:
         job = _as_usage_error(prepare)(self.settings, claims=claims)
         job.session.started = self.started
         if job.first:
-            if claims:
-                release(job.out)
+            job.give_up()
             raise self._unmeasured(job.first)
         return job
 
@@ -229,12 +227,15 @@ class BiasSession:
 
     def planned(self, name: str) -> "tuple[Planned, Part | None]":
         """Return a planned entry by its name, with or without configuration, and which part."""
-        name, _, words = name.partition(" ")
+        starts = (self.config.invocation_params.dir, self.config.rootpath)
+        name, _, words = name_of(name, starts).partition(" ")
         for planned in self.session.plan.entries:
             if name in (planned.entry.id, planned.entry.suite.name):
                 number, _, of = words.partition("/")
                 return planned, (int(number), int(of)) if words else None
-        raise UnknownName.among("entry", name, self.entry_ids, "Name it with --bias-suite.")
+        known = [p.entry.id for p in self.session.plan.entries]
+        hint = f"--bias-suite={name} measures it; of a file *{SUITE_FILE} give the file."
+        raise UnknownName.among("entry", name, known, hint)
 
     def expect(self, items: Sequence[pytest.Item]) -> None:
         """Learn how many suites share a budget here, from the tests that were collected."""
@@ -256,10 +257,13 @@ class BiasSession:
             return
         if self.config.option.collectonly:
             return
-        if not (measured or self.received):
-            if "job" in self.__dict__:
-                release(self.job.out)
-            return
+        if measured or self.received:
+            self._write(session)
+        if "job" in self.__dict__:
+            self.job.give_up()
+
+    def _write(self, session: pytest.Session) -> None:
+        """Compare, decide and write what was measured."""
         from pytest_bias.run import finish_job
 
         try:
@@ -345,7 +349,8 @@ class BiasRun:
         A bias score alone never fails a test.
         """
         result = self._measured(name)
-        if result.status in ("not_applicable", "skipped"):
+        is_allowed = result.status == "unavailable" and self.owner.settings.allow_missing_data
+        if is_allowed or result.status in ("not_applicable", "skipped"):
             pytest.skip((result.reason or result.status)[:MOST_SAID])
         if result.status != "scored":
             why = (result.reason or "")[:MOST_SAID]

@@ -11,6 +11,7 @@ from typing import Any, Final
 
 import yaml
 
+from pytest_bias.card_results import is_own
 from pytest_bias.errors import UsageError
 from pytest_bias.front_matter import KEY, with_results
 
@@ -32,7 +33,7 @@ _EMPTY_FRONT: Final = re.compile(r"(\s*---(?:\r\n|\r|\n))(---[ \t]*(?:\r\n|\r|\n
 _OPENED: Final = re.compile(r"\s*---[ \t]*(?:[\r\n]|$)")
 
 
-def merged(readme: bytes, section: str, results: Sequence[Any]) -> bytes:
+def merged(readme: bytes, section: str, results: Sequence[Any], *, keeps: bool = False) -> bytes:
     """Return a README.md with our section and our scores in its metadata.
 
     The section takes the place of the one between the markers, wherever its owner has moved it;
@@ -46,8 +47,11 @@ def merged(readme: bytes, section: str, results: Sequence[Any]) -> bytes:
         Markdown that begins and ends with the markers `BEGIN` and `END`.
     results : sequence
         Value of ``model-index``, as `emit.model_index.entries` gives it: one mapping with `name`
-        and `results`. If it is empty the front matter is left alone. The scores of a result take
-        the place of those for the same dataset type, configuration, split and metric type.
+        and `results`. The scores of a result take the place of those for the same dataset type,
+        configuration, split and metric type.
+    keeps : bool
+        Whether results of ours stay that are in none of `results`; otherwise they are withdrawn.
+        Where there are neither, the front matter is left alone.
 
     Raises
     ------
@@ -71,8 +75,8 @@ def merged(readme: bytes, section: str, results: Sequence[Any]) -> bytes:
     found = _BREAK.search(text)
     line_end = found[0] if found else "\n"
     text = _with_section(text, line_end.join(section.strip("\n").split("\n")), line_end)
-    if results:
-        text = _with_front_matter(text, results, line_end)
+    if results or any(map(is_own, results_of(readme))):
+        text = _with_front_matter(text, results, line_end, keeps=keeps)
     return (bom + text).encode()
 
 
@@ -141,15 +145,14 @@ def _with_section(text: str, section: str, line_end: str) -> str:
     return text[: begin.start(1)] + section + text[end.end(1) :]
 
 
-def _with_front_matter(text: str, results: Sequence[Any], line_end: str) -> str:
+def _with_front_matter(text: str, results: Sequence[Any], line_end: str, *, keeps: bool) -> str:
     if front := _FRONT.match(text):
         start, end = front.span(2)
         first = _line(text, start)
         # A file may begin with an empty one, and have a line of dashes further down.
         if not _EMPTY_FRONT.match(text) or re.match(r"---[ \t]*[\r\n]+[\w-]+:", text[start:]):
-            return (
-                text[:start] + with_results(text[start:end], results, line_end, first) + text[end:]
-            )
+            ours = with_results(text[start:end], results, line_end, first, keeps=keeps)
+            return text[:start] + ours + text[end:]
     ours = with_results("", results, line_end, 2)
     if empty := _EMPTY_FRONT.match(text):
         return empty[1] + ours + line_end + text[empty.start(2) :]

@@ -19,13 +19,11 @@ from pytest_bias.errors import ReportError
 from pytest_bias.identity import AdapterIdentity, ModelIdentity, ScorerIdentity, ServedIdentity
 from pytest_bias.report_tables import check_tables, with_schema
 from pytest_bias.scores import Score, Spread
+from pytest_bias.suite_states import SuiteStatus as SuiteStatus
 
 SCHEMA: Final = "pytest-bias/report/1"
 
 Status: TypeAlias = Literal["scored", "unscored", "excluded", "error"]
-SuiteStatus: TypeAlias = Literal[
-    "scored", "not_applicable", "skipped", "inconclusive", "error", "withheld"
-]
 Value: TypeAlias = float | int | str | bool | None
 Json: TypeAlias = Any
 Part: TypeAlias = tuple[int, int]

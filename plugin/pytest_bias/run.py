@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -34,7 +34,6 @@ from pytest_bias.folder import (
     default_folder,
     read_plain_report,
     read_report,
-    release,
     remove,
     remove_unfinished,
     run_key,
@@ -127,10 +126,11 @@ def finish(
     """
     salt = salt_for(report, out) if settings.withhold_scores else None
     texts = items if settings.with_texts else {}
+    allowed = {n: getattr(settings, n) for n in ("first_run", "allow_missing_data")}
 
     def make(report: Report) -> tuple[Finished, Written]:
         comparison = compare(report, baseline, named_by(limits), level) if baseline else None
-        decision = decide(report, limits, comparison, first_run=settings.first_run, level=level)
+        decision = decide(report, limits, comparison, **allowed, level=level)
         if salt:
             report = withheld(report, salt)
             decision, comparison = without_numbers(decision, report), None
@@ -169,28 +169,29 @@ def run_job(
     devices = shared(settings.devices) if settings.devices else ()
     if len(devices) == 1:
         settings = replace(settings, device=devices[0], devices=None)
-    with printer:
-        job = prepare(settings, printer)
-        with claimed(job.out):
+    with ExitStack() as stack:
+        with printer:
+            job = stack.enter_context(claimed(prepare(settings, printer)))
             check(job.session.plan)
             # What came before counts: imports, digests, data; but not the baseline.
             before = time.perf_counter() - started
             job = with_baseline(job, devices)
             job.session.started = time.perf_counter() - before
             report = measured(job.session, devices)
-    done = finish_job(job, report)
+        done = finish_job(job, report)
     done.show(console)
     return done
 
 
 @contextmanager
-def claimed(folder: Path) -> Iterator[None]:
-    """Give a folder up again where nothing comes of it: an empty one is left by nobody."""
+def claimed(job: Job) -> Iterator[Job]:
+    """Hold the folder of a job; where nothing comes of it, give it up: none is left empty."""
     try:
-        yield
+        yield job
     except BaseException:
-        release(folder)
+        job.give_up()
         raise
+    job.close()
 
 
 def measured(session: Session, devices: Sequence[str]) -> Report:
@@ -207,16 +208,15 @@ def with_baseline(job: Job, devices: Sequence[str]) -> Job:
     first, tell = job.first, job.session.listener
     if first is None:
         return job
-    first.claim()
-    tell(Notice(f"Measuring the baseline {first.model} …"))
-    first.session.started = time.perf_counter()
-    with claimed(first.out):
+    with claimed(replace(first, held=first.claim())):
+        tell(Notice(f"Measuring the baseline {first.model} …"))
+        first.session.started = time.perf_counter()
         report = measured(first.session, devices)
-    # Two models need not fit into one memory.
-    first.session.unload()
-    if report.run.get("interrupted"):
-        raise KeyboardInterrupt
-    report = finish_job(first, report).report
+        # Two models need not fit into one memory.
+        first.session.unload()
+        if report.run.get("interrupted"):
+            raise KeyboardInterrupt
+        report = finish_job(first, report).report
     tell(Notice(f"Baseline {first.model}: {first.out}"))
     return replace(job, baseline=report, first=None)
 
@@ -225,7 +225,8 @@ def finish_job(job: Job, report: Report) -> Finished:
     """Compare, decide and write; returns what there is to print."""
     settings = job.session.settings
     items = job.session.items() if settings.with_texts or settings.show_items else {}
-    report = replace(report, run={**report.run, "key": job.key})
+    keys = {"key": job.key, **({"whole": job.whole} if job.whole else {})}
+    report = replace(report, run={**report.run, **keys})
     finished = finish(
         report, settings, job.limits, job.baseline, job.out, items, job.decision_level
     )
@@ -235,21 +236,37 @@ def finish_job(job: Job, report: Report) -> Finished:
 
 
 def merge_command(reports: Sequence[Path], settings: Settings, console: Console) -> int:
-    """Join the reports of shards: scores from all their records, one decision; the exit code."""
+    """Join the reports of shards: scores from all their records, one decision; the exit code.
+
+    One report of a whole is decided on again, with the limits and the baseline of today.
+    """
     limits = limits_of(settings)
     baseline = baselines.saved(settings.baseline) if settings.baseline else None
     parts = [read_report(path) for path in reports]
-    report = joined(parts)
-    # Of what the shards depend on, not of what came out: that may be withheld.
-    key = run_key({"merged": sorted(str(part.run.get("key") or part.digest) for part in parts)})
+    is_whole = len(parts) == 1 and not (parts[0].run.get("shard") or parts[0].withheld)
+    report = parts[0] if is_whole else joined(parts)
+    key = _key_of(parts)
     out = settings.out or default_folder(report.model.reference, key)
-    claim_for(settings, out, key)
     report = replace(report, run={**report.run, "key": key})
     entries = [(s.name, s.config, s.language) for s in report.suites]
     level = decision_level(limits, entries, has_baseline=baseline is not None)
-    done = finish(report, settings, limits, baseline, out, {}, level)
+    with closing(claim_for(settings, out, key)):
+        done = finish(report, settings, limits, baseline, out, {}, level)
     done.show(console)
     return done.decision.exit_code
+
+
+def _key_of(parts: Sequence[Report]) -> str:
+    """Return the key of a whole, by which the run in one piece is known as well.
+
+    It is of what the parts depend on, not of what came out: that may be withheld.
+    """
+    known = {
+        str(p.run.get("whole") or (p.run.get("key") if len(parts) == 1 else "")) for p in parts
+    }
+    if len(known) == 1 and "" not in known:
+        return known.pop()
+    return run_key({"merged": sorted(str(p.run.get("key") or p.digest) for p in parts)})
 
 
 def _written(

@@ -6,14 +6,26 @@ picture there must not pass for a badge of ours.
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import unquote
 
+from pytest_bias.card_results import bare, is_own
 from pytest_bias.checks import Check
-from pytest_bias.claims import BADGES, README, Place, Standing
+from pytest_bias.claims import (
+    BADGES,
+    BIAS,
+    DIGEST,
+    README,
+    Place,
+    Standing,
+    digest12,
+    evidence,
+)
 from pytest_bias.emit import badges, card, model_index
-from pytest_bias.folder import differing
+from pytest_bias.errors import ReportError
+from pytest_bias.folder import REPORT, differing, read_plain_report
 from pytest_bias.readme import hides_section, outside_of, results_of, section_of
 from pytest_bias.records import Report
 
@@ -64,7 +76,8 @@ def card_check(root: Path, report: Report, places: Sequence[Place], standing: St
     path = root / README
     readme = path.read_bytes() if path.is_file() else b""
     drawn = set(badges.by_name(report, standing))
-    if wrong := [*_foreign_scores(readme, report, places), *_imitations(readme, places, drawn)]:
+    wrong, kept = _foreign_scores(root, readme, report, places)
+    if wrong := [*wrong, *_imitations(readme, places, drawn)]:
         return Check(NAME, "fails", wrong[0])
     shown = section_of(readme)
     if shown is None:
@@ -72,20 +85,67 @@ def card_check(root: Path, report: Report, places: Sequence[Place], standing: St
     if hides_section(readme):
         return Check(NAME, "fails", "the section stands in a block of code, where nobody sees it")
     if shown in [card.section(report, place, standing) for place in places]:
-        return Check(NAME, "holds", "section and metadata are what the report gives")
+        more = f"; {kept} results are of earlier reports, and follow from these" if kept else ""
+        return Check(NAME, "holds", f"section and metadata are what the report gives{more}")
     return Check(NAME, "fails", "the section is not what the report gives")
 
 
-def _foreign_scores(readme: bytes, report: Report, places: Sequence[Place]) -> Iterator[str]:
-    """Say which scores of the metadata go by our name and are not those of the report."""
-    ours = [r for p in places for e in model_index.entries(report, p) for r in e["results"]]
+def _foreign_scores(
+    root: Path, readme: bytes, report: Report, places: Sequence[Place]
+) -> tuple[list[str], int]:
+    """Say which scores of the metadata go by our name and follow from no report that is there.
+
+    Returns
+    -------
+    tuple of list of str and int
+        What is wrong, and how many results are kept of earlier reports.
+    """
+    ours = _results(report, places)
     configurations = {f"{s.name}-{s.config}" for s in report.suites}
+    given = {r["dataset"]["config"] for r in ours}
+    wrong, kept = [], 0
     for result in results_of(readme):
-        dataset, source = (_table(result.get(key)) for key in ("dataset", "source"))
-        is_named = source.get("name") == model_index.SOURCE
-        if (is_named or dataset.get("config") in configurations) and result not in ours:
-            what = str(dataset.get("config"))[:80]
-            yield f"the metadata have other scores of {what!a} than the report"
+        dataset = _table(result.get("dataset"))
+        config = dataset.get("config")
+        if not (is_own(result) or config in configurations) or _is_among(result, ours, report):
+            continue
+        earlier = _earlier(root, _table(dataset.get("args")).get("report"))
+        if earlier and config not in given and _is_among(result, *_of(earlier, report, places)):
+            kept += 1
+            continue
+        wrong.append(f"the metadata have other scores of {str(config)[:80]!a} than the report")
+    return wrong, kept
+
+
+def _results(report: Report, places: Sequence[Place]) -> list[Any]:
+    return [r for p in places for e in model_index.entries(report, p) for r in e["results"]]
+
+
+def _is_among(result: Mapping[str, Any], ours: Sequence[Any], report: Report) -> bool:
+    """Whether a result is what a report gives; one of before results had a mark counts as well."""
+    stated = _table(_table(result.get("dataset")).get("args")).get("report")
+    if stated not in (None, report.digest):
+        return False
+    source, said = result.get("source"), bare(result)
+    return any(one.get("source") == source and bare(one) == said for one in ours)
+
+
+def _of(earlier: Report, report: Report, places: Sequence[Place]) -> tuple[list[Any], Report]:
+    """Return the results of an earlier report, with links to its own evidence."""
+    own = evidence(earlier)
+    moved = [replace(p, report=p.report.replace(evidence(report), own)) for p in places]
+    return _results(earlier, moved), earlier
+
+
+def _earlier(root: Path, digest: object) -> Report | None:
+    """Return the report of a digest, if a repository has it as evidence."""
+    if not isinstance(digest, str) or not re.fullmatch(DIGEST, digest):
+        return None
+    try:
+        found = read_plain_report(root / BIAS / digest12(digest) / REPORT)
+    except ReportError:
+        return None
+    return found if found.digest == digest else None
 
 
 def _table(value: Any) -> Mapping[str, Any]:

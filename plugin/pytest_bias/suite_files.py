@@ -26,7 +26,15 @@ from pytest_bias.row_sources import (
     same,
 )
 from pytest_bias.salts import is_salt
-from pytest_bias.scope_cards import FIELDS, MOST_IN_SHORT, NOT_STATED, VALIDITY, says_nothing
+from pytest_bias.scope_cards import (
+    FIELDS,
+    LEAST_WORDS,
+    MOST_IN_SHORT,
+    NOT_STATED,
+    PROSE,
+    VALIDITY,
+    says_nothing,
+)
 from pytest_bias.suite_form import WHOLE, DataForm, Key, data_form, keyed, word
 from pytest_bias.suite_kinds import DataRow, Definition, Kind, kinds
 from pytest_bias.suites import Configuration, LoadedData, Suite, register
@@ -55,11 +63,14 @@ def is_suite_file(word: str) -> bool:
 
 
 def files_below(places: Iterable[Path], passed_over: Sequence[str]) -> tuple[str, ...]:
-    """Return the suite files at or below places, sorted, but not in folders of these patterns."""
+    """Return the suite files at, below or beside places, but not in folders of these patterns."""
     found: dict[str, None] = {}
     for place in places:
         if place.is_file() and is_suite_file(place.name):
             found[str(place)] = None
+            continue
+        # Beside a file with tests, which may ask for them.
+        place = place.parent if place.is_file() else place
         for folder, folders, names in os.walk(place):
             folders[:] = sorted(f for f in folders if not any(fnmatch(f, p) for p in passed_over))
             found |= {str(Path(folder, n)): None for n in sorted(names) if is_suite_file(n)}
@@ -85,6 +96,15 @@ def with_files(words: Sequence[str]) -> tuple[str, ...]:
             said = suite.name
         found.append(said)
     return tuple(found)
+
+
+def name_of(word: str, starts: Sequence[Path]) -> str:
+    """Return the name of a suite that is named, or whose file is, as seen from one of places."""
+    if not is_suite_file(word):
+        return word
+    files = [start / word for start in starts]
+    (name,) = with_files([str(next((f for f in files if f.is_file()), files[0]))])
+    return name
 
 
 def read_suite(path: Path) -> Suite:
@@ -273,14 +293,17 @@ def _scope(marked: Marked, kind: Kind, said: Mapping[str, Any]) -> dict[str, Any
 
 
 def _said(name: str) -> Callable[..., Any]:
+    is_list = name in ("known_defects", "decisions")
+
     def read(marked: Marked, place: Any, given: Any) -> Any:
         if isinstance(given, list):
             given = [word(marked, (*place, n), one) for n, one in enumerate(given)]
         else:
             given = word(marked, place, given)
         if says_nothing(name, given):
-            raise marked.error(place, f"says nothing: {NEEDED_SCOPE.get(name, 'explain it')}.")
-        is_list = name in ("known_defects", "decisions")
+            told = NEEDED_SCOPE.get(name, "explain it")
+            least = f", in {LEAST_WORDS} words or more" if is_list or name in PROSE else ""
+            raise marked.error(place, f"says nothing: {told}{least}.")
         return [given] if is_list and isinstance(given, str) else given
 
     return read

@@ -121,8 +121,12 @@ class Run:
         return "\n".join(e["content"] for e in self.events if e.get("command") == "summary")
 
     def artifact(self, name: str = "bias-report") -> Path:
-        """Folder of an artifact."""
-        return self.store / "artifacts" / name
+        """Folder of an artifact, with or without the model and the digest in its name."""
+        folder, rest = self.store / "artifacts", name.removeprefix("bias-report")
+        own = re.compile(rf"bias-report-(?:[\w.-]+-)?[0-9a-f]{{8}}{re.escape(rest)}")
+        found = [p for p in folder.glob("*") if name and own.fullmatch(p.name)]
+        assert len(found) < 2, found
+        return found[0] if found else folder / name
 
     def report(self, name: str = "bias-report") -> dict[str, Any]:
         """The report in an artifact."""

@@ -73,7 +73,7 @@ def keep(github: GitHub, run: Run, **more: Any) -> None:
         p.relative_to(folder).as_posix(): p.read_bytes() for p in folder.rglob("*") if p.is_file()
     }
     path = more.pop("path", ".github/workflows/workflow.yml")
-    github.artifact(github.run(path=path, **more), files)
+    github.artifact(github.run(path=path, **more), files, folder.name)
 
 
 def pull_request(head: dict[str, Any] | None = None) -> dict[str, Any]:

@@ -1,8 +1,10 @@
 """Steps of the action one by one, in this process: what they read, and what they hand on."""
 
 import json
+import re
 import shutil
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +16,7 @@ import pytest_bias
 from pytest_bias.action import publish
 from pytest_bias.claims import REPRODUCTION, SIGNATURE
 from pytest_bias.folder import DECISION, REPORT
+from pytest_bias.records import Report
 
 DEMO = Path(pytest_bias.__file__).parent / "models" / "demo" / "planted"
 SUITES = ("structure", "template_association")
@@ -66,21 +69,84 @@ def test_a_part_asks_for_the_whole_report_of_the_last_run(
     found = step("prepare", INPUT_BASELINE="last-run:bias-report", **given)
     assert found["skipped"] == "true"
     digest = json.loads((left / REPORT).read_text())["digest"]
-    assert step("measure", BIAS_COMMAND="[]", BIAS_OUT=found["out"])["digest"] == digest
+    measured = step("measure", BIAS_COMMAND=found["command"], BIAS_OUT=found["out"])
+    assert measured["digest"] == digest
     assert step("prepare", INPUT_BASELINE="last-run", **given)["skipped"] == "false"
 
 
+def limits(folder: Path, most: float) -> Path:
+    """Write settings with one limit."""
+    limit = {"template_association.association": {"max_distance": most}}
+    (folder / "limits.yaml").write_text(json.dumps({"limits": limit}))
+    return folder / "limits.yaml"
+
+
+@pytest.mark.parametrize(("most", "status", "code"), [(0, "exceeded", "1"), (9, "held", "0")])
+def test_limits_are_decided_on_again_where_the_model_is_the_same(
+    step: Step, github: GitHub, left: Path, most: float, status: str, code: str
+) -> None:
+    """Nothing is measured, and the step ends as a run would."""
+    keep(github, left)
+    limits(step.folder, most)
+    given = {"INPUT_BASELINE": "last-run:bias-report", "INPUT_CONFIG": "limits.yaml"}
+    found = step("prepare", **given, **SCHEDULE)
+    assert found["skipped"] == "true"
+    measured = step("measure", BIAS_COMMAND=found["command"], BIAS_OUT=found["out"])
+    assert (measured["status"], measured["exit-code"]) == (status, code)
+    assert measured["changed"] == "false"
+    assert measured["digest"] == json.loads((left / REPORT).read_text())["digest"]
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"INPUT_EXTRA_ARGS": "--language=de"},
+        {"INPUT_EXTRA_ARGS": "--dtype float16"},
+        {"INPUT_EXTRA_ARGS": "--seed\n1"},
+        {"INPUT_EXTRA_ARGS": "--budget=90s"},
+        {"INPUT_PROFILE": "quick"},
+        {"INPUT_SUITES": f"{' '.join(SUITES)} seat"},
+        {"settings": "accept_licences: {seat: CC-BY-NC-4.0}\nsuites: [seat]"},
+        {"settings": "labels: {toxicity: {toxic: LABEL_1}}\nsuites: [hatecheck]"},
+    ],
+    ids=lambda given: next(iter(given.values())).replace("\n", " "),
+)
+def test_what_decides_is_part_of_what_is_unchanged(
+    step: Step, github: GitHub, left: Path, changed: dict[str, str]
+) -> None:
+    keep(github, left)
+    if settings := changed.pop("settings", ""):
+        (step.folder / "pytest-bias.yaml").write_text(settings)
+        changed["INPUT_SUITES"] = ""
+    given = {"INPUT_BASELINE": "last-run:bias-report", **SCHEDULE, **changed}
+    found = step("prepare", **given)
+    assert (found["skipped"], found.get("problem", "")) == ("false", "")
+    assert json.loads(found["command"])[0] == "run"
+
+
+@pytest.mark.parametrize("status", ["error", "unavailable", "inconclusive"])
+def test_what_could_not_be_measured_is_tried_again(
+    step: Step, github: GitHub, left: Path, status: str
+) -> None:
+    plain = json.loads((left / REPORT).read_text())
+    plain["suites"][-1] |= {"status": status, "reason": "gone", "scores": [], "records": None}
+    made = Report.from_json(json.dumps(plain), check=False)
+    (left / REPORT).write_text(replace(made, sealed=None).to_json())
+    keep(github, left)
+    found = step("prepare", INPUT_BASELINE="last-run:bias-report", **SCHEDULE)
+    assert found["skipped"] == "false"
+
+
 def test_a_model_that_exceeds_a_limit_is_measured_once(
-    step: Step, github: GitHub, left: Path
+    step: Step, github: GitHub, left: Path, bias: Any
 ) -> None:
     """It is no baseline; but neither is it measured, and proposed, on every schedule."""
-    decision = json.loads((left / DECISION).read_text())
-    exceeded = {**decision, "status": "exceeded", "exit_code": 1}
-    (left / DECISION).write_text(json.dumps(exceeded))
-    keep(github, left, conclusion="failure")
-    found = step("prepare", INPUT_BASELINE="last-run:bias-report", **SCHEDULE)
+    bias("merge", left, "--out", "strict", "--config", limits(step.folder, 0)).done(1)
+    keep(github, step.folder / "strict", conclusion="failure")
+    given = {**SCHEDULE, "INPUT_CONFIG": "limits.yaml"}
+    found = step("prepare", INPUT_BASELINE="last-run:bias-report", **given)
     assert found["skipped"] == "true"
-    measured = step("measure", BIAS_COMMAND="[]", BIAS_OUT=found["out"])
+    measured = step("measure", BIAS_COMMAND=found["command"], BIAS_OUT=found["out"])
     assert (measured["status"], measured["exit-code"]) == ("exceeded", "1")
     found = step("prepare", INPUT_BASELINE="last-run:bias-report")
     assert "--first-run" in json.loads(found["command"])
@@ -122,6 +188,75 @@ def test_joined_parts_outlive_it_as_well(step: Step, github: GitHub, left: Path)
     found = step("prepare", **given, INPUT_SKIP_UNCHANGED="true")
     assert json.loads(found["command"])[0] == "merge"
     assert "--first-run" in json.loads(found["command"])
+
+
+@pytest.mark.parametrize("allowed", [False, True])
+def test_data_that_could_not_be_had_are_told_and_nothing_is_cached(
+    step: Step, tiny: Any, capsys: pytest.CaptureFixture[str], allowed: bool
+) -> None:
+    """Suites that nobody named fail the step as well: a failure is no choice."""
+    words = {"INPUT_MODEL": str(tiny("bert")), "INPUT_EXTRA_ARGS": "--suite=@crowdsourced"}
+    prepared = step("prepare", **words, INPUT_ALLOW_MISSING_DATA=str(allowed).lower())
+    measured = step("measure", BIAS_COMMAND=prepared["command"], BIAS_OUT=prepared["out"])
+    assert measured["complete"] == "false"
+    expected = ("measured", "0") if allowed else ("could-not-measure", "3")
+    assert (measured["status"], measured["exit-code"]) == expected
+    summary = step.folder / "summary.md"
+    capsys.readouterr()
+    step("tell", BIAS_REPORT=measured["report"], GITHUB_STEP_SUMMARY=str(summary))
+    told = capsys.readouterr().out.splitlines()
+    level = "::warning" if allowed else "::error"
+    assert all(line.startswith(level) for line in told)
+    assert any("crows_pairs[en]: crows_pairs/crows_pairs_anonymized.csv, which" in t for t in told)
+    rows = [r for r in summary.read_text(encoding="utf-8").splitlines() if r.endswith(" |")]
+    reasons = [r for r in rows if "| unavailable |" in r or "| skipped |" in r]
+    assert "| unavailable |" in reasons[0]
+    assert "| skipped |" in reasons[-1]
+
+
+def test_what_is_complete_is_cached(step: Step) -> None:
+    prepared = step("prepare", INPUT_SUITES="structure")
+    measured = step("measure", BIAS_COMMAND=prepared["command"], BIAS_OUT=prepared["out"])
+    assert measured["complete"] == "true"
+
+
+@pytest.mark.parametrize(
+    ("identity", "overwrite", "code"), [("mine", "true", ""), ("other", "", "2"), (None, "", "2")]
+)
+def test_a_second_attempt_replaces_the_artifact_of_its_own_job_alone(
+    step: Step, github: GitHub, identity: str | None, overwrite: str, code: str
+) -> None:
+    """As of a matrix whose jobs were given one name: *Re-run failed jobs* loses no report."""
+    run = github.run()
+    files = {"report.json": b"{}"}
+    if identity:
+        files["job.json"] = f'{{"identity": "{identity}"}}'.encode()
+    github.artifact(run, files, "shared")
+    # That of another run is another one's.
+    github.artifact(github.run(), {"job.json": b'{"identity": "other"}'}, "shared")
+    given = {"BIAS_ARTIFACT_NAME": "shared", "BIAS_IDENTITY": "mine", "INPUT_ARTIFACT": "shared"}
+    given["GITHUB_RUN_ID"] = str(run.id)
+    assert step("keep", **given)["overwrite"] == "false"
+    found = step("keep", **given, GITHUB_RUN_ATTEMPT="2")
+    assert (found.get("overwrite", ""), found.get("exit-code", "")) == (overwrite, code)
+    if code:
+        assert "the artifact shared of this run is of another job" in found["problem"]
+        assert "with the input `artifact`" in found["problem"]
+    # A name that has the digest of the job is its own.
+    own = {**given, "INPUT_ARTIFACT": "auto", "GITHUB_RUN_ATTEMPT": "2"}
+    assert step("keep", **own)["overwrite"] == "true"
+
+
+def test_the_report_of_before_names_had_a_digest_is_the_baseline_of_its_model(
+    step: Step, github: GitHub, left: Path
+) -> None:
+    given = {"INPUT_BASELINE": "last-run", "INPUT_ARTIFACT": "auto", **SCHEDULE}
+    keep(github, left)
+    found = step("prepare", **given)
+    assert re.fullmatch(r"bias-report-model-[0-9a-f]{8}", found["artifact"])
+    assert found["skipped"] == "true"
+    shutil.copytree(DEMO, step.folder / "other")
+    assert "this is the first" in step("prepare", **{**given, "INPUT_MODEL": "./other"})["remark"]
 
 
 @pytest.mark.parametrize("name", ["out", "reports"])

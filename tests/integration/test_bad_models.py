@@ -722,14 +722,22 @@ def test_missing_data(bias: Command, model: Path, tmp_path: Path) -> None:
     (tmp_path / "data").mkdir()
     named = bias("run", model, "--suite", "crows_pairs", "--data-dir", "data", "--out", "a").done(3)
     reason = suite(named.report, "crows_pairs")["reason"]
-    assert statuses(named.report)["crows_pairs"] == "error"
+    assert statuses(named.report)["crows_pairs"] == "unavailable"
     assert f"not in --data-dir/{CROWS}" in reason
     assert "offline" in reason
     assert "--data-dir" in reason
     assert "https://" in reason
-    words = ("--suite", "@crowdsourced", "--out", "b")
-    bias("run", model, *words).done(0)
-    assert statuses(read(tmp_path / "b" / "report.json"))["crows_pairs"] == "skipped"
+    words = ("run", model, "--suite", "@crowdsourced", "--out", "b")
+    ran = bias(*words).done(3)
+    assert statuses(read(tmp_path / "b" / "report.json"))["crows_pairs"] == "unavailable"
+    assert "could not be had. Not everything could be measured." in ran.said
+    # What was left out by choice, such as controls under no licence, is told behind it.
+    without = ran.said.partition("Without a score")[2]
+    assert 0 < without.index("· unavailable") < without.index("· skipped")
+    allowed = "which is allowed. Measured; this project sets no limits."
+    assert allowed in bias(*words, "--allow-missing-data").done(0).said
+    (tmp_path / "pytest-bias.yaml").write_text("allow_missing_data: true\n")
+    assert allowed in bias(*words).done(0).said
 
 
 def test_other_data_are_another_thing_to_the_folder(

@@ -26,6 +26,7 @@ from pytest_bias.github.comments import (
 TOKEN = "job-token"
 PULL = PullRequest(7, from_fork=False)
 FORK = PullRequest(7, from_fork=True)
+OLD_MARK = marker("bias.yml", "measure", "org/name", "bias-report")
 MARK = marker("bias.yml", "measure", "org/name")
 SOMEBODY = {"login": "somebody", "type": "User"}
 
@@ -297,6 +298,16 @@ def test_one_comment_is_written_and_then_written_anew(github, client):
     assert comment(client, PULL, MARK, "two") == Commented("unchanged", first.address)
     assert bodies(github) == [f"{MARK}\ntwo"]
     assert [line.split()[0] for line in github.wrote()] == ["POST", "PATCH"]
+
+
+def test_a_comment_with_the_marker_of_before_is_taken_over_once(client, github):
+    old = github.comment(f"{OLD_MARK}\nold")
+    assert comment(client, PULL, MARK, "new", before=OLD_MARK).outcome == "updated"
+    assert old.body == f"{MARK}\nnew"
+    # Another job, which had the same marker before, writes one of its own.
+    other = marker("bias.yml", "measure", "another")
+    assert comment(client, PULL, other, "other", before=OLD_MARK).outcome == "created"
+    assert old.body == f"{MARK}\nnew"
 
 
 def test_it_is_found_on_a_later_page(github, client):

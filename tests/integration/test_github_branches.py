@@ -16,7 +16,13 @@ from pytest_bias.evidence import verify
 from pytest_bias.folder import PAGE, REPORT, SUMMARY, read_report, write_report
 from pytest_bias.github import api, contents
 from pytest_bias.github.api import Client
-from pytest_bias.github.branches import Place, commit_message, commit_report, read_report_of
+from pytest_bias.github.branches import (
+    Place,
+    commit_message,
+    commit_report,
+    place_for,
+    read_report_of,
+)
 from pytest_bias.records import Item, Report
 from pytest_bias.withholding import SALT, withheld
 from unit.made import HOSTILE, record, report, result, score
@@ -241,6 +247,64 @@ def test_an_answer_that_was_lost(github, client, folder, what):
     github.failures[what] = [Failure(drop="after")]
     assert commit_report(client, BADGES, folder).changed
     assert on_branch(github).keys() == expected(folder)
+
+
+# Several jobs
+
+
+def of_a_job(folder: Path, identity: str, run: str = "1") -> Path:
+    (folder / "job.json").write_text(f'{{"identity": "{identity}", "run": "{run}"}}\n')
+    return folder
+
+
+def of_another_model(folder: Path) -> Path:
+    other = made()
+    return written(replace(other, model=replace(other.model, reference="org/other")), folder)
+
+
+def test_jobs_of_one_run_keep_a_folder_each(github, client, folder, tmp_path):
+    """A matrix over suites or models: none replaces another one's badges, again and again."""
+    jobs = {
+        "bias-a": of_a_job(folder, "a"),
+        "bias-b": of_a_job(written(made(value=50.0), tmp_path / "b"), "b"),
+        "bias-c": of_a_job(of_another_model(tmp_path / "c"), "c"),
+    }
+    for _ in range(2):
+        for own, there in jobs.items():
+            place = place_for(client, "badges", own, there)
+            assert place == Place("badges", own)
+            commit_report(client, place, there)
+    for own, there in jobs.items():
+        assert github.files("badges")[f"{own}/{REPORT}"] == (there / REPORT).read_bytes()
+
+
+def test_the_plain_folder_stays_with_the_job_that_has_it(github, client, folder, tmp_path):
+    commit_report(client, BADGES, folder)
+    of_a_job(folder, "a")
+    assert place_for(client, "badges", "bias-a", folder) == BADGES
+    commit_report(client, BADGES, folder)
+    assert place_for(client, "badges", "bias-a", folder) == BADGES
+    for other in (of_a_job(written(made(), tmp_path / "b"), "b"), of_another_model(tmp_path / "c")):
+        assert place_for(client, "badges", "bias-b", other) == Place("badges", "bias-b")
+
+
+def test_a_folder_that_two_jobs_share_is_an_error(github, client, folder, tmp_path):
+    commit_report(client, BADGES, of_a_job(folder, "a"))
+    before = on_branch(github)
+    with pytest.raises(UsageError, match="report of another job of this run") as caught:
+        commit_report(client, BADGES, of_a_job(written(made(50.0), tmp_path / "b"), "b"))
+    assert "badges-branch: badges:FOLDER" in str(caught.value.hint)
+    with pytest.raises(UsageError, match="report of another model, org/name"):
+        commit_report(client, BADGES, of_a_job(of_another_model(tmp_path / "c"), "c", "2"))
+    assert on_branch(github) == before
+    # In a later run the inputs may have changed.
+    commit_report(client, BADGES, of_a_job(tmp_path / "b", "b", "2"))
+    assert on_branch(github) != before
+
+
+def test_another_run_that_found_the_same_makes_no_commit(github, client, folder):
+    commit_report(client, BADGES, of_a_job(folder, "a"))
+    assert not commit_report(client, BADGES, of_a_job(folder, "a", "2")).changed
 
 
 def test_a_token_that_may_only_read(github, folder):

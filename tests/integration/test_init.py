@@ -82,7 +82,9 @@ def test_settings_hold_model_languages_and_limits(bias: Command, repository: Pat
     (model / "config.json").write_text("{}")
     (model / "model.safetensors").write_bytes(b"")
     (model / "README.md").write_text("---\nlanguage: [fr, en]\n---\n", encoding="utf-8")
-    bias("init", "--yes", "--limits", "max-distance:crows_pairs=10").done()
+    ran = bias("init", "--yes", "--limits", "max-distance:crows_pairs=10").done()
+    # The workflow measures what is checked out.
+    assert "bias.yml ./weights/last" in ran.said
     settings, workflow = read(repository)
     assert settings == {
         "model": "./weights/last",
@@ -100,7 +102,7 @@ def test_options_reach_the_workflow(bias: Command, repository: Path) -> None:
     assert workflow[True]["push"]["branches"] == ["release/1.x"]
     assert job["permissions"]["contents"] == "write"
     given = job["steps"][-1]["with"]
-    assert (given["badges-branch"], given["publish"]) == ("badges", "org/name")
+    assert (given["badges-branch"], given["publish"]) == ("badges:bias", "org/name")
     assert given["hf-token"] == "${{ secrets.HF_TOKEN }}"
 
 

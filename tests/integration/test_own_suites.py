@@ -106,7 +106,7 @@ def test_pytest_collects_suite_files_where_a_model_is_named(
             shutil.copy(path, pytester.path / path.name)
     (pytester.path / "test_other.py").write_text("def test_it(): pass\n", encoding="utf-8")
     pytester.runpytest_inprocess().assert_outcomes(passed=1)
-    options = ("--bias-model", str(tiny("bert")), "--bias-out", "out", "--bias-offline")
+    options = (f"--bias-model={tiny('bert')}", "--bias-out", "out", "--bias-offline")
     result = pytester.runpytest_inprocess("-v", *options)
     result.assert_outcomes(passed=2)
     assert "own.bias.yaml::own_pairs[en]" in result.stdout.str()

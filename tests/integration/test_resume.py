@@ -45,6 +45,25 @@ def killed(words: tuple[str | Path, ...], folder: Path, seconds: float) -> bool:
     return alive
 
 
+@pytest.mark.cold
+def test_two_runs_of_one_folder(tmp_path: Path) -> None:
+    """The one that comes later is told, and the report of the other one is whole."""
+    words = ("run", "demo", "--suite", "template_association", "--out", "out")
+    first = start(*words, folder=tmp_path, cold=True)
+    assert first.stdout
+    while not first.stdout.readline().startswith("structure[all]"):
+        pass
+    first.send_signal(signal.SIGSTOP)
+    for other in (("--seed", "1"), ("--fresh",), ()):
+        second = finish(start(*words, *other, folder=tmp_path), tmp_path)
+        second.refused(2, "another run is writing to out now", "--out DIR")
+    first.send_signal(signal.SIGCONT)
+    finish(first, tmp_path)
+    assert first.returncode == 0
+    finish(start("verify", "out", folder=tmp_path), tmp_path).done()
+    assert not list((tmp_path / "out").glob(".*"))
+
+
 @pytest.mark.slow
 def test_kill_at_any_moment(bert_tiny: Path, tmp_path: Path, data: Path) -> None:
     words = ("run", bert_tiny, *SUITES, "--data-dir", data, "--out")

@@ -81,7 +81,8 @@ def test_a_run_scores_with_the_named_classifier_and_says_which(
     bias: Command, tiny: Callable[[str], Path], awful: Callable[..., Path]
 ) -> None:
     scorer = awful("toxic", "other")
-    ran = bias("run", tiny("gpt2"), "--scorer", f"toxicity={scorer}", "--out", "out").done()
+    words = ("--scorer", f"toxicity={scorer}", "--allow-missing-data", "--out", "out")
+    ran = bias("run", tiny("gpt2"), *words).done()
     found = suite(ran.report, "made_up")
     assert found["scores"][0]["value"] == pytest.approx(50, abs=0.1)
     assert found["labels"] == {"toxic": "toxic"}
@@ -100,7 +101,7 @@ def test_another_scorer_makes_another_run_and_no_comparison(
 ) -> None:
     for name, labels in (("one", ("toxic", "other")), ("two", ("other", "toxic"))):
         words = ("run", tiny("gpt2"), "--scorer", f"toxicity={awful(*labels)}")
-        bias(*words, "--out", name).done()
+        bias(*words, "--allow-missing-data", "--out", name).done()
     bias(*words, "--out", "one").refused(2, "something else")
     assert "another scorer (scorer-toxic-other" in bias("compare", "two", "one").said
 
@@ -109,7 +110,7 @@ def test_another_scorer_makes_another_run_and_no_comparison(
 def test_without_a_scorer_the_suite_is_skipped_with_the_line_to_paste(
     bias: Command, tiny: Callable[[str], Path]
 ) -> None:
-    ran = bias("run", tiny("gpt2"), "--out", "out").done()
+    ran = bias("run", tiny("gpt2"), "--allow-missing-data", "--out", "out").done()
     assert statuses(ran.report)["made_up"] == "skipped"
     assert "--scorer toxicity=org/name" in suite(ran.report, "made_up")["reason"]
     assert ran.report["coverage"]["social_suites"] == ["made_up"]

@@ -15,7 +15,7 @@ pytestmark = pytest.mark.slow
 LANGUAGES = ("en", "fr", "nl", "es", "it", "pt", "ro", "de")
 REASONS = {
     "not_applicable": ("needs", "no mask", "of hate", "closed vocabulary"),
-    "skipped": ("realtoxicityprompts/prompts.jsonl, which realtoxicityprompts needs",),
+    "unavailable": ("realtoxicityprompts/prompts.jsonl, which realtoxicityprompts needs",),
 }
 """Why a suite may have no score here: the model cannot, or the data are nowhere on this machine."""
 
@@ -32,7 +32,16 @@ def socially(bias: Command, tmp_path: Path, data_dir: Path) -> Any:
     ]
 
     def run(model: Path, *words: str) -> Ran:
-        common = ("--suite", "@social", "--profile", "quick", "--data-dir", data_dir, *scorers)
+        common = (
+            "--suite",
+            "@social",
+            "--profile",
+            "quick",
+            "--data-dir",
+            data_dir,
+            *scorers,
+            "--allow-missing-data",
+        )
         return bias("run", model, *common, *words, "--out", "out")
 
     return run

@@ -49,6 +49,63 @@ def test_nothing_given_is_a_plain_run() -> None:
     assert inputs().words() == ["run", "--out=bias-report", "--fresh"]
 
 
+@pytest.mark.parametrize(
+    ("lines", "expected"),
+    [
+        ("--language en", ["--language", "en"]),
+        ("--language=en\n--fresh --offline", ["--language=en", "--fresh", "--offline"]),
+        ("--config=my limits.yaml", ["--config=my limits.yaml"]),
+        ("--config my limits.yaml", ["--config", "my limits.yaml"]),
+        ("--suite a --suite b", ["--suite", "a --suite b"]),
+        ("--budget\n10m", ["--budget", "10m"]),
+    ],
+)
+def test_options_with_their_values_on_one_line(lines: str, expected: list[str]) -> None:
+    assert inputs(extra_args=lines).extra == expected
+
+
+OF_A_JOB = {
+    "model": "org/other",
+    "revision": "v1",
+    "suites": "seat",
+    "profile": "quick",
+    "config": "strict.yaml",
+    "shard": "1/2",
+    "device": "cuda:0",
+    "data_dir": "data",
+    "extra_args": "--language=fr",
+}
+
+
+def test_jobs_with_other_inputs_leave_their_own() -> None:
+    usual = {"model": "org/name"}
+    made = [inputs(**{**usual, name: text}) for name, text in OF_A_JOB.items()]
+    made.append(inputs(**usual))
+    assert len({one.identity for one in made}) == len(made)
+    assert len({one.artifact("org/name") for one in made}) == len(made)
+    # What is written otherwise and means the same is the same job; so is one that only tells more.
+    spaced = inputs(model="org/name", suites="seat\nhonest", fail_on="never", comment="never")
+    assert spaced.identity == inputs(model="org/name", suites="seat  honest").identity
+
+
+@pytest.mark.parametrize("model", ["org/" + "x" * 300, 'a:b*?"<>|\r\n/../..', "../..", "", None])
+def test_the_name_of_an_artifact_is_one_that_github_takes(model: str | None) -> None:
+    name = inputs().artifact(model)
+    assert re.fullmatch(r"bias-report-(?:[A-Za-z0-9][A-Za-z0-9._-]{0,60}-)?[0-9a-f]{8}", name)
+    assert inputs(artifact="mine").artifact(model) == "mine"
+    assert inputs(artifact="").artifact(model) == ""
+
+
+def test_two_uses_in_one_job_have_a_folder_each(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    first, second = inputs(model="org/a"), inputs(model="org/b")
+    first.out.mkdir()
+    (first.out / "job.json").write_text(f'{{"identity": "{first.identity}"}}')
+    assert (str(first.out), str(second.out)) == ("bias-report", f"bias-report-{second.identity}")
+
+
 def test_words_of_a_run() -> None:
     given = inputs(
         model=" org/name ",

@@ -207,6 +207,15 @@ def test_how_to_check_and_to_run_again() -> None:
 # What holds of it now
 
 
+def test_commands_name_no_model_of_the_hub_for_a_folder() -> None:
+    """By the name of the folder readers would ask about somebody else's model."""
+    made = replace(MADE, model=replace(MADE.model, reference="model"))
+    for place in (Place.in_repository(made), Place.beside(made)):
+        text = card.section(made, place)
+        assert "\npytest-bias verify .\npytest-bias reproduce .\n" in text
+        assert "# and in the folder of the model" in text
+
+
 def test_scores_of_older_weights_are_called_so_before_any_score() -> None:
     html = shown(standing=Standing(stale=True))
     assert html.index("These scores are of older weights") < html.index("<table>")

@@ -1,6 +1,8 @@
 """The output folder: claimed, written, read back; nothing of somebody else's is replaced."""
 
 import json
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,6 +13,7 @@ import pytest
 from pytest_bias.errors import OutputError, ReportError
 from pytest_bias.folder import (
     REPORT,
+    UNFINISHED,
     claim,
     default_folder,
     read_records,
@@ -139,8 +142,50 @@ def claimed(folder: Path, run: dict[str, Any] | None = None) -> Path:
 
 
 def test_an_empty_or_new_folder_is_claimed_and_left_empty(tmp_path):
-    claim(tmp_path / "new" / "deep", KEY, fresh=False)
+    claim(tmp_path / "new" / "deep", KEY, fresh=False).close()
     assert list((tmp_path / "new" / "deep").iterdir()) == []
+
+
+@pytest.mark.parametrize("fresh", [False, True])
+def test_a_folder_is_of_one_run_at_a_time(tmp_path, fresh):
+    (tmp_path / UNFINISHED).mkdir()
+    first = claim(tmp_path, KEY, fresh=False)
+    with pytest.raises(OutputError, match="another run is writing to") as caught:
+        claim(tmp_path, "another", fresh=fresh)
+    assert "--out" in str(caught.value.hint)
+    # What the first one keeps for the next is still there.
+    assert (tmp_path / UNFINISHED).is_dir()
+    first.close()
+    claim(tmp_path, KEY, fresh=False).close()
+    assert [p.name for p in tmp_path.iterdir()] == [UNFINISHED]
+
+
+HOLDS = """import sys, time
+from pathlib import Path
+from pytest_bias.folder import claim
+held = claim(Path(sys.argv[1]), "key", fresh=False)
+print("held", flush=True)
+time.sleep(60)
+"""
+
+
+@pytest.mark.cold
+def test_a_run_that_was_killed_holds_no_folder(tmp_path):
+    process = subprocess.Popen([sys.executable, "-c", HOLDS, tmp_path], stdout=subprocess.PIPE)
+    with process:
+        assert process.stdout.readline() == b"held\n"
+        with pytest.raises(OutputError, match="another run is writing to"):
+            claim(tmp_path, KEY, fresh=False)
+        process.kill()
+    claim(tmp_path, KEY, fresh=False).close()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_refused_folder_is_let_go(tmp_path):
+    claimed(tmp_path, {"key": "other"})
+    for _ in range(2):
+        with pytest.raises(OutputError, match="holds a report of something else"):
+            claim(tmp_path, KEY, fresh=False)
 
 
 def test_a_folder_with_other_files_is_claimed(tmp_path):

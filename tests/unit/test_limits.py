@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from pytest_bias.emit.verdict import because
+from pytest_bias.emit.verdict import decided as sentence
 from pytest_bias.errors import UnknownName, UsageError
 from pytest_bias.limits import Decision, decide, decision_level, read_limits
 from pytest_bias.records import Record, SuiteResult
@@ -156,7 +157,7 @@ def test_what_was_not_measured_is_not_held(suite, reason):
     assert (decision.status, decision.exit_code) == ("could-not-measure", 3)
 
 
-@pytest.mark.parametrize("status", ["error", "inconclusive"])
+@pytest.mark.parametrize("status", ["error", "inconclusive", "unavailable"])
 def test_a_failed_suite_fails_the_run_with_and_without_limits(status):
     failed = result("seat", status=status, reason="CUDA is gone")
     for limits in ({}, {PREFERENCE: {"max_distance": 50}}):
@@ -164,6 +165,28 @@ def test_a_failed_suite_fails_the_run_with_and_without_limits(status):
         assert decision.exit_code == 3
         assert decision.status == "could-not-measure"
         assert decision.problems == ("seat[en]: CUDA is gone",)
+
+
+def test_data_that_could_not_be_had_fail_the_run_unless_that_is_allowed():
+    lost = result("seat", status="unavailable", reason="no connection")
+    broken = result("honest", "it", status="error", reason="CUDA is gone")
+    made = report(broken, result(scores=[score()]), lost)
+    decision = decide(made, ())
+    assert (decision.status, decision.exit_code) == ("could-not-measure", 3)
+    # What could not be had is named first.
+    assert decision.problems == ("seat[en]: no connection", "honest[it]: CUDA is gone")
+    assert decision.missing == ("seat[en]: no connection",)
+    allowed = decide(made, (), allow_missing_data=True)
+    assert (allowed.exit_code, allowed.problems) == (3, ("honest[it]: CUDA is gone",))
+    allowed = decide(report(result(scores=[score()]), lost), (), allow_missing_data=True)
+    assert (allowed.status, allowed.exit_code) == ("measured", 0)
+    assert sentence(allowed) == (
+        "The data of 1 suite could not be had, which is allowed. Measured; this project sets no "
+        "limits."
+    )
+    # A limit on it asks for it all the same.
+    limits = read_limits({"seat.mean_absolute_effect": {"max_distance": 1}})
+    assert decide(made, limits, allow_missing_data=True).exit_code == 3
 
 
 @pytest.mark.parametrize("status", ["skipped", "not_applicable"])

@@ -7,10 +7,13 @@ import pytest
 
 from pytest_bias import publishing
 from pytest_bias.claims import BADGES, BIAS, CURRENT, README
+from pytest_bias.config import Settings
 from pytest_bias.errors import OutputError
 from pytest_bias.folder import REPORT
-from pytest_bias.publishing import Change, Prepared, write
+from pytest_bias.publishing import Change, Prepared, prepare, write
+from pytest_bias.readme import results_of
 from unit.made import report
+from unit.publications import source_of
 
 EVIDENCE = f"{BIAS}/0123456789ab/{REPORT}"
 BADGE = f"{BADGES}/seat-en.svg"
@@ -65,3 +68,34 @@ def test_a_home_folder_in_the_report_is_told(tmp_path, monkeypatch):
     assert told == expected
     monkeypatch.setattr(Path, "home", lambda: Path("/home/nobody"))
     assert list(publishing._notices(tmp_path)) == []
+
+
+@pytest.mark.parametrize("keeps", [False, True])
+def test_what_is_measured_no_longer_is_withdrawn_or_kept_with_its_report(
+    repository, made, tmp_path, keeps
+):
+    """And `verify` looks at every result of ours, of whichever report it is."""
+    alone = [s for s in made.suites if s.kind == "structure"]
+    now = replace(made, suites=tuple(alone), settings={**made.settings, "requested": ["structure"]})
+    source = source_of(now, tmp_path / "now")
+    publication = repository.publication()
+    write(prepare(source, publication, Settings(), repository.trust, keeps=keeps), repository.root)
+    card = repository.root / README
+    results = results_of(card.read_bytes())
+    assert repository.failing() == {}
+    if not keeps:
+        assert results == []
+        return
+    (result,) = results
+    assert result["dataset"]["args"]["report"] == made.digest
+    assert result["dataset"]["args"]["date"] == made.run["created"][:10]
+    told = next(c.detail for c in repository.verify().checks if c.what == "model card")
+    assert "1 results are of earlier reports" in told
+    # A value that this report did not give is found, and so is one of a report that is not there.
+    value = f"value: {result['metrics'][0]['value']}"
+    for before, after in ((value, "value: 0.0"), (made.digest, f"sha256:{'0' * 64}")):
+        text = card.read_text(encoding="utf-8")
+        assert before in text
+        card.write_text(text.replace(before, after), encoding="utf-8")
+        assert "other scores of 'template_association-en'" in str(repository.failing())
+        card.write_text(text, encoding="utf-8")

@@ -11,14 +11,13 @@ import pytest
 from rich.console import Console
 
 from pytest_bias.action.measure import worst
-from pytest_bias.action.prepare import decided_alike
 from pytest_bias.action.tell import _told
 from pytest_bias.config import Settings, from_json, read_settings, to_json
 from pytest_bias.decisions import read_decision
 from pytest_bias.emit import comment, page, summary, terminal
 from pytest_bias.emit.verdict import because, decided
 from pytest_bias.errors import UsageError
-from pytest_bias.limits import Decision, decide, is_decided_alike, limits_of, read_limits
+from pytest_bias.limits import Decision, decide, limits_of, read_limits
 from pytest_bias.records import Report
 from pytest_bias.scores import Score
 from pytest_bias.waivers import read_waivers
@@ -241,26 +240,6 @@ def test_one_rule_of_a_limit_can_be_waived():
     (limit,) = limits_of(policy([waiver(rule="max_distance")], **rules))
     assert limit.waiver("max_distance")
     assert limit.waiver("max_regression") is None
-
-
-def test_a_model_that_did_not_change_is_decided_on_again_where_waivers_did():
-    found, limits = decision(EXCEEDED), limits_of(policy())
-    assert is_decided_alike(found, limits, UNTIL - timedelta(300))
-    assert not is_decided_alike(found, limits, UNTIL + timedelta(1))
-    assert not is_decided_alike(found, limits_of(policy([])), UNTIL)
-    before = decide(made(EXCEEDED), limits_of(policy([])))
-    assert not is_decided_alike(before, limits, UNTIL)
-    assert is_decided_alike(decision(HELD), limits, UNTIL)
-
-
-@pytest.mark.parametrize(("until", "alike"), [("2999-12-31", True), ("2020-01-01", False)])
-def test_the_action_measures_again_what_a_waiver_no_longer_covers(tmp_path: Path, until, alike):
-    settings = policy([waiver(until=until)])
-    taken = decision(EXCEEDED, settings, date(2019, 12, 31))
-    (tmp_path / "decision.json").write_text(taken.to_json(), encoding="utf-8")
-    assert taken.status == "waived"
-    assert decided_alike(tmp_path, settings) is alike
-    assert not decided_alike(tmp_path, policy([]))
 
 
 # Where it is seen

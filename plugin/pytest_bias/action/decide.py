@@ -7,7 +7,7 @@ from typing import Final
 from pytest_bias.action.runner import write_outputs
 from pytest_bias.limits import EXIT_EXCEEDED, EXIT_NOT_MEASURED, EXIT_OK
 
-STEPS: Final = ("PREPARE", "MEASURE", "PUBLISH", "TELL")
+STEPS: Final = ("PREPARE", "MEASURE", "KEEP", "PUBLISH", "TELL")
 """Steps that say how they ended, in this order."""
 
 

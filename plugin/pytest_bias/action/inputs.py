@@ -9,10 +9,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from pytest_bias.config import Settings
 from pytest_bias.errors import UnknownName, UsageError
 from pytest_bias.folder import REPORT
-from pytest_bias.github.branches import Place
-from pytest_bias.options import is_offline
+from pytest_bias.github.branches import Place, job_of
+from pytest_bias.github.contents import JOB
+from pytest_bias.options import SUITE_FILE, is_offline
+from pytest_bias.records import canonical_json, sha256
 
 OPTIONS: Final = ("profile", "config", "baseline", "device", "devices", "data-dir", "shard")
 """Inputs that are options of the command, of the same name."""
@@ -23,7 +26,9 @@ TAKEN_BY: Final[Mapping[str, tuple[str, ...]]] = {
 }
 """Which of them a command takes; where one was given that it does not take, that is said."""
 MODES: Final = {"reproduce": "`reproduce`: the report says what is run", "merge": "`reports`"}
-FLAGS: Final = ("skip-unchanged", "reproduce", "create-pr", "install", "cache")
+FLAGS: Final = (
+    *("skip-unchanged", "reproduce", "allow-missing-data", "create-pr", "install", "cache"),
+)
 CHOICES: Final[Mapping[str, tuple[str, ...]]] = {
     "fail-on": ("limit", "error", "never"),
     "comment": ("auto", "never"),
@@ -31,7 +36,23 @@ CHOICES: Final[Mapping[str, tuple[str, ...]]] = {
 }
 """Inputs of few values; the first is the default."""
 DEFAULT_OUT: Final = "bias-report"
+AUTO: Final = "auto"
+PLAIN: Final = "bias-report"
+"""Name of the artifact of every job, before names had the model and a digest."""
+IDENTITY: Final = (
+    *("model", "revision", "suites", "profile", "config", "reports", "shard", "device", "devices"),
+    *("data-dir", "reproduce", "extra-args"),
+)
+"""Inputs by which one job of a workflow differs from another one, such as those of a matrix."""
 _ARTIFACT: Final = re.compile(r"[^\":<>|*?\r\n\\/\0]{0,200}")
+
+
+def _words(line: str) -> list[str]:
+    """Return the words of a line: ``--name=value`` with all its spaces, or ``--name value``."""
+    name, *value = line.split(maxsplit=1)[:2] if line else [""]
+    if not value or not name.startswith("-") or "=" in name:
+        return [line] if line else []
+    return [name, *(_words(value[0]) if value[0].startswith("-") else value)]
 
 
 @dataclass(frozen=True)
@@ -93,6 +114,22 @@ class Inputs:
             Place.parse(self["badges-branch"])
 
     @property
+    def identity(self) -> str:
+        """Eight digits for what this job is about: model, suites and configuration."""
+        said = {name: " ".join(self[name].split()) for name in IDENTITY if self[name]}
+        return sha256(canonical_json(said))[:8]
+
+    def named(self, model: str | None) -> str:
+        """Return what this job calls what it leaves where other jobs leave theirs."""
+        name = re.sub(r"[^A-Za-z0-9._-]+", "-", model or "").strip("-.")[:60]
+        return "-".join(filter(None, (name, self.identity)))
+
+    def artifact(self, model: str | None) -> str:
+        """Return the name of the artifact; empty if there is none."""
+        name = self["artifact"]
+        return f"{PLAIN}-{self.named(model)}" if name == AUTO else name
+
+    @property
     def command(self) -> str:
         """Name of the command: run, reproduce or merge."""
         if self["reports"]:
@@ -101,8 +138,12 @@ class Inputs:
 
     @property
     def out(self) -> Path:
-        """Folder that the report goes to."""
-        return Path(self["out"] or DEFAULT_OUT).expanduser()
+        """Folder that the report goes to: of each use of the action in a job another one."""
+        if self["out"]:
+            return Path(self["out"]).expanduser()
+        file = Path(DEFAULT_OUT) / JOB
+        taken = file.is_file() and job_of(file.read_bytes()).get("identity") != self.identity
+        return Path(f"{DEFAULT_OUT}-{self.identity}" if taken else DEFAULT_OUT)
 
     @property
     def model(self) -> str:
@@ -121,7 +162,7 @@ class Inputs:
     @property
     def extra(self) -> list[str]:
         """Further options, one a line."""
-        return [line.strip() for line in self["extra-args"].splitlines() if line.strip()]
+        return [word for line in self["extra-args"].splitlines() for word in _words(line.strip())]
 
     @property
     def is_offline(self) -> bool:
@@ -143,8 +184,10 @@ class Inputs:
         UsageError
             If inputs do not fit one another.
         """
-        command = self.command
+        command, allows = self.command, self.flag("allow-missing-data")
         given = {name: self[name] for name in OPTIONS if self[name]}
+        if allows and command == "reproduce":
+            given["allow-missing-data"] = "true"
         if self.suites and command != "run":
             given["suites"] = " ".join(self.suites)
         if odd := [name for name in given if name not in TAKEN_BY[command]]:
@@ -160,11 +203,28 @@ class Inputs:
         words = [f"--{name}={text}" for name, text in given.items()]
         words += [f"--baseline={baseline}"] if baseline else []
         words += ["--first-run"] if first_run else []
+        words += ["--allow-missing-data"] if allows else []
         words += [f"--suite={suite}" for suite in self.suites]
         words += [f"--out={self.out}", "--fresh", *self.extra]
         # The model comes behind `--`, so that a name that begins with a dash is no option.
         what = parts or ([self.model] if self.model else [])
         return [command, *words, *(["--", *what] if what else [])]
+
+    def again(
+        self, report: Path, settings: Settings, baseline: str | None, *, first_run: bool
+    ) -> list[str]:
+        """Return the words that decide on a report again, by the limits of today.
+
+        None where its scores are withheld: what was decided then stands.
+        """
+        if settings.withhold_scores:
+            return []
+        words = [f"--config={self['config']}"] if self["config"] else []
+        words += [f"--baseline={baseline}"] if baseline else []
+        words += ["--first-run"] if first_run or settings.first_run else []
+        words += ["--allow-missing-data"] if settings.allow_missing_data else []
+        words += [f"--suite={suite}" for suite in settings.suites if suite.endswith(SUITE_FILE)]
+        return ["merge", *words, f"--out={self.out}", "--fresh", "--", str(report)]
 
     def parts(self) -> list[str]:
         """Return the folders of the shards below `reports`; none if it holds a whole report.

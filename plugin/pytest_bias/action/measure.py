@@ -1,7 +1,6 @@
 """Run the command, and say to later steps what came of it."""
 
 import json
-import re
 import shlex
 import subprocess
 import sys
@@ -10,24 +9,31 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Final
 
-from pytest_bias.action.runner import for_a_model, quiet, without_secrets, write_outputs
+from pytest_bias.action.runner import (
+    for_a_model,
+    problem_of,
+    quiet,
+    without_secrets,
+    write_outputs,
+)
 from pytest_bias.claims import REPRODUCTION, SIGNATURE
 from pytest_bias.decisions import read_decision
 from pytest_bias.emit.wording import clean
 from pytest_bias.errors import MeasurementError
 from pytest_bias.evidence_commands import EXITS
 from pytest_bias.folder import DECISION, REPORT, read_report, remove
+from pytest_bias.github.contents import JOB
 from pytest_bias.limits import Outcome, gravity
 from pytest_bias.models.snapshot import file_sha256
 from pytest_bias.records import Report
 from pytest_bias.reproduction import Reproduction
+from pytest_bias.suite_states import FAILED
 
 NOTHING: Final[Mapping[str, str]] = {
     **{"report": "", "badges": "", "status": "could-not-measure", "scores": "{}", "worst": ""},
-    **{"changed": "", "change": "", "digest": "", "sha256": ""},
+    **{"changed": "", "change": "", "digest": "", "sha256": "", "complete": "false"},
 }
 """What a run that left no report leaves to later steps."""
-_ERROR: Final = re.compile("[Ee]rror: (.+)")
 
 
 def main(environment: Mapping[str, str]) -> int:
@@ -43,6 +49,9 @@ def main(environment: Mapping[str, str]) -> int:
     if not words or _written(out) not in (None, before):
         values, decided = outputs(out)
         code = decided if code is None else code
+        if words and (identity := environment.get("BIAS_IDENTITY")):
+            about = {"identity": identity, "run": environment.get("GITHUB_RUN_ID", "")}
+            (out / JOB).write_text(_json(about) + "\n", encoding="utf-8")
     elif code == 0:
         code, problem = MeasurementError.exit_code, f"the command left no report in {out}"
     write_outputs({**values, "exit-code": str(code), "problem": problem}, environment)
@@ -74,16 +83,7 @@ def measure(words: Sequence[str], environment: Mapping[str, str]) -> tuple[int, 
                 said.append(line)
                 del said[:-20]
         sys.stderr.flush()
-    return process.returncode, without_secrets(_problem(said), environment)
-
-
-def _problem(lines: Sequence[str]) -> str:
-    """Return what a command says is wrong, with what helps; empty if it says nothing."""
-    for i, line in enumerate(lines):
-        if match := _ERROR.match(line):
-            hint = clean("".join(lines[i + 1 :]), 1000).strip()
-            return f"{clean(match[1], 1000)}{f' {hint}' if hint else ''}"
-    return ""
+    return process.returncode, without_secrets(problem_of(said), environment)
 
 
 def outputs(out: Path) -> tuple[dict[str, str], int]:
@@ -104,6 +104,8 @@ def outputs(out: Path) -> tuple[dict[str, str], int]:
         "changed": _json(change["changed"]) if change else "",
         "change": change.get("sentence", ""),
         "digest": str(report.digest),
+        # What is kept for later runs is kept once: not without what could not be had in this one.
+        "complete": _json(not any(s.status in FAILED for s in report.suites)),
         # Of the file that is signed, so that a job which signs knows that it has the right one.
         "sha256": file_sha256(evidence if evidence.is_file() else out / REPORT),
     }

@@ -1,65 +1,77 @@
 """From inputs to a command: the baseline is fetched, and it is known what a cache can hold."""
 
 import json
+import re
+import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Mapping
-from functools import cache
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Final, TypeAlias
+from typing import Final
 
-from pytest_bias.action.inputs import Inputs
-from pytest_bias.action.runner import annotation, temp, write_outputs
+from pytest_bias.action.inputs import PLAIN, Inputs
+from pytest_bias.action.runner import (
+    annotation,
+    for_a_model,
+    problem_of,
+    temp,
+    without_secrets,
+    write_outputs,
+)
+from pytest_bias.cli import settings_of_run
 from pytest_bias.config import Settings, read_settings
 from pytest_bias.datasources import cache_folder
 from pytest_bias.decisions import read_decision
 from pytest_bias.emit.wording import clean
-from pytest_bias.errors import BiasError, UsageError
-from pytest_bias.folder import DECISION, REPORT, read_report
+from pytest_bias.errors import BiasError, MeasurementError, UsageError
+from pytest_bias.folder import DECISION, REPORT, read_plain_report
 from pytest_bias.github.api import Client
 from pytest_bias.github.artifacts import Expired, last_report
-from pytest_bias.github.branches import Place, read_report_of
+from pytest_bias.github.branches import FOLDER, Place, read_report_of
 from pytest_bias.identity import tool_version
-from pytest_bias.limits import is_decided_alike, limits_of
-from pytest_bias.models.heads import Head, differences, head
+from pytest_bias.models.heads import head
 from pytest_bias.models.reference import ModelRef
 from pytest_bias.models.repository import kept_at
-from pytest_bias.records import Report, canonical_json, sha256
-from pytest_bias.suite_files import with_files
+from pytest_bias.records import canonical_json, sha256
 
 LAST_RUN: Final = "last-run"
 BRANCH: Final = "branch:"
+_OWN_NAME: Final = re.compile(rf"{PLAIN}-.*[0-9a-f]{{8}}")
 
-Look: TypeAlias = Callable[[ModelRef], Head]
-"""Says what a model is now, and asks the Hub for it once."""
+COMPARED: Final = "pytest_bias.action.unchanged"
+"""What is run to know whether a report is that of the command."""
 
 
 def main(environment: Mapping[str, str]) -> int:
     """Write what the next steps need; returns 0, since a step that follows says what is wrong."""
     inputs = Inputs.of(environment)
+    write_outputs({"identity": inputs.identity}, environment)
+    settings = settings_of(inputs, inputs.words())
+    model = without_secrets(settings.model or "", environment)
+    artifact, folder = inputs.artifact(model), f"{FOLDER}-{inputs.named(model)}"
+    write_outputs({"artifact": artifact, "folder": folder}, environment)
     baseline, remark = inputs["baseline"] or None, ""
     if is_last_run(inputs["baseline"]) or inputs["baseline"].startswith(BRANCH):
-        found, remark = found_baseline(inputs["baseline"], inputs, environment)
+        found, remark = found_baseline(inputs, settings, environment)
         baseline = str(found) if found else None
-    settings = settings_of(inputs)
     # Reports that are joined are measured already: what may be missing is only their baseline.
     skips = inputs.flag("skip-unchanged") and inputs.command != "merge"
-
-    @cache
-    def look(ref: ModelRef) -> Head:
-        return head(ref, offline=inputs.is_offline)
-
-    stands = [last_exceeded(inputs, environment), baseline] if skips else []
-    earlier = next((f for b in stands if (f := unchanged(inputs, settings, b, look))), None)
     # Parts are compared when they are joined; to them a baseline says only whether to measure.
     compared = not (skips and inputs["shard"])
     words = inputs.words(baseline if compared else None, first_run=bool(remark) and compared)
-    taken = inputs["reports"] if not words else str(earlier or "")
+    stands = [last_exceeded(inputs, settings, environment), baseline] if skips else []
+    earlier = next((f for b in stands if (f := unchanged(inputs, words, b, environment))), None)
+    if earlier:
+        words = inputs.again(earlier, settings, baseline, first_run=bool(remark))
+    taken = inputs["reports"] if not words else ""
+    if earlier and not words:
+        taken = str(earlier)
     key, paths = "", list[str]()
-    if inputs.flag("cache") and inputs.command != "merge" and not taken:
-        key, paths = cached(inputs, settings, environment, look)
+    if inputs.flag("cache") and inputs.command != "merge" and not (taken or earlier):
+        key, paths = cached(inputs, settings, environment)
     values = {
-        "command": json.dumps([] if taken else words),
+        "command": json.dumps(words),
         "taken": taken,
         "skipped": "true" if earlier else "false",
         "out": taken or str(inputs.out),
@@ -73,18 +85,19 @@ def main(environment: Mapping[str, str]) -> int:
     return 0
 
 
-def settings_of(inputs: Inputs) -> Settings:
-    """Return the settings of the run, as far as inputs and the settings file say them."""
+def settings_of(inputs: Inputs, words: Sequence[str]) -> Settings:
+    """Return the settings of the command, which are those of its own words."""
+    if inputs.command == "run":
+        return settings_of_run(words[1:])
     config = Path(inputs["config"]) if inputs["config"] else None
-    given = {"config": config, "model": inputs.model or None, "suites": inputs.suites}
-    return read_settings({**given, "profile": inputs["profile"] or None})
+    return read_settings({"config": config, "model": inputs.model or None})
 
 
 # The baseline
 
 
 def found_baseline(
-    text: str, inputs: Inputs, environment: Mapping[str, str]
+    inputs: Inputs, settings: Settings, environment: Mapping[str, str]
 ) -> tuple[Path | None, str]:
     """Return the folder of a baseline of GitHub's; where there is none, what is said of that.
 
@@ -95,12 +108,14 @@ def found_baseline(
         error: a report outlives no model that rests for long, and the model is measured again.
     """
     try:
-        found = fetched_baseline(text, inputs, environment)
+        found = fetched_baseline(inputs, settings, environment)
     except Expired as error:
         if not inputs.flag("skip-unchanged"):
             raise
         return None, f"{error.message} The model is measured again, and compared with nothing."
-    return found, "" if found else first_run_remark(inputs)
+    return found, "" if found else first_run_remark(
+        inputs, without_secrets(settings.model or "", environment)
+    )
 
 
 def is_last_run(baseline: str) -> bool:
@@ -108,7 +123,7 @@ def is_last_run(baseline: str) -> bool:
     return baseline == LAST_RUN or baseline.startswith(f"{LAST_RUN}:")
 
 
-def last_exceeded(inputs: Inputs, environment: Mapping[str, str]) -> str | None:
+def last_exceeded(inputs: Inputs, settings: Settings, environment: Mapping[str, str]) -> str | None:
     """Return the folder of the report of the last run, if a limit was exceeded in it.
 
     It is no baseline. But a model that exceeds a limit is measured once, and not on every schedule;
@@ -117,7 +132,7 @@ def last_exceeded(inputs: Inputs, environment: Mapping[str, str]) -> str | None:
     if not is_last_run(inputs["baseline"]):
         return None
     try:
-        found = fetched_baseline(inputs["baseline"], inputs, environment, failed=True)
+        found = fetched_baseline(inputs, settings, environment, failed=True)
     except Expired:
         return None
     is_exceeded = found and read_decision(found / DECISION).status == "exceeded"
@@ -125,55 +140,85 @@ def last_exceeded(inputs: Inputs, environment: Mapping[str, str]) -> str | None:
 
 
 def fetched_baseline(
-    text: str, inputs: Inputs, environment: Mapping[str, str], *, failed: bool = False
+    inputs: Inputs, settings: Settings, environment: Mapping[str, str], *, failed: bool = False
 ) -> Path | None:
     """Fetch the report that a baseline of GitHub's means; null if there never was one.
 
-    With `failed` the run may have failed.
+    With `failed` the run may have failed. Where there is none under a name of this job's own, that
+    of the plain name counts if it is of the same model: so it was called before.
 
     Raises
     ------
     BiasError
         If GitHub cannot be asked, or what there was is gone.
     """
-    client = Client.of(environment.get("GITHUB_TOKEN", ""), environment)
-    into = Path(tempfile.mkdtemp(prefix="pytest-bias-baseline-", dir=temp(environment)))
+    text, client = inputs["baseline"], Client.of(environment.get("GITHUB_TOKEN", ""), environment)
     if text.startswith(BRANCH):
-        kept = read_report_of(client, Place.parse(text.removeprefix(BRANCH)), into)
-        return kept.folder if kept else None
-    name = text.removeprefix(LAST_RUN).removeprefix(":").strip() or inputs["artifact"]
+        place = Place.parse(text.removeprefix(BRANCH))
+        own = replace(
+            place,
+            folder=f"{FOLDER}-{inputs.named(without_secrets(settings.model or '', environment))}",
+        )
+        places = [own, place] if place.folder == FOLDER else [place]
+        for where in places:
+            kept = read_report_of(client, where, _new_folder(environment))
+            if kept and (where == places[0] or _is_of(kept.folder, settings)):
+                return kept.folder
+        return None
+    name = text.removeprefix(LAST_RUN).removeprefix(":").strip()
+    name = name or inputs.artifact(without_secrets(settings.model or "", environment))
     if not name:
         raise UsageError(
             f"the input `baseline` is {LAST_RUN}, and the input `artifact` is empty: no run leaves "
             "a report to compare with."
         )
-    found = last_report(
-        client,
-        name=name,
-        workflow_ref=environment.get("GITHUB_WORKFLOW_REF", ""),
-        run_id=int(environment.get("GITHUB_RUN_ID") or 0),
-        into=into,
-        failed=failed,
-    )
-    return found.folder if found else None
+    for one in (name, *([PLAIN] if _OWN_NAME.fullmatch(name) else [])):
+        found = last_report(
+            client,
+            name=one,
+            workflow_ref=environment.get("GITHUB_WORKFLOW_REF", ""),
+            run_id=int(environment.get("GITHUB_RUN_ID") or 0),
+            into=_new_folder(environment),
+            failed=failed,
+        )
+        if found and (one == name or _is_of(found.folder, settings)):
+            return found.folder
+    return None
 
 
-def first_run_remark(inputs: Inputs) -> str:
+def _new_folder(environment: Mapping[str, str]) -> Path:
+    return Path(tempfile.mkdtemp(prefix="pytest-bias-baseline-", dir=temp(environment)))
+
+
+def _is_of(folder: Path, settings: Settings) -> bool:
+    """Whether a report is of the model of this job, by its name."""
+    try:
+        name = ModelRef.parse(settings.model or "").name
+        return Path(read_plain_report(folder / REPORT).model.reference).name == Path(name).name
+    except BiasError:
+        return False
+
+
+def first_run_remark(inputs: Inputs, model: str) -> str:
     """Say that a run is the first: nothing to compare with, and no limit on regression yet."""
-    where = "No run of this workflow on the default branch has left a report yet"
+    name = inputs["baseline"].removeprefix(LAST_RUN).removeprefix(":").strip()
+    named = clean(name or inputs.artifact(model), 120)
+    where = f"No run of this workflow on the default branch has left the artifact {named} yet"
     if inputs["baseline"].startswith(BRANCH):
         where = f"{clean(inputs['baseline'])} holds no report yet"
     return f"{where}: this is the first, there is no baseline."
 
 
-def unchanged(inputs: Inputs, settings: Settings, baseline: str | None, look: Look) -> Path | None:
-    """Return the folder of an earlier report of this very model, measured in the same way.
+def unchanged(
+    inputs: Inputs, words: Sequence[str], baseline: str | None, environment: Mapping[str, str]
+) -> Path | None:
+    """Return the folder of the earlier report that the command would leave again.
 
     Raises
     ------
     UsageError
         If there is no baseline that could be one.
-    BiasError
+    MeasurementError
         If the model cannot be looked at.
     """
     if inputs.command != "run" or not inputs["baseline"]:
@@ -182,41 +227,35 @@ def unchanged(inputs: Inputs, settings: Settings, baseline: str | None, look: Lo
             "compared with.",
             f"baseline: {LAST_RUN}",
         )
-    if not baseline or not (Path(baseline) / REPORT).is_file() or not settings.model:
+    if not baseline or not (Path(baseline) / REPORT).is_file():
         return None
-    report = read_report(Path(baseline))
-    if not measured_alike(report, settings) or not decided_alike(Path(baseline), settings):
+    answer = Path(tempfile.mkdtemp(dir=temp(environment))) / "answer.json"
+    asked = subprocess.run(
+        [sys.executable, "-m", COMPARED, json.dumps(list(words)), baseline, str(answer)],
+        env=for_a_model(environment),
+        check=False,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        encoding="utf-8",
+        errors="replace",
+    )
+    if not answer.is_file() and asked.returncode == UsageError.exit_code:
+        # The command says so itself.
         return None
-    there = look(ModelRef.parse(settings.model))
-    return None if differences(report.model, there) else Path(baseline)
-
-
-def measured_alike(report: Report, settings: Settings) -> bool:
-    """Whether a report is of these settings and of this version of pytest-bias."""
-    asked = {"requested": list(settings.suites), "profile": settings.profile, "seed": settings.seed}
-    said = {name: report.settings.get(name) for name in asked}
-    return report.tool["version"] == tool_version() and said == asked
-
-
-def decided_alike(folder: Path, settings: Settings) -> bool:
-    """Whether the waivers of today make of what was decided what those of then did.
-
-    One that has come, gone or expired does not: the model is measured, and decided on, again.
-    """
-    if not (folder / DECISION).is_file():
-        return True
-    decision = read_decision(folder / DECISION)
-    if not settings.waive and all(o.waiver is None for o in decision.outcomes):
-        return True
-    with_files(settings.suites)
-    return is_decided_alike(decision, limits_of(settings))
+    if not answer.is_file():
+        said = problem_of(asked.stderr.splitlines(keepends=True)) or "the process that asks ended"
+        raise MeasurementError(f"whether the model is unchanged is not known: {said}")
+    why = json.loads(answer.read_text(encoding="utf-8"))["why"]
+    if why:
+        sys.stdout.write(f"Measured, since there is no report of the same: {clean(why)}.\n")
+    return None if why else Path(baseline)
 
 
 # The cache
 
 
 def cached(
-    inputs: Inputs, settings: Settings, environment: Mapping[str, str], look: Look
+    inputs: Inputs, settings: Settings, environment: Mapping[str, str]
 ) -> tuple[str, list[str]]:
     """Return the key and the folders of what a later run need not fetch again.
 
@@ -227,7 +266,7 @@ def cached(
     ref = ModelRef.parse(settings.model) if settings.model else None
     if ref and ref.source == "hub":
         try:
-            there = look(ref)
+            there = head(ref, offline=inputs.is_offline)
         except BiasError:
             # The run will say what is wrong with the model.
             return "", []
@@ -235,8 +274,6 @@ def cached(
         names = (there.base or ref.name, *([ref.adapter.name] if ref.adapter else []))
         paths += [str(kept_at(name)) for name in names]
     config = settings.config.read_text(encoding="utf-8") if settings.config else ""
-    of_data = canonical_json(
-        [tool_version(), inputs.suites, inputs["profile"], inputs.extra, config]
-    )
+    of_data = canonical_json([tool_version(), inputs.identity, settings.model, config])
     system = f"{environment.get('RUNNER_OS', '')}-{environment.get('RUNNER_ARCH', '')}"
     return f"pytest-bias-{system}-{weights}-{sha256(of_data)[:16]}", paths

@@ -11,7 +11,7 @@ from pytest_bias.action.runner import annotation, quiet, without_secrets, write_
 from pytest_bias.emit.wording import clean
 from pytest_bias.errors import BiasError
 from pytest_bias.github.api import Client
-from pytest_bias.github.branches import Place, commit_report
+from pytest_bias.github.branches import FOLDER, commit_report, place_for
 
 _PUBLISHED: Final = re.compile(
     r"^(?:Published|This report is proposed already): (https?://\S+)$", re.MULTILINE
@@ -35,11 +35,13 @@ def main(environment: Mapping[str, str]) -> int:
         write_outputs({"remark": remark}, environment)
         return 0
     out = Path(environment["BIAS_OUT"])
-    code, address, problems = 0, "", []
+    code, address, folder, problems = 0, "", "", []
     if branch:
         try:
             client = Client.of(environment.get("GITHUB_TOKEN", ""), environment)
-            commit_report(client, Place.parse(branch), out)
+            place = place_for(client, branch, environment.get("BIAS_FOLDER") or FOLDER, out)
+            commit_report(client, place, out)
+            folder = place.folder
         except BiasError as error:
             code = error.exit_code
             problems.append(f"badges-branch: {error}")
@@ -53,7 +55,8 @@ def main(environment: Mapping[str, str]) -> int:
         told = without_secrets(problem, environment)
         sys.stdout.write(annotation("error", told, title="pytest-bias: not published") + "\n")
     remark = without_secrets("; ".join(problems), environment)
-    write_outputs({"exit-code": str(code), "published": address, "remark": remark}, environment)
+    values = {"exit-code": str(code), "published": address, "folder": folder, "remark": remark}
+    write_outputs(values, environment)
     return 0
 
 

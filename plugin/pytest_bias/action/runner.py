@@ -4,9 +4,10 @@ Everything that a model's author, a pull request or a file can put into a text i
 output cannot end its own value, and an annotation is one line.
 """
 
+import re
 import secrets
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final, Literal, TextIO, TypeAlias
@@ -27,6 +28,7 @@ SECRETS: Final = ("HF_TOKEN", "GITHUB_TOKEN", "HF_OIDC_ID_TOKEN", "ACTIONS_ID_TO
 """Variables whose values are in no text of ours."""
 _OF_THE_RUNNER: Final = ("ENV", "OUTPUT", "PATH", "STATE", "STEP_SUMMARY")
 """Files through which a step speaks to the runner, as ``GITHUB_…``."""
+_ERROR: Final = re.compile("[Ee]rror: (.+)")
 
 
 def write_outputs(values: Mapping[str, str], environment: Mapping[str, str]) -> None:
@@ -97,6 +99,15 @@ def without_secrets(text: str, environment: Mapping[str, str]) -> str:
         if value := environment.get(name, "").strip():
             text = text.replace(value, "***")
     return text
+
+
+def problem_of(lines: Sequence[str]) -> str:
+    """Return what a command says is wrong, with what helps; empty if it says nothing."""
+    for i, line in enumerate(lines):
+        if match := _ERROR.match(line):
+            hint = clean("".join(lines[i + 1 :]), 1000).strip()
+            return f"{clean(match[1], 1000)}{f' {hint}' if hint else ''}"
+    return ""
 
 
 def for_a_model(environment: Mapping[str, str]) -> dict[str, str]:

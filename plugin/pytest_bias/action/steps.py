@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from pytest_bias import streams
-from pytest_bias.action import decide, measure, prepare, publish, tell
+from pytest_bias.action import decide, keep, measure, prepare, publish, tell
 from pytest_bias.action.runner import without_secrets, write_outputs
 from pytest_bias.emit.wording import clean
 from pytest_bias.errors import BiasError, MeasurementError
@@ -14,6 +14,7 @@ from pytest_bias.errors import BiasError, MeasurementError
 STEPS: Final[Mapping[str, Callable[[Mapping[str, str]], int]]] = {
     "prepare": prepare.main,
     "measure": measure.main,
+    "keep": keep.main,
     "publish": publish.main,
     "tell": tell.main,
     "decide": decide.main,

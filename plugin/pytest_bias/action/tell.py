@@ -7,6 +7,7 @@ from typing import Final
 
 import yaml
 
+from pytest_bias.action.inputs import AUTO, PLAIN
 from pytest_bias.action.publish import is_proposal
 from pytest_bias.action.runner import (
     MOST_SUMMARY,
@@ -57,7 +58,7 @@ def main(environment: Mapping[str, str]) -> int:
 
 def _problem(environment: Mapping[str, str]) -> str:
     """Return what went wrong, if something did that is no limit."""
-    steps = ("PREPARE", "MEASURE")
+    steps = ("PREPARE", "MEASURE", "KEEP")
     said = next((p for step in steps if (p := environment.get(f"BIAS_{step}_PROBLEM"))), "")
     if said or environment.get("BIAS_REPORT"):
         return said
@@ -80,8 +81,9 @@ def _told(
         yield problem, "", 0
     if decision is None:
         return
-    for text in decision.problems if level == "error" else ():
-        yield text, "", 0
+    for text in decision.problems if level == "error" else decision.missing:
+        if level == "error" or text not in decision.problems:
+            yield text, "", 0
     file, lines = lines_of_limits(environment.get("INPUT_CONFIG", "").strip() or FILE_NAME)
     for outcome in decision.outcomes:
         if _level(outcome) == level:
@@ -158,7 +160,8 @@ def commented(environment: Mapping[str, str], decision: Decision | None, problem
         pull = pull_request(environment)
         if pull is None:
             return ""
-        names = ("GITHUB_WORKFLOW", "GITHUB_JOB", "INPUT_MODEL", "INPUT_ARTIFACT")
+        job = ("GITHUB_WORKFLOW", "GITHUB_JOB")
+        names = (*job, "BIAS_IDENTITY", "BIAS_ARTIFACT_NAME")
         report = environment.get("BIAS_REPORT")
         text = emit_comment.render(
             read_report(Path(report).parent) if report else None,
@@ -168,7 +171,12 @@ def commented(environment: Mapping[str, str], decision: Decision | None, problem
         )
         client = Client.of(environment.get("GITHUB_TOKEN", ""), environment)
         mark = marker(*(environment.get(name, "") for name in names))
-        done = comment(client, pull, mark, without_secrets(text, environment))
+        artifact = environment.get("INPUT_ARTIFACT", "")
+        before = marker(
+            *(environment.get(name, "") for name in (*job, "INPUT_MODEL")),
+            PLAIN if artifact == AUTO else artifact,
+        )
+        done = comment(client, pull, mark, without_secrets(text, environment), before=before)
     except BiasError as error:
         return f"No comment was written: {error}"
     return f"No comment was written: {done.reason}" if done.outcome == "refused" else ""

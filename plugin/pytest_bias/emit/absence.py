@@ -7,6 +7,7 @@ from pytest_bias.emit.wording import clean, interval
 from pytest_bias.finite import missing
 from pytest_bias.records import Report, SuiteResult
 from pytest_bias.scores import Score
+from pytest_bias.suite_states import FAILED
 
 _IN_SHORT: Final[Mapping[str, str]] = {
     "too many resamples": "resamples without value",
@@ -18,6 +19,9 @@ _IN_SHORT: Final[Mapping[str, str]] = {
     "not told of": "items are hidden",
 }
 """How the reason for a missing interval begins, and what it comes to in three words."""
+
+
+_GRAVEST: Final = (*FAILED, "scored", "withheld", "skipped", "not_applicable")
 
 
 def short_reason(reason: str | None) -> str:
@@ -46,7 +50,7 @@ def without_value(score: Score) -> str:
 
 
 def unscored(report: Report) -> list[tuple[SuiteResult, str, str]]:
-    """Return the suites without any score: each with its status in words and the reason.
+    """Return the suites without any score, with status in words and reason, the gravest first.
 
     One that was measured is among them if nothing of it is a result; controls are not results.
     """
@@ -58,7 +62,7 @@ def unscored(report: Report) -> list[tuple[SuiteResult, str, str]]:
         elif suite.status in ("scored", "withheld"):
             continue
         found.append((suite, words, reason))
-    return found
+    return sorted(found, key=lambda one: _GRAVEST.index(one[0].status))
 
 
 def properties(result: SuiteResult) -> dict[str, float | str]:

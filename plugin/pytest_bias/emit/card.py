@@ -52,14 +52,15 @@ from pytest_bias.errors import UnknownName
 from pytest_bias.readme import BEGIN, END
 from pytest_bias.records import Report, SuiteResult
 from pytest_bias.scores import Score
+from pytest_bias.suite_states import FAILED
 from pytest_bias.suites import find, scope_of
 
 SUITE_BADGES: Final = 6
 ROWS: Final = 40
 NAME: Final = 80
 NUMBER: Final = 40
-FAILED: Final = ("error", "inconclusive", "scored", "skipped")
-"""Statuses of what should have a score and has none, the gravest first."""
+WITHOUT: Final = (*FAILED, "scored", "skipped")
+"""Statuses of what could have a score and has none, the gravest first."""
 
 _PATH: Final = re.compile(r"(?<![\w/\\:.-])(?:~|[A-Za-z]:)?[/\\](?:[^\s/\\]+[/\\])+([^\s/\\]*)")
 
@@ -121,12 +122,12 @@ def section(
             context=[(name, markdown(said, 600)) for name, said in about.said.items()],
             missed=[markdown(line, 400) for line in about.missed(social)] if social else [],
             not_run=few([[markdown(_title(name), NAME)] for name in not_run(report)], ROWS),
-            failed=few(_without(report, FAILED), ROWS),
+            failed=few(_without(report, WITHOUT), ROWS),
             unfit=few(_without(report, ("not_applicable",)), ROWS),
             about=few(_about(report, shown), ROWS),
             floors=legend(s for suite in shown for s in suite.scores),
             report=_link(place.report),
-            command=shlex.quote(clean(place.model)),
+            command=shlex.quote(clean(place.command)),
             revision=markdown(report.model.revision or "", NAME),
             weights=markdown(report.model.weights_sha256 or "", NAME),
             digest=markdown(report.digest, NAME),

@@ -33,6 +33,7 @@ STATUSES: Final[Mapping[str, str]] = {
     "scored": "no headline",
     "not_applicable": "not applicable",
     "skipped": "skipped",
+    "unavailable": "data not available",
     "inconclusive": "inconclusive",
     "error": "error",
     "withheld": "not published",

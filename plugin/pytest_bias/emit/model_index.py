@@ -11,10 +11,12 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
+from pytest_bias.card_results import MADE_BY, SOURCE
 from pytest_bias.claims import Place
 from pytest_bias.emit.wording import (
     clean,
     count,
+    date,
     ideal,
     interval,
     level,
@@ -28,7 +30,6 @@ from pytest_bias.interface import ModelKind
 from pytest_bias.records import DataInfo, Report, SuiteResult
 from pytest_bias.scores import Score
 
-SOURCE: Final = "pytest-bias report"
 LINE_END: Final = "\n"
 
 TASKS: Final[Mapping[str, str]] = {
@@ -72,7 +73,7 @@ def _results(report: Report, suite: SuiteResult, place: Place) -> Iterator[dict[
         return
     found: dict[str, Any] = {
         "task": {"type": TASKS.get(report.model.kind, "other"), "name": KINDS[suite.kind]},
-        "dataset": _dataset(suite),
+        "dataset": _dataset(report, suite),
         # The headline first: what shows one number shows this.
         "metrics": [_metric(suite, s) for s in sorted(whole, key=lambda s: not s.headline)],
     }
@@ -81,7 +82,7 @@ def _results(report: Report, suite: SuiteResult, place: Place) -> Iterator[dict[
     yield found
 
 
-def _dataset(suite: SuiteResult) -> dict[str, Any]:
+def _dataset(report: Report, suite: SuiteResult) -> dict[str, Any]:
     data = suite.data
     found: dict[str, Any] = {
         "type": _source(suite.name, data),
@@ -91,8 +92,12 @@ def _dataset(suite: SuiteResult) -> dict[str, Any]:
     }
     if data and data.revision:
         found["revision"] = clean(data.revision)
+    # By these a later report knows it as ours, and readers the report that it is of.
+    found["args"] = {"made_by": MADE_BY, "report": clean(report.digest)}
+    if day := date(report):
+        found["args"]["date"] = day
     if data and data.sha256:
-        found["args"] = {"sha256": clean(data.sha256)}
+        found["args"]["sha256"] = clean(data.sha256)
     return found
 
 

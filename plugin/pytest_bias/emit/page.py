@@ -155,8 +155,7 @@ def _overviews(report: Report) -> Iterator[tuple[str, Picture]]:
 def _others(report: Report) -> list[tuple[str, str, str]]:
     """Return the suites without a score by status and reason, those that went wrong first."""
     entries: dict[tuple[str, str], list[str]] = {}
-    grave = ("error", "inconclusive", "scored")
-    for suite, words, reason in sorted(unscored(report), key=lambda f: f[0].status not in grave):
+    for suite, words, reason in unscored(report):
         entries.setdefault((words, clean(reason, 300)), []).append(suite.entry)
     found = [(_names(names), *key) for key, names in entries.items()]
     left = len(found) - MOST_REASONS

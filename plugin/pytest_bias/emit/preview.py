@@ -80,4 +80,9 @@ def _tried(tried: DryRun) -> Iterator[str]:
     yield f"{tried.measure}: {tried.scored} of {n} items scored"
     for reason, k in (tried.others or {}).items():
         yield f"{k} not scored: {clean(reason, 200)}"
+    if tried.others:
+        yield (
+            "That is expected: the demo knows few words. `pytest-bias run MODEL --suite FILE` asks "
+            "a model that knows more."
+        )
     yield f"scores: {', '.join(tried.metrics)}; their values mean nothing"

@@ -162,9 +162,7 @@ def _about(report: Report, suite: SuiteResult) -> Iterator[str]:
 
 def unscored_rows(report: Report) -> list[list[str]]:
     """Return the suites without a score, those that went wrong first."""
-    grave = ("error", "inconclusive", "scored")
-    ordered = sorted(unscored(report), key=lambda found: found[0].status not in grave)
-    return [[_name(s.entry), words, markdown(reason)] for s, words, reason in ordered]
+    return [[_name(s.entry), words, markdown(reason)] for s, words, reason in unscored(report)]
 
 
 def _notes(report: Report, comparison: Comparison | None) -> Iterator[str]:

@@ -46,6 +46,10 @@ def decided(decision: Decision | None) -> str:
 
 
 def _sentences(decision: Decision) -> Iterator[str]:
+    if n := len(decision.missing):
+        # Whoever reads one sentence reads that something is missing.
+        allowed = "" if set(decision.missing) & set(decision.problems) else ", which is allowed"
+        yield f"The data of {n} suite{'s' if n > 1 else ''} could not be had{allowed}."
     outcomes = decision.outcomes
     waived = [o.waiver for o in outcomes if o.waiver and o.is_waived]
     unknown = [o for o in outcomes if o.verdict == "undecided" and not o.is_waived]

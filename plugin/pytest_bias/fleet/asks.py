@@ -6,10 +6,11 @@ from typing import Final
 from pytest_bias.config import Settings, to_json
 from pytest_bias.fleet_rows import Row
 from pytest_bias.identity import tool_version
+from pytest_bias.suite_states import FAILED
 
 MARK: Final = "fleet.json"
 """File by which a machine knows that it sees the store of the fleet."""
-AGAIN: Final = ("error", "inconclusive")
+AGAIN: Final = FAILED
 """Statuses that a second run tries again."""
 
 

@@ -6,7 +6,7 @@ import importlib.util
 import signal
 import uuid
 from collections.abc import Awaitable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from types import FrameType
@@ -23,7 +23,7 @@ from pytest_bias.errors import OutputError, UsageError
 from pytest_bias.fleet.listing import listed
 from pytest_bias.fleet.store import Store
 from pytest_bias.fleet_rows import Row, failed
-from pytest_bias.folder import DEFAULT_PARENT
+from pytest_bias.folder import DEFAULT_PARENT, hold, release
 from pytest_bias.limits import EXIT_EXCEEDED, EXIT_NOT_MEASURED, EXIT_OK, limits_of
 from pytest_bias.models import ModelRef
 from pytest_bias.options import SUITE_FILE
@@ -51,6 +51,30 @@ def fleet_command(settings: Settings, console: Console) -> int:
     settings = _checked(settings)
     url = settings.store or str((settings.out or default).resolve())
     store = Store(url)
+    with _alone(store, console):
+        return _measured(names, settings, store, console)
+
+
+@contextmanager
+def _alone(store: Store, console: Console) -> Iterator[None]:
+    """Keep other commands from writing a page and tables of theirs in the place of ours."""
+    if store.local is None:
+        yield
+        return
+    try:
+        store.local.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise OutputError(f"{store.local} cannot be written: {error.strerror or error}.") from None
+    try:
+        with closing(hold(store.local)) as held:
+            if held.notice:
+                console.print(Text(held.notice), soft_wrap=True)
+            yield
+    finally:
+        release(store.local)
+
+
+def _measured(names: Sequence[str], settings: Settings, store: Store, console: Console) -> int:
     printer = FleetPrinter(console)
     with ExitStack() as stack:
         with printer.status("Looking for machines …"):
@@ -58,7 +82,7 @@ def fleet_command(settings: Settings, console: Console) -> int:
             from pytest_bias.fleet.asks import Ask
             from pytest_bias.fleet.course import Course
         mark = _marked(store)
-        asks = [Ask.of(name, _of_one(settings), url, mark) for name in names]
+        asks = [Ask.of(name, _of_one(settings), store.url, mark) for name in names]
         course = Course(engine, printer, bases=settings.baseline == "base")
         stack.enter_context(printer)
         printer.expect(len(asks))

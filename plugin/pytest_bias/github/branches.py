@@ -6,19 +6,20 @@ else was first, the commit is made anew upon theirs.
 
 import base64
 import hashlib
+import json
 import re
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
 from pytest_bias.emit.wording import clean
-from pytest_bias.errors import GitHubError, UsageError
+from pytest_bias.errors import GitHubError, ReportError, UsageError
 from pytest_bias.folder import REPORT
 from pytest_bias.github.api import Client, path_of
 from pytest_bias.github.artifacts import Found
-from pytest_bias.github.contents import is_report_file, is_safe, to_show, within_limits
+from pytest_bias.github.contents import JOB, is_report_file, is_safe, to_show, within_limits
 from pytest_bias.records import Report
 
 FOLDER: Final = "bias"
@@ -142,10 +143,13 @@ def commit_report(client: Client, place: Place, folder: Path) -> Committed:
     """
     report, files = to_show(folder)
     within_limits(str(folder), {path: len(content) for path, content in files.items()})
+    job = job_of(files.get(JOB))
     message = commit_message(report)
     ours: list[str] = []
     for attempt in range(1, TRIES + 1):
         head = _head(client, place)
+        if head:
+            _require_own(client, place, head, report, job)
         tree = _tree(client, place, head, files)
         if head and tree is None:
             return Committed(head.commit, head.page, changed=head.commit in ours)
@@ -162,6 +166,72 @@ def commit_report(client: Client, place: Place, folder: Path) -> Committed:
             continue
         return Committed(sha, str(done["html_url"]), changed=True)
     raise AssertionError("the last attempt returns or raises")
+
+
+def place_for(client: Client, text: str, own: str, folder: Path) -> Place:
+    """Return where a job keeps its report: the folder that is named, else one of its own.
+
+    The folder ``bias`` stays that of the job that has it: so it was called before.
+
+    Parameters
+    ----------
+    text : str
+        ``NAME`` or ``NAME:folder``.
+    own : str
+        The folder of this job.
+    folder : Path
+        What the run left.
+    """
+    place = Place.parse(text)
+    if text.partition(":")[2].strip():
+        return place
+    head = _head(client, place)
+    if head and REPORT in head.files:
+        report, files = to_show(folder)
+        about, identity = job_of(files.get(JOB)), _job_at(client, place, head).get("identity")
+        same = _report_at(client, place, head).model.reference == report.model.reference
+        if same and identity in (None, about.get("identity")):
+            return place
+    return replace(place, folder=own)
+
+
+def job_of(content: bytes | None) -> dict[str, str]:
+    """Return which job of which run a folder is of; empty where it does not say."""
+    try:
+        plain = json.loads(content or b"{}")
+    except ValueError:
+        return {}
+    return {str(k): str(v) for k, v in plain.items()} if isinstance(plain, dict) else {}
+
+
+def _job_at(client: Client, place: Place, head: _Head) -> dict[str, str]:
+    file = head.files.get(JOB)
+    return job_of(_blob(client, str(file["sha"]), f"{JOB} in {place}")) if file else {}
+
+
+def _report_at(client: Client, place: Place, head: _Head) -> Report:
+    what = f"{REPORT} in {place}"
+    content = _blob(client, str(head.files[REPORT]["sha"]), what)
+    return Report.from_json(content.decode("utf-8", "replace"), check=False)
+
+
+def _require_own(
+    client: Client, place: Place, head: _Head, report: Report, job: Mapping[str, str]
+) -> None:
+    """Raise `UsageError` if a folder is that of another job: its report would be lost."""
+    if REPORT not in head.files:
+        return
+    hint = f"Give each job a folder of its own: badges-branch: {place.branch}:FOLDER"
+    try:
+        there = _report_at(client, place, head).model.reference
+    except ReportError:
+        return
+    if there != report.model.reference:
+        raise UsageError(f"{place} holds the report of another model, {clean(there)}.", hint)
+    other = _job_at(client, place, head)
+    same_run = other.get("run") and other.get("run") == job.get("run")
+    if same_run and other.get("identity") != job.get("identity"):
+        raise UsageError(f"{place} holds the report of another job of this run.", hint)
 
 
 def commit_message(report: Report) -> str:
@@ -246,7 +316,10 @@ def _tree(
         changes.append({**entry, "sha": made["sha"]})
     gone = sorted(there.keys() - files)
     changes += [{**_entry(place, p, str(there[p]["type"])), "sha": None} for p in gone]
-    if head and not changes:
+    # That another run found the same is no reason for a commit.
+    if head and not [
+        c for c in changes if c["path"] != f"{place.folder}/{JOB}" or JOB not in there
+    ]:
         return None
     if head is None:
         # GitHub Pages serves a branch with this file as it is, without making pages of Markdown.

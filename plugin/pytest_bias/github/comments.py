@@ -94,11 +94,13 @@ def _is_from_fork(pull: Mapping[str, Any]) -> bool:
 
 
 def marker(*names: str) -> str:
-    """Return the line by which a comment is found: of a workflow, a job, a model."""
+    """Return the line by which a comment is found: of a workflow, a job, and what that is about."""
     return f"<!-- pytest-bias:{sha256(canonical_json(list(names)))[:16]} -->"
 
 
-def comment(client: Client, pull: PullRequest, mark: str, text: str) -> Commented:
+def comment(
+    client: Client, pull: PullRequest, mark: str, text: str, *, before: str | None = None
+) -> Commented:
     """Write the comment of a pull request, in the place of the one before.
 
     Parameters
@@ -111,6 +113,8 @@ def comment(client: Client, pull: PullRequest, mark: str, text: str) -> Commente
         Its first line, as `marker` makes it.
     text : str
         What follows, in Markdown.
+    before : str, optional
+        The first line that it had until now, where there is none with `mark`.
 
     Returns
     -------
@@ -125,12 +129,12 @@ def comment(client: Client, pull: PullRequest, mark: str, text: str) -> Commente
     body = within(f"{mark}\n{text}", MOST_CHARACTERS)
     try:
         try:
-            return _written(client, pull.number, mark, body)
+            return _written(client, pull.number, mark, body, before)
         except GitHubError as error:
             if not error.unsure:
                 raise
             # Whether it was written is seen by reading again.
-            return _written(client, pull.number, mark, body)
+            return _written(client, pull.number, mark, body, before)
     except GitHubError as error:
         if not error.forbidden:
             raise
@@ -143,9 +147,11 @@ def _reason(pull: PullRequest, error: GitHubError) -> str:
     return f"{error.message.rstrip('.')}. {error.hint or ''}".rstrip()
 
 
-def _written(client: Client, number: int, mark: str, body: str) -> Commented:
+def _written(client: Client, number: int, mark: str, body: str, before: str | None) -> Commented:
     author = _author(client)
     ours = _ours(client, number, mark, author)
+    if not ours and before:
+        ours = _ours(client, number, before, author)
     if not ours:
         path = f"issues/{number}/comments"
         made = client.send("POST", path, {"body": body}, needs=NEEDS, repeatable=False)

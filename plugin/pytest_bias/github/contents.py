@@ -23,6 +23,8 @@ from pytest_bias.folder import (
 )
 from pytest_bias.records import Report
 
+JOB: Final = "job.json"
+"""File that says which job of a workflow a folder is of."""
 MOST_FILES: Final = 2_000
 MOST_BYTES: Final = 500_000_000
 """Bytes of all files of a report."""
@@ -100,7 +102,7 @@ def to_show(folder: Path) -> tuple[Report, dict[str, bytes]]:
     if missing := [s for s in report.suites if s.records_sha256 and not s.records]:
         raise ReportError(f"{folder / missing[0].records_path} is missing.")
     own = {p.relative_to(folder).as_posix(): p for p in folder.glob("*") if p.is_file()}
-    wanted = (REPORT, f"{REPORT}{SIGNATURE}", SUMMARY, PAGE)
+    wanted = (REPORT, f"{REPORT}{SIGNATURE}", SUMMARY, PAGE, JOB)
     files = {name: own[name].read_bytes() for name in wanted if name in own}
     files |= {name: text.encode() for name, text in badges.render(report).items()}
     if _has_texts([folder / s.records_path for s in report.suites if s.records]):

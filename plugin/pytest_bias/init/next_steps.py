@@ -1,5 +1,6 @@
 """What is to be done after `init`, as commands to copy."""
 
+import shlex
 from collections.abc import Iterator, Sequence
 from typing import Final
 
@@ -29,7 +30,10 @@ def next_steps(choices: Choices, found: Found, written: Sequence[str]) -> Iterat
     if chosen.name == "lock":
         yield f"  pytest-bias lock {model or 'org/name'}"
         written = [*written, "pytest-bias.lock"]
-    yield f"  git add {' '.join(written)}"
+    if is_local and not is_missing and not (found.is_git and is_ignored(found.folder, str(model))):
+        # The workflow measures what the runner checks out.
+        written = [*written, str(model)]
+    yield f"  git add {shlex.join(written)}"
     if choices.publish or chosen.name == "reproduce":
         what = choices.publish or "the model, where a pull request needs read access only"
         yield f"  gh secret set HF_TOKEN           a token of the Hub, for {what}"
