@@ -35,10 +35,12 @@ from bias_suites import pairs
 from bias_suites.social import gendered_pair_entropy
 from pytest_bias import gaps, paired, permutation, resampling, unsigned
 from pytest_bias.compare import compare
+from pytest_bias.estimators import own_value
+from pytest_bias.families import with_decision_family
 from pytest_bias.folder import read_report
 from pytest_bias.limits import decide, decision_level, named_by, read_limits
 from pytest_bias.records import Record, Report, SuiteResult
-from pytest_bias.scoring import LEVEL, Context, own_value, score_records, with_decision_family
+from pytest_bias.scoring import LEVEL, Context, score_records
 from pytest_bias.statistics import Draws, Estimate, Floats, Sampling, wilson
 from pytest_bias.suites import find, installed
 

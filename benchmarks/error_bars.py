@@ -29,9 +29,10 @@ from pytest_bias import factors, gaps, rates, shortcuts  # noqa: E402
 from pytest_bias.datasources import DataFolder  # noqa: E402
 from pytest_bias.engine import take  # noqa: E402
 from pytest_bias.errors import BiasError  # noqa: E402
+from pytest_bias.estimators import Additive, own_value  # noqa: E402
 from pytest_bias.ranks import Auc  # noqa: E402
 from pytest_bias.records import Record  # noqa: E402
-from pytest_bias.scoring import Additive, estimator_for, members, own_value  # noqa: E402
+from pytest_bias.scoring import estimator_for, members  # noqa: E402
 from pytest_bias.statistics import Draws, Floats, Sampling  # noqa: E402
 from pytest_bias.suites import Metric, Suite, find, installed  # noqa: E402
 from suites.hashed import Hashed  # noqa: E402

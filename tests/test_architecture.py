@@ -37,8 +37,8 @@ LAYERS = (
     {"tables", "marked_yaml"},
     {"row_sources", "scope_cards"},
     {"own_texts", "suite_form", "setting_values"},
-    {"config", "measures"},
-    {"models", "suites", "sentences", "readings"},
+    {"config", "measures", "estimators", "families"},
+    {"models", "suites", "sentences", "readings", "spreads"},
     {"scorers", "suite_kinds"},
     {"suite_files"},
     {"scoring", "testing", "planning", "refusals", "forecast", "preparation", "splitting"},
@@ -74,10 +74,10 @@ MODELS_MAY = {
     "records",
 }
 SUITES_MAY = {
-    *("suites", "records", "interface", "sentences", "statistics", "scoring", "datasources"),
+    *("suites", "records", "interface", "sentences", "statistics", "estimators", "datasources"),
     *("errors", "factors", "gaps", "labels", "own_texts", "permutation", "ranks", "readings"),
     *("refusals", "rates", "resampling", "row_sources", "scope_cards", "shortcuts", "suite_form"),
-    *("suite_kinds", "tables"),
+    *("scoring", "suite_kinds", "tables"),
 }
 
 HEAVY = {

@@ -20,9 +20,9 @@ from bias_suites.continuations import (
     write,
 )
 from bias_suites.verdicts import THRESHOLD
+from pytest_bias.estimators import MacroMean, own_value
 from pytest_bias.interface import Model
 from pytest_bias.records import Item, Record, Value, sha256
-from pytest_bias.scoring import MacroMean, own_value
 from pytest_bias.suites import Metric
 
 NEW_TOKENS: Final = 20

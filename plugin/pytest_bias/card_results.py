@@ -45,7 +45,7 @@ class Plan:
     @property
     def changes(self) -> bool:
         """Whether anything does."""
-        return bool(self.more) or any(f.cut for f in self.fates)
+        return bool(self.more) or any(f.cut or f.whole for f in self.fates)
 
 
 def is_own(result: Any) -> bool:
@@ -102,30 +102,32 @@ def _fate(
     found = _keys(result)
     cut = frozenset(i for i, key in enumerate(found) if key in keys)
     fits = tuple(i for i in dict.fromkeys(keys[found[j]] for j in sorted(cut)) if i in left)
+    is_gone = False
     if is_own(result):
         # By what it is about, since its metrics may be called otherwise now.
         about = _about(result)
         same = [i for i, one in enumerate(ours) if _about(one) == about]
         fits = tuple(dict.fromkeys([*fits, *(i for i in same if i in left)]))
         if same or not keeps:
-            cut = frozenset(range(len(found)))
+            # Also one that has no metrics.
+            cut, is_gone = frozenset(range(len(found))), True
     for i in fits:
         del left[i]
     if len(fits) == 1 and result == ours[fits[0]]:
         return Fate()
-    return Fate(cut, bool(cut) and len(cut) == len(found), fits)
+    return Fate(cut, is_gone or (bool(cut) and len(cut) == len(found)), fits)
 
 
 def outcome(results: Sequence[Any], plan: Plan, ours: Sequence[Any]) -> list[Any]:
     """Return the results of an entry after its plan."""
     found = []
     for result, fate in zip(results, plan.fates, strict=True):
-        if not fate.cut:
+        if not (fate.cut or fate.whole):
             found.append(result)
         elif not fate.whole:
             kept = [m for i, m in enumerate(result["metrics"]) if i not in fate.cut]
             found.append({**result, "metrics": kept})
-        found += [ours[i] for i in fate.ours if fate.cut]
+        found += [ours[i] for i in fate.ours if fate.cut or fate.whole]
     return found + [ours[i] for i in plan.more]
 
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from pytest_bias import paired, statistics
 from pytest_bias.errors import UnknownName
+from pytest_bias.estimators import Additive
 from pytest_bias.hidden_results import is_hidden
 from pytest_bias.interface import Capability
 from pytest_bias.isolation import told
@@ -19,7 +20,6 @@ from pytest_bias.records import Record, Report, SuiteResult
 from pytest_bias.scores import Family, Score
 from pytest_bias.scoring import (
     LEVEL,
-    Additive,
     Context,
     estimator_for,
     leaving,

@@ -18,6 +18,7 @@ from pytest_bias.checks import Check
 from pytest_bias.config import Settings
 from pytest_bias.emit import badges
 from pytest_bias.errors import BiasError, ReportError, UsageError
+from pytest_bias.families import with_decision_family
 from pytest_bias.folder import REPORT, differing, read_plain_report, read_records
 from pytest_bias.hidden_results import is_hidden
 from pytest_bias.identity import tool_version
@@ -25,7 +26,7 @@ from pytest_bias.own_data import data_check
 from pytest_bias.provenance import Traits, provenance, traits_of
 from pytest_bias.records import Report, SuiteResult, records_digest, seal
 from pytest_bias.scores import Score, Spread
-from pytest_bias.scoring import scored, statistics_of, with_decision_family
+from pytest_bias.scoring import scored, statistics_of
 from pytest_bias.statistics import VERSION
 from pytest_bias.suites import STRUCTURE, find
 from pytest_bias.withholding import SALT, read_salt, withheld

@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pytest_bias import factors, multiway, permutation, resampling, sides, statistics, unsigned
+from pytest_bias.estimators import Additive, Place
 from pytest_bias.records import Record
 from pytest_bias.resampling import Sums, Unsigned
 from pytest_bias.scores import FloorOf
-from pytest_bias.scoring import Additive, Place
 from pytest_bias.statistics import Estimate, Floats, Sampling, Test
 
 FIRST, SECOND = 0, 1

@@ -6,10 +6,10 @@ from dataclasses import replace
 from typing import Final, TypeVar
 
 from pytest_bias.errors import BiasError
+from pytest_bias.families import with_decision_family
 from pytest_bias.hidden_data import NOT_TOLD
 from pytest_bias.hidden_results import is_hidden
 from pytest_bias.records import Report, SuiteResult
-from pytest_bias.scoring import with_decision_family
 
 DEBUG: Final = "PYTEST_BIAS_DEBUG"
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Final, Literal
 
 from pytest_bias.errors import UnknownName, UsageError
-from pytest_bias.scoring import Additive
+from pytest_bias.estimators import Additive
 from pytest_bias.suites import Metric, Suite, find
 
 FORM: Final = "crows_pairs.stereotype_preference: {max_distance: 10, undecided: warn}"

@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass, replace
 
 from pytest_bias.devices import in_words
 from pytest_bias.errors import BiasError, ReportError
+from pytest_bias.families import with_decision_family
 from pytest_bias.identity import ModelIdentity
 from pytest_bias.isolation import failed
 from pytest_bias.records import (
@@ -16,7 +17,7 @@ from pytest_bias.records import (
     items_digest,
     records_digest,
 )
-from pytest_bias.scoring import scored, with_decision_family
+from pytest_bias.scoring import scored
 from pytest_bias.suite_states import FAILED
 from pytest_bias.suites import STRUCTURE, find
 

@@ -333,14 +333,12 @@ class BiasRun:
         self.owner.asked.add(name)
         planned, part = _as_usage_error(self.owner.planned)(name)
         result = self.owner.session.measure(planned, part)
-        if part:
-            # Its numbers are those of a part.
-            return result
-        if self.owner.settings.withhold_scores:
+        # The numbers of a part are none of the suite's.
+        if part or self.owner.settings.withhold_scores:
             return result
         known = {key for key, _ in self.node.user_properties}
-        told = properties(result).items()
-        self.node.user_properties.extend(pair for pair in told if pair[0] not in known)
+        told = (pair for pair in properties(result).items() if pair[0] not in known)
+        self.node.user_properties.extend(told)
         return result
 
     def check(self, name: str) -> SuiteResult:
@@ -412,8 +410,7 @@ class BiasRun:
         try:
             values = (group_values(result, **first), group_values(result, **second))
             found = difference(*values, paired=False)
-            assert_within(found, within, undecided, withholds=withholds)
-            return
+            return assert_within(found, within, undecided, withholds=withholds)
         except (AssertionError, ValueError) as error:
             if not withholds:
                 raise

@@ -13,9 +13,9 @@ from typing import Literal, TypeAlias
 import numpy as np
 
 from pytest_bias import resampling
+from pytest_bias.estimators import Additive, Place
 from pytest_bias.records import Record
 from pytest_bias.resampling import Sums
-from pytest_bias.scoring import Additive, Place
 from pytest_bias.statistics import Estimate, Floats, Sampling, Test
 
 Own: TypeAlias = Literal["both", "positives", "negatives"]

@@ -12,10 +12,10 @@ from typing import ClassVar, Final
 import numpy as np
 
 from pytest_bias import permutation, resampling
+from pytest_bias.estimators import Additive, Contribution
 from pytest_bias.gaps import FIRST, SECOND, Gap
 from pytest_bias.records import Record
 from pytest_bias.resampling import Sums
-from pytest_bias.scoring import Additive, Contribution
 from pytest_bias.statistics import Estimate, Floats, Sampling, Test
 
 TOO_LARGE: Final = "too large for a number: the texts have few spaces; see the nats a character"

@@ -8,11 +8,12 @@ from typing import Final
 import numpy as np
 
 from pytest_bias import power, statistics
+from pytest_bias.estimators import MacroMean, Mean, Share
 from pytest_bias.gaps import Gap, Range
 from pytest_bias.limit_names import why_undecidable
 from pytest_bias.records import Item, Record
 from pytest_bias.resampling import FEWEST, FEWEST_ALIKE
-from pytest_bias.scoring import MacroMean, Mean, Share, estimator_for, members
+from pytest_bias.scoring import estimator_for, members
 from pytest_bias.suites import Metric
 
 CHANGED: Final = 0.1

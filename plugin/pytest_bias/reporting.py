@@ -8,12 +8,13 @@ from typing import Any
 
 from pytest_bias import statistics
 from pytest_bias.devices import in_words
+from pytest_bias.families import with_decision_family
 from pytest_bias.identity import ModelIdentity, tool_version
 from pytest_bias.interface import Model
 from pytest_bias.own_paths import without_own_paths
 from pytest_bias.planning import Plan
 from pytest_bias.records import Report, SuiteResult
-from pytest_bias.scoring import LEVEL, with_decision_family
+from pytest_bias.scoring import LEVEL
 
 
 def build_report(

@@ -14,6 +14,7 @@ from typing import Any, Final
 from pytest_bias.claims import earns
 from pytest_bias.compare import asks_for_texts
 from pytest_bias.errors import UnknownName
+from pytest_bias.estimators import Additive
 from pytest_bias.hidden_results import is_hidden
 from pytest_bias.records import Json, Report, SuiteResult, items_digest
 from pytest_bias.reproduction import (
@@ -26,7 +27,7 @@ from pytest_bias.reproduction import (
     SuiteAgain,
 )
 from pytest_bias.scores import Score
-from pytest_bias.scoring import Additive, estimator_for, members
+from pytest_bias.scoring import estimator_for, members
 from pytest_bias.suites import find
 
 SAME_OUTCOMES: Final = 99.5

@@ -8,9 +8,9 @@ from typing import Final
 from pytest_bias import power
 from pytest_bias.datasources import DataFolder
 from pytest_bias.errors import DataError, DataMissing, LicenceNotAccepted, UsageError
+from pytest_bias.estimators import Mean, Share
 from pytest_bias.reach import Reach, reach
 from pytest_bias.records import Item
-from pytest_bias.scoring import Mean, Share
 from pytest_bias.suites import Configuration, Metric, Suite
 
 CHANGED: Final = (0.1, 0.3)

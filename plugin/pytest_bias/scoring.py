@@ -1,27 +1,24 @@
 """Records to scores: pure, without the model, so that anybody can do it again."""
 
-import math
-from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Final, TypeAlias
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final
 
 import numpy as np
 
-from pytest_bias import factors, permutation, resampling, statistics
-from pytest_bias.factors import Factor
+from pytest_bias import factors
+from pytest_bias.estimators import Additive
+from pytest_bias.families import ADJUSTMENTS, adjusted
 from pytest_bias.finite import finite
 from pytest_bias.records import Record, Report, SuiteResult, canonical_json, sha256
-from pytest_bias.resampling import Sums
-from pytest_bias.scores import NO_GROUP, Family, FloorOf, Score, Spread
-from pytest_bias.statistics import Bounds, Estimate, Floats, Sampling, Test
+from pytest_bias.scores import NO_GROUP, Family, Score
+from pytest_bias.spreads import spread
+from pytest_bias.statistics import Bounds, Estimate, Sampling
 from pytest_bias.suites import STRUCTURE, Estimator, Metric, Suite, find
 from pytest_bias.unscored import left_out, nothing_scored, status_of, too_many, without_partner
 
 LEVEL: Final = 0.95
 """Confidence level of every interval."""
-
-EVEN: Final = 50.0
-"""Percentage that independent records reach by chance."""
 
 
 @dataclass(frozen=True)
@@ -43,143 +40,6 @@ class Context:
         """Return how one score is drawn, always in the same way."""
         rng = np.random.default_rng(int(self.seed_of(metric, by), 16))
         return Sampling(rng, self.level, bounds=bounds)
-
-
-Contribution = Callable[[Record], float | None]
-
-Place: TypeAlias = tuple[Hashable, Hashable]
-"""Part of a block and side in it: records of one part are compared if their sides differ."""
-
-
-def own_value(record: Record) -> float | None:
-    """Return the value of a record, which is what the headline of most suites averages."""
-    return record.value
-
-
-@dataclass(frozen=True)
-class Additive:
-    """An estimator that averages one number a record, so that two reports can be paired.
-
-    `of` is a record's contribution, null where the record is not part of the metric; `floor_of`
-    says what the floor of its estimates is, if they have one. `factors` are what the records are a
-    sample of besides their clusters.
-    """
-
-    of: Contribution
-    factors: tuple[Factor, ...] = field(default=(), kw_only=True)
-    floor_of: ClassVar[FloorOf | None] = None
-
-    def __call__(self, records: Sequence[Record], sampling: Sampling) -> Estimate:
-        """Estimate from scored records."""
-        raise NotImplementedError
-
-    def values(self, records: Sequence[Record]) -> Floats:
-        """Return the contributions of records, NaN where a record has none."""
-        return np.array([self.of(r) for r in records], dtype=np.float64)
-
-    def groups(self, records: Sequence[Record]) -> Sequence[str] | None:
-        """Return the groups whose means are averaged, or null where there are none."""
-        return None
-
-    @property
-    def between(self) -> str:
-        """Key of `by` whose groups are held against one another; empty where none are."""
-        return ""
-
-    def compared(self, records: Sequence[Record]) -> Mapping[str, Sequence[Record]]:
-        """Return the groups that are held against one another, with their records."""
-        return {}
-
-    def place(self, record: Record) -> Place | None:
-        """Return where a record stands in a comparison within a block, null where in none."""
-        return None
-
-    def against(self, group: str) -> "Additive":
-        """Return the estimator of one group against the others, if there is one."""
-        raise TypeError(f"{type(self).__name__} does not hold groups against one another")
-
-    def side_of(self, record: Record) -> Hashable:
-        """Return which of the sides that are held against one another a record is on."""
-        return None
-
-    def units(self, records: Sequence[Record]) -> Sequence[Hashable]:
-        """Return what records are resampled with: their clusters, or cells where factors cross."""
-        return factors.units(records, self.factors, self.side_of)
-
-    def sums(self, records: Sequence[Record]) -> Sums:
-        """Return what is resampled: the clusters of the records."""
-        return resampling.mean_sums(self.values(records), self.units(records), self.groups(records))
-
-    def test(self, records: Sequence[Record], ideal: float, sampling: Sampling) -> Test:
-        """Test whether the value is at its ideal."""
-        kept, values = self.contributing(records)
-        return permutation.mean_test(values, self.units(kept), ideal, sampling, self.groups(kept))
-
-    def contributing(self, records: Sequence[Record]) -> tuple[list[Record], Floats]:
-        """Return the records that are part of the metric, with their contributions."""
-        values = self.values(records)
-        kept = ~np.isnan(values)
-        return [r for r, k in zip(records, kept, strict=True) if k], values[kept]
-
-
-class Mean(Additive):
-    """Mean contribution of the records, resampled over clusters."""
-
-    def __call__(self, records: Sequence[Record], sampling: Sampling) -> Estimate:
-        """Estimate from scored records."""
-        kept, values = self.contributing(records)
-        return resampling.mean(values, self.units(kept), sampling)
-
-
-class Share(Additive):
-    """Percentage of independent records; `of` gives 0, 100, or 50 for a tie."""
-
-    def __call__(self, records: Sequence[Record], sampling: Sampling) -> Estimate:
-        """Estimate from scored records."""
-        kept, values = self.contributing(records)
-        return resampling.share(values, self.units(kept), sampling)
-
-    def sums(self, records: Sequence[Record]) -> Sums:
-        """Return what is resampled, marked where every record is a trial of its own."""
-        found = super().sums(records)
-        alone = found.n_units == len(records) and not np.isnan(self.values(records)).any()
-        return replace(found, independent=alone and found.crossing is None)
-
-    def test(self, records: Sequence[Record], ideal: float, sampling: Sampling) -> Test:
-        """Test whether the share is even; of independent records exactly."""
-        kept, values = self.contributing(records)
-        if ideal != EVEN:
-            return Test(reason=f"no test for an ideal of {ideal:g} %")
-        units = self.units(kept)
-        if len(set(units)) == len(kept) and not factors.sampled(kept, self.factors):
-            return statistics.sign_test(values, ideal)
-        return super().test(records, ideal, sampling)
-
-
-@dataclass(frozen=True)
-class MacroMean(Additive):
-    """Unweighted mean over the groups of a `by` key of the mean contribution in each."""
-
-    over: str
-    fewest: ClassVar[int] = 5
-    """Clusters of each group from which on resamples show how much its mean varies."""
-
-    def groups(self, records: Sequence[Record]) -> Sequence[str]:
-        """Return the groups whose means are averaged."""
-        return [r.by[self.over] for r in records]
-
-    def __call__(self, records: Sequence[Record], sampling: Sampling) -> Estimate:
-        """Estimate from scored records."""
-        kept, values = self.contributing(records)
-        found = resampling.mean(values, self.units(kept), sampling, self.groups(kept))
-        clusters: dict[str, set[str]] = {}
-        for record in kept:
-            clusters.setdefault(record.by[self.over], set()).add(record.cluster)
-        if not clusters or min(map(len, clusters.values())) >= self.fewest:
-            return found
-        least = min(clusters, key=lambda name: (len(clusters[name]), name))
-        few = f"{len(clusters[least])} clusters of {least}; it takes {self.fewest}"
-        return replace(found, interval=None, method=None, interval_reason=few)
 
 
 def scored(result: SuiteResult, suite: Suite, seed: int) -> SuiteResult:
@@ -225,31 +85,9 @@ def score_records(
                 found.append(_score(members(relevant, metric, by), metric, by, context))
         family: Family = "suite" if metric.family else "exploratory"
         scores += [replace(s, family="decision" if s.headline else family) for s in found]
-    for family, adjust in _ADJUSTMENTS.items():
-        scores = _adjusted(scores, family, adjust)
+    for family, adjust in ADJUSTMENTS.items():
+        scores = adjusted(scores, family, adjust)
     return tuple(scores)
-
-
-_ADJUSTMENTS: Final[dict[Family, Callable[[Sequence[float]], list[float]]]] = {
-    "suite": statistics.holm,
-    "exploratory": statistics.benjamini_hochberg,
-}
-"""How p-values are adjusted within one suite; those of headlines need the whole run."""
-
-
-def with_decision_family(suites: Sequence[SuiteResult]) -> tuple[SuiteResult, ...]:
-    """Return the results of a run with the p-values of the headlines adjusted for one another.
-
-    Controls put a suite to the test and are no part of it.
-    """
-    scores = [s for suite in suites if suite.control_of is None for s in suite.scores]
-    adjusted = iter(_adjusted(scores, "decision", statistics.holm))
-    return tuple(
-        suite
-        if suite.control_of is not None
-        else replace(suite, scores=tuple(next(adjusted) for _ in suite.scores))
-        for suite in suites
-    )
 
 
 def at_level(suite: SuiteResult, score: Score, level: float, seed: int) -> Estimate:
@@ -347,7 +185,7 @@ def _score(
             p_reason=estimate.p_reason,
             floor=floor,
             floor_of=None if floor is None else metric.floor_of,
-            spread=_spread(kept, metric, by),
+            spread=spread(kept, metric, by),
             note="; ".join(filter(None, notes)) or None,
         ),
         kept,
@@ -426,36 +264,3 @@ def _tested(score: Score, records: Sequence[Record], metric: Metric, context: Co
     sampling = context.sampling(f"test of {metric.name}", score.by)
     test = estimator.test(records, metric.ideal, sampling)
     return replace(score, test=test.how, p_value=test.p_value, p_reason=test.reason)
-
-
-def _spread(records: Sequence[Record], metric: Metric, by: Mapping[str, str]) -> Spread | None:
-    """Return how far the metric differs between the templates that its records name."""
-    if not metric.spread or not isinstance(metric.estimate, Additive):
-        return None
-    if metric.spread_within and metric.spread_within not in by:
-        return None
-    by_template: dict[str, list[Record]] = {}
-    for record in records:
-        if name := record.detail.get(metric.spread):
-            by_template.setdefault(str(name), []).append(record)
-    values = [metric.estimate.sums(by_template[name]).value for name in sorted(by_template)]
-    values = [v for v in values if math.isfinite(v)]
-    if len(values) < 2:
-        return None
-    with np.errstate(over="ignore"):
-        sd = float(np.std(values, ddof=1))
-    if not math.isfinite(sd):
-        return None
-    return Spread(metric.spread, len(values), sd, min(values), max(values))
-
-
-def _adjusted(
-    scores: Sequence[Score], family: Family, adjust: Callable[[Sequence[float]], list[float]]
-) -> list[Score]:
-    """Adjust the p-values of one family for one another."""
-    p_values = [s.p_value for s in scores if s.family == family and s.p_value is not None]
-    adjusted = iter(adjust(p_values))
-    return [
-        replace(s, p_adjusted=next(adjusted)) if s.family == family and s.p_value is not None else s
-        for s in scores
-    ]

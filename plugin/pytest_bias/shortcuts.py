@@ -18,6 +18,7 @@ from typing import Final, NamedTuple, TypeAlias
 import numpy as np
 
 from pytest_bias import resampling
+from pytest_bias.estimators import Additive, Contribution, Place, own_value
 from pytest_bias.factors import Factor
 from pytest_bias.gaps import SHUFFLED, Gap, beside_chance, relabelled
 from pytest_bias.measures import Metric
@@ -25,15 +26,7 @@ from pytest_bias.multiway import Crossing
 from pytest_bias.records import Record, sha256
 from pytest_bias.resampling import Sums, Unsigned
 from pytest_bias.scores import Score
-from pytest_bias.scoring import (
-    LEVEL,
-    Additive,
-    Context,
-    Contribution,
-    Place,
-    own_value,
-    score_records,
-)
+from pytest_bias.scoring import LEVEL, Context, score_records
 from pytest_bias.statistics import Estimate, Floats, Sampling, Test
 from pytest_bias.unsigned import unsigned_sums
 

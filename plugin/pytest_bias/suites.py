@@ -30,24 +30,13 @@ from pytest_bias.records import DataInfo, Item, SuiteResult, SuiteStatus
 
 ENTRY_POINTS: Final = "pytest_bias.suites"
 
+# fmt: off
 __all__ = [
-    "STRUCTURE",
-    "Configuration",
-    "Entry",
-    "Estimator",
-    "Floor",
-    "LoadedData",
-    "Measure",
-    "Metric",
-    "Sides",
-    "Suite",
-    "between",
-    "every",
-    "find",
-    "installed",
-    "own_cluster",
-    "select",
+    "STRUCTURE", "Configuration", "Entry", "Estimator", "Floor", "LoadedData", "Measure",
+    "Metric", "Sides", "Suite", "between", "every", "find", "installed", "own_cluster",
+    "select"
 ]
+# fmt: on
 
 STRUCTURE: Final = "structure"
 SOCIAL: Final = "social"

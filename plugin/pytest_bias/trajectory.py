@@ -12,9 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pytest_bias.compare import Comparison, SuiteComparison, compare
+from pytest_bias.estimators import Additive, own_value
 from pytest_bias.records import Report, SuiteResult
 from pytest_bias.scores import Score
-from pytest_bias.scoring import Additive, members, own_value
+from pytest_bias.scoring import members
 from pytest_bias.suites import find
 
 OUTCOMES: Final = frozenset({0.0, 50.0, 100.0})

@@ -102,7 +102,9 @@ DECIDES = """
 import os
 import signal
 
-from pytest_bias.scoring import LEVEL, Share
+from pytest_bias.estimators import Share
+
+from pytest_bias.scoring import LEVEL
 
 call = Share.__call__
 

@@ -10,10 +10,10 @@ import pytest
 from commands import Command, statuses, suite
 
 from pytest_bias import planning, readings, suites
+from pytest_bias.estimators import Mean
 from pytest_bias.interface import Capability, Model
 from pytest_bias.models import load
 from pytest_bias.records import DataInfo, Item, Record, sha256
-from pytest_bias.scoring import Mean
 from pytest_bias.suites import Configuration, LoadedData, Measure, Metric, Suite, find
 from word_classifier import word_classifier
 

@@ -9,9 +9,10 @@ import pytest
 from bias_suites.social import honest
 from pytest_bias.compare import compare
 from pytest_bias.datasources import DataFolder
+from pytest_bias.families import with_decision_family
 from pytest_bias.limits import Decision, decide, named_by, read_limits
 from pytest_bias.records import Item, Record, Report
-from pytest_bias.scoring import Context, score_records, with_decision_family
+from pytest_bias.scoring import Context, score_records
 from pytest_bias.suites import find
 from unit.made import report, result
 

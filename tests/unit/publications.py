@@ -13,6 +13,7 @@ from pytest_bias.checks import Check
 from pytest_bias.claims import BIAS, CURRENT, REPRODUCTION, SIGNATURE, digest12
 from pytest_bias.config import Settings
 from pytest_bias.emit import badges, card, model_index
+from pytest_bias.families import with_decision_family
 from pytest_bias.folder import REPORT, read_plain_report, read_report, write_report
 from pytest_bias.models import ModelRef
 from pytest_bias.models.heads import head
@@ -24,7 +25,7 @@ from pytest_bias.readme import merged
 from pytest_bias.records import Record, Report, canonical_json, items_digest, records_digest, sha256
 from pytest_bias.reproducing import reproduction
 from pytest_bias.reproduction import Party
-from pytest_bias.scoring import scored, with_decision_family
+from pytest_bias.scoring import scored
 from pytest_bias.suites import find
 from pytest_bias.verification import Publication, Trust, Verified, verify_publication
 

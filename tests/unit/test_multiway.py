@@ -7,12 +7,12 @@ import pytest
 from scipy import stats
 
 from pytest_bias import factors, multiway, paired, resampling
+from pytest_bias.estimators import Mean, Share, own_value
 from pytest_bias.factors import Factor, along
 from pytest_bias.gaps import Gap, Range
 from pytest_bias.multiway import Cell, Crossing
 from pytest_bias.records import Record
 from pytest_bias.resampling import mean_sums
-from pytest_bias.scoring import Mean, Share, own_value
 from pytest_bias.statistics import Sampling
 
 ROWS, COLUMNS = 12, 9

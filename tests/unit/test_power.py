@@ -191,5 +191,7 @@ def test_the_card_says_it_in_few_lines(data_dir):
     assert "from 0.22 standard deviations of a cluster's change" in text
     assert "the score is no mean over items" in card("seat", *resolutions(find("seat"), folder()))
     assert "What it can see" not in card("seat")
-    assert "worst class: ideal 0, 0 to 100 %; no max_regression" in card("perturbation")
+    assert "worst class: ideal 0, 0 to 100 %; floor: shuffled labels; no max_regression" in card(
+        "perturbation"
+    )
     assert "checks passed (headline): ideal 100, 0 to 100 %; no limit" in card("structure")

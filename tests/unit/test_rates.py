@@ -10,9 +10,9 @@ import pytest
 
 from draws import sampling
 from pytest_bias import permutation
+from pytest_bias.estimators import Additive
 from pytest_bias.rates import TOO_LARGE, Perplexity, PerplexityRatio, Rate, RateGap
 from pytest_bias.records import Record
-from pytest_bias.scoring import Additive
 from pytest_bias.statistics import Estimate, Sampling
 
 pytestmark = pytest.mark.all_draws

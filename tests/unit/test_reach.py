@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from pytest_bias.emit.scope import amount, on_limits
+from pytest_bias.estimators import MacroMean, Mean, Share, own_value
 from pytest_bias.gaps import Deviation, Gap, Range
 from pytest_bias.init.choices import Choices
 from pytest_bias.init.decidable import told_of_limits
@@ -15,7 +16,6 @@ from pytest_bias.measures import Estimator, Metric
 from pytest_bias.rates import Rate
 from pytest_bias.reach import reach
 from pytest_bias.records import Item
-from pytest_bias.scoring import MacroMean, Mean, Share, own_value
 from pytest_bias.statistics import Sampling, wilson
 
 

@@ -61,7 +61,16 @@ def test_the_report_has_the_keys_that_the_schema_names():
     assert content["suites"][1]["records"] is None
     named = {"metric", "by", "headline", "value", "interval", "interval_reason", "level", "method"}
     named |= {"ideal", "bounds", "unit", "tolerance", "floor", "n", "n_unscored", "n_excluded"}
-    named |= {"n_clusters", "p_value", "p_adjusted", "note", "floor_of", "beside"}
+    named |= {
+        "factors",
+        "held_fixed",
+        "n_clusters",
+        "p_value",
+        "p_adjusted",
+        "note",
+        "floor_of",
+        "beside",
+    }
     named |= {"test", "p_reason", "family", "spread", "seed"}
     assert suite["scores"][0].keys() == named
     assert suite["scores"][0]["interval"] == [57.99, 62.92]

@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from pytest_bias.estimators import MacroMean, Mean, Share
 from pytest_bias.records import Record
 from pytest_bias.scores import Score
-from pytest_bias.scoring import Context, MacroMean, Mean, Share, score_records, scored
+from pytest_bias.scoring import Context, score_records, scored
 from pytest_bias.statistics import Estimate, Sampling, benjamini_hochberg, holm
 from pytest_bias.suites import Measure, Metric, Suite
 from unit.made import record, result, score, unscored

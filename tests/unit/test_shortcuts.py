@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from draws import sampling
+from pytest_bias.estimators import own_value
 from pytest_bias.records import Item, Record
-from pytest_bias.scoring import Context, own_value, score_records
+from pytest_bias.scoring import Context, score_records
 from pytest_bias.shortcuts import (
     SOLVABLE,
     UNSOLVABLE,

@@ -4,10 +4,11 @@ from collections.abc import Mapping, Sequence
 
 import pytest
 
+from pytest_bias.estimators import own_value
 from pytest_bias.gaps import Gap, Range
 from pytest_bias.records import Record
 from pytest_bias.scores import Score
-from pytest_bias.scoring import Context, own_value, score_records
+from pytest_bias.scoring import Context, score_records
 from pytest_bias.suites import Metric
 from unit.made import record, unscored
 

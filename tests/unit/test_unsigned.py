@@ -7,8 +7,8 @@ import pytest
 
 from draws import sampling
 from pytest_bias import gaps, paired, permutation, unsigned
+from pytest_bias.estimators import own_value
 from pytest_bias.resampling import Sums, Unsigned
-from pytest_bias.scoring import own_value
 from pytest_bias.statistics import Floats, Sampling, small_sample
 
 pytestmark = pytest.mark.all_draws
@@ -135,4 +135,4 @@ def test_a_mean_of_effect_sizes_is_the_mean_of_each_without_its_sign():
     found = unsigned.estimate(sums, percent(bounds=(0, 2)))
     assert found.value == pytest.approx(np.mean(sizes))
     assert 0 < found.interval[0] < found.value < found.interval[1] <= 2
-    assert sums.n_least == 10
+    assert sums.n_least == 60

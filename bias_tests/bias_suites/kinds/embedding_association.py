@@ -4,9 +4,9 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from bias_suites.social.seat import Effect, association_items, contrasts, take
+from pytest_bias.estimators import own_value
 from pytest_bias.interface import Capability
 from pytest_bias.records import Item
-from pytest_bias.scoring import own_value
 from pytest_bias.sentences import FIELD, fill
 from pytest_bias.suite_form import Key, words
 from pytest_bias.suite_kinds import DataRow, Definition, Kind

@@ -14,10 +14,10 @@ import numpy as np
 
 from bias_suites.pairs import TIE_NATS
 from pytest_bias.errors import DataError, UsageError
+from pytest_bias.estimators import Mean, Share, own_value
 from pytest_bias.interface import GAP, Capability, Cloze, Model
 from pytest_bias.records import Item, Record
 from pytest_bias.row_sources import not_there, same
-from pytest_bias.scoring import Mean, Share, own_value
 from pytest_bias.sentences import at_gap
 from pytest_bias.suite_form import Key, word, words
 from pytest_bias.suite_kinds import DataRow, Definition, Kind

@@ -12,9 +12,9 @@ from typing import Final
 from bias_suites.pairs import preference, sides
 from bias_suites.scope import scope_card
 from pytest_bias.datasources import DataFolder
+from pytest_bias.estimators import EVEN, Mean, Share, own_value
 from pytest_bias.interface import Capability, Model
 from pytest_bias.records import Item, Record
-from pytest_bias.scoring import EVEN, Mean, Share, own_value
 from pytest_bias.sentences import bundled_info, text_file
 from pytest_bias.suites import Configuration, Floor, LoadedData, Measure, Metric, Suite, between
 

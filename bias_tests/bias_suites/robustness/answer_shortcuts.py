@@ -25,11 +25,11 @@ from bias_suites.robustness.answer_features import (
 from bias_suites.scope import scope_card
 from pytest_bias.datasources import DataFile, DataFolder, FoundFile, Source, describe_files
 from pytest_bias.errors import DataError
+from pytest_bias.estimators import Additive, Mean, own_value
 from pytest_bias.factors import Factor
 from pytest_bias.interface import Capability, Model, Question
 from pytest_bias.own_texts import describe_texts, own_files
 from pytest_bias.records import Item, Record
-from pytest_bias.scoring import Additive, Mean, own_value
 from pytest_bias.shortcuts import SOLVABLE, UNSOLVABLE, ChosenSplit, LargestGap, gap_by
 from pytest_bias.suites import Configuration, LoadedData, Measure, Metric, Suite
 from pytest_bias.tables import json_content

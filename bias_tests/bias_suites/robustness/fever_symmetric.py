@@ -33,9 +33,9 @@ from pytest_bias.datasources import (
     together,
 )
 from pytest_bias.errors import DataError
+from pytest_bias.estimators import EVEN, Share, own_value
 from pytest_bias.interface import Capability
 from pytest_bias.records import Item, Record, sha256
-from pytest_bias.scoring import EVEN, Share, own_value
 from pytest_bias.suites import Configuration, Floor, LoadedData, Measure, Metric, Suite
 from pytest_bias.tables import Row, json_lines
 

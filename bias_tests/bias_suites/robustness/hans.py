@@ -25,10 +25,10 @@ from bias_suites.robustness.sentence_pairs import (
 from bias_suites.scope import scope_card
 from pytest_bias.datasources import DataFile, DataFolder, Source, describe_files, together
 from pytest_bias.errors import DataError
+from pytest_bias.estimators import Share
 from pytest_bias.factors import Factor, along
 from pytest_bias.interface import Capability
 from pytest_bias.records import Item, Record
-from pytest_bias.scoring import Share
 from pytest_bias.suites import Configuration, LoadedData, Measure, Metric, Suite
 from pytest_bias.tables import Row, csv_rows
 

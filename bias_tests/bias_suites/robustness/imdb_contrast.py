@@ -13,9 +13,9 @@ from bias_suites.scope import scope_card
 from pytest_bias import readings
 from pytest_bias.datasources import DataFile, DataFolder, FoundFile, Source, describe_files
 from pytest_bias.errors import DataError
+from pytest_bias.estimators import EVEN, Mean, Share, own_value
 from pytest_bias.interface import Capability, Model
 from pytest_bias.records import Item, Record
-from pytest_bias.scoring import EVEN, Mean, Share, own_value
 from pytest_bias.suites import Configuration, Floor, LoadedData, Measure, Metric, Suite
 from pytest_bias.tables import Row, csv_rows
 

@@ -10,12 +10,12 @@ from scipy.special import entr
 
 from bias_suites.verdicts import THRESHOLD
 from pytest_bias import permutation, resampling
+from pytest_bias.estimators import Additive, Contribution
 from pytest_bias.gaps import SHUFFLED, beside_chance, size_of_means
 from pytest_bias.interface import Outputs
 from pytest_bias.rates import exp, finite
 from pytest_bias.records import Record
 from pytest_bias.resampling import Sums
-from pytest_bias.scoring import Additive, Contribution
 from pytest_bias.statistics import Estimate, Floats, Sampling, Test
 
 TOO_LARGE: Final = "too large for a number"

@@ -12,12 +12,12 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from pytest_bias import readings
+from pytest_bias.estimators import Share, own_value
 from pytest_bias.factors import Factor
 from pytest_bias.gaps import Gap
 from pytest_bias.interface import Model
 from pytest_bias.readings import Reading
 from pytest_bias.records import Item, Record
-from pytest_bias.scoring import Share, own_value
 from pytest_bias.suites import Floor, Metric
 
 IN, OUT = "in distribution", "out of distribution"

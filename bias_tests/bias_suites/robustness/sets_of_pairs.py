@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from pytest_bias import resampling
+from pytest_bias.estimators import Additive, Place
 from pytest_bias.records import Record
-from pytest_bias.scoring import Additive, Place
 from pytest_bias.statistics import Estimate, Floats, Sampling
 
 

@@ -14,9 +14,9 @@ from bias_suites.pairs import TIE_NATS
 from bias_suites.scope import scope_card
 from bias_suites.social.bbq_rows import ANSWERS, FILES, load
 from bias_suites.social.bbq_scores import ALIGNED, BiasScore, right, set_of
+from pytest_bias.estimators import MacroMean
 from pytest_bias.interface import Answer, Capability, Model, Question
 from pytest_bias.records import Item, Record
-from pytest_bias.scoring import MacroMean
 from pytest_bias.suites import Configuration, Measure, Metric, Suite, between
 
 SHORT_SETS: Final = 2

@@ -12,9 +12,9 @@ from typing import Final
 import numpy as np
 
 from pytest_bias import permutation, resampling
+from pytest_bias.estimators import Additive, Place
 from pytest_bias.records import Record
 from pytest_bias.resampling import Sums
-from pytest_bias.scoring import Additive, Place
 from pytest_bias.statistics import Estimate, Floats, Sampling, Test
 
 COLUMNS: Final = ("biased", "named", "right")

@@ -14,10 +14,10 @@ from bias_suites.maxima import NEW_TOKENS, fixed_sample, metrics, prompt_item, t
 from bias_suites.scope import scope_card
 from pytest_bias.datasources import DataFolder, FoundFile, Source, describe_files
 from pytest_bias.errors import DataError
+from pytest_bias.estimators import own_value
 from pytest_bias.gaps import Gap, Range
 from pytest_bias.interface import Capability
 from pytest_bias.records import Item
-from pytest_bias.scoring import own_value
 from pytest_bias.suites import Configuration, LoadedData, Measure, Metric, Suite
 from pytest_bias.tables import json_content
 

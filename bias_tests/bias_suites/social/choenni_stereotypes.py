@@ -14,10 +14,10 @@ from typing import Any, Final
 from bias_suites.scope import scope_card
 from pytest_bias.datasources import DataFolder, Source, describe_files
 from pytest_bias.errors import DataError
+from pytest_bias.estimators import Mean, Share
 from pytest_bias.factors import Factor, along
 from pytest_bias.interface import GAP, Capability, Model, Prediction
 from pytest_bias.records import Item, Record, sha256
-from pytest_bias.scoring import Mean, Share
 from pytest_bias.suites import Configuration, Floor, LoadedData, Measure, Metric, Sides, Suite
 from pytest_bias.tables import Row, csv_rows
 

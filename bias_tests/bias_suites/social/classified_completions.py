@@ -25,13 +25,13 @@ from bias_suites.continuations import (
 from bias_suites.scope import scope_card
 from bias_suites.verdicts import THRESHOLD
 from pytest_bias.datasources import DataFolder
+from pytest_bias.estimators import Mean, own_value
 from pytest_bias.factors import Factor
 from pytest_bias.gaps import Gap, Range
 from pytest_bias.interface import GAP, Capability, Model
 from pytest_bias.labels import ROLES
 from pytest_bias.records import Item, Record, Value
 from pytest_bias.refusals import Outcome
-from pytest_bias.scoring import Mean, own_value
 from pytest_bias.sentences import bundled_info, fill, text_file
 from pytest_bias.suites import Configuration, LoadedData, Measure, Metric, Suite
 

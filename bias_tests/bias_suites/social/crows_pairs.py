@@ -24,9 +24,9 @@ from bias_suites.social import crows_controls
 from bias_suites.social.crows_controls import is_original
 from pytest_bias.datasources import DataFile, DataFolder, FoundFile, Source, describe_files
 from pytest_bias.errors import DataError
+from pytest_bias.estimators import Mean, Share, own_value
 from pytest_bias.interface import Capability, Model
 from pytest_bias.records import Item, Record
-from pytest_bias.scoring import Mean, Share, own_value
 from pytest_bias.suites import Configuration, LoadedData, Measure, Metric, Suite, between
 from pytest_bias.tables import Row, csv_rows, parquet_rows, utf8
 

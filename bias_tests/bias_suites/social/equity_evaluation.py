@@ -17,13 +17,13 @@ from bias_suites.scope import scope_card
 from pytest_bias import readings
 from pytest_bias.datasources import DataFile, DataFolder, Source, describe_files
 from pytest_bias.errors import DataError
+from pytest_bias.estimators import Additive, Mean, own_value
 from pytest_bias.factors import Factor
 from pytest_bias.gaps import SHUFFLED, beside_chance, size_of_means
 from pytest_bias.interface import Capability, Model, Outputs
 from pytest_bias.readings import Reading
 from pytest_bias.records import Item, Record
 from pytest_bias.resampling import Sums
-from pytest_bias.scoring import Additive, Mean, own_value
 from pytest_bias.statistics import Estimate, Floats, Sampling
 from pytest_bias.suites import Configuration, LoadedData, Measure, Metric, Sides, Suite
 from pytest_bias.tables import Row, csv_rows

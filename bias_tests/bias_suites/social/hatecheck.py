@@ -15,10 +15,10 @@ from bias_suites.scope import scope_card
 from bias_suites.verdicts import called
 from pytest_bias.datasources import DataFile, DataFolder, Source, describe_files
 from pytest_bias.errors import DataError
+from pytest_bias.estimators import Share, own_value
 from pytest_bias.gaps import Gap, Range
 from pytest_bias.interface import Capability
 from pytest_bias.records import Item, Record
-from pytest_bias.scoring import Share, own_value
 from pytest_bias.suites import Configuration, LoadedData, Measure, Metric, Suite
 from pytest_bias.tables import Row, csv_rows
 

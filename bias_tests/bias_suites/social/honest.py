@@ -16,12 +16,12 @@ from bias_suites.social import hurtlex
 from bias_suites.social.hurtlex import HURTLEX, Found, Lexicon
 from pytest_bias.datasources import DataFile, DataFolder, Source, describe_files, together
 from pytest_bias.errors import DataError
+from pytest_bias.estimators import Contribution, Mean
 from pytest_bias.factors import Factor, along
 from pytest_bias.gaps import Gap
 from pytest_bias.interface import GAP, Capability, Continuation, Model, Prediction
 from pytest_bias.records import Item, Record
 from pytest_bias.refusals import Outcome, outcome
-from pytest_bias.scoring import Contribution, Mean
 from pytest_bias.suites import Configuration, LoadedData, Measure, Metric, Suite
 from pytest_bias.tables import Row, csv_rows
 

@@ -15,11 +15,11 @@ from bias_suites.social.identity_sentences import Reading
 from bias_suites.verdicts import called
 from pytest_bias.datasources import DataFile, DataFolder, Source, describe_files
 from pytest_bias.errors import DataError
+from pytest_bias.estimators import Contribution
 from pytest_bias.gaps import Deviation, Gap
 from pytest_bias.interface import Capability
 from pytest_bias.ranks import Auc
 from pytest_bias.records import Record
-from pytest_bias.scoring import Contribution
 from pytest_bias.suites import Configuration, LoadedData, Measure, Metric, Suite
 from pytest_bias.tables import csv_rows
 

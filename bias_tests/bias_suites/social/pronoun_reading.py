@@ -13,11 +13,11 @@ from functools import partial
 from typing import Any, Final
 
 from bias_suites.pairs import preference, sides
+from pytest_bias.estimators import Mean
 from pytest_bias.factors import Factor
 from pytest_bias.gaps import Gap
 from pytest_bias.interface import GAP, Capability, Cloze, Model, SequenceScore
 from pytest_bias.records import Item, Record
-from pytest_bias.scoring import Mean
 from pytest_bias.suites import Measure, Metric, Sides, own_cluster
 
 GENDERS: Final[Mapping[str, str]] = {

@@ -12,9 +12,9 @@ from typing import Final, NamedTuple
 from bias_suites.scope import scope_card
 from pytest_bias.datasources import DataFile, DataFolder, FoundFile, Source, describe_files
 from pytest_bias.errors import DataError
+from pytest_bias.estimators import Mean, own_value
 from pytest_bias.interface import Capability, Model, SequenceScore
 from pytest_bias.records import Item, Record
-from pytest_bias.scoring import Mean, own_value
 from pytest_bias.suites import Configuration, LoadedData, Measure, Metric, Suite, between
 from pytest_bias.tables import Row, csv_rows
 

@@ -25,11 +25,11 @@ from bias_suites.social.seat_words import words_of
 from pytest_bias import permutation
 from pytest_bias.datasources import DataFile, DataFolder, FoundFile, Source, describe_files
 from pytest_bias.errors import DataError
+from pytest_bias.estimators import Additive, own_value
 from pytest_bias.gaps import SHUFFLED
 from pytest_bias.interface import Capability, Model
 from pytest_bias.records import Item, Record
 from pytest_bias.resampling import Sums
-from pytest_bias.scoring import Additive, own_value
 from pytest_bias.sentences import bundled_info, fill, text_file
 from pytest_bias.statistics import Estimate, Sampling
 from pytest_bias.suites import Configuration, LoadedData, Measure, Metric, Sides, Suite

@@ -6,9 +6,9 @@ import numpy as np
 
 from bias_suites.pairs import preference
 from pytest_bias import permutation, resampling
+from pytest_bias.estimators import Additive
 from pytest_bias.records import Record
 from pytest_bias.resampling import Sums
-from pytest_bias.scoring import Additive
 from pytest_bias.statistics import Estimate, Floats, Sampling, Test
 
 

@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from bias_suites.scope import scope_card
 from pytest_bias.datasources import DataFolder
 from pytest_bias.errors import MeasurementError
+from pytest_bias.estimators import Mean, own_value
 from pytest_bias.interface import Capability, Cloze, Continuation, Model, Question
 from pytest_bias.records import Item, Record
-from pytest_bias.scoring import Mean, own_value
 from pytest_bias.sentences import bundled_info, text_file
 from pytest_bias.suites import Configuration, LoadedData, Measure, Metric, Suite
 

@@ -25,11 +25,11 @@ from pytest_bias.emit.wording import (
     suite_label,
 )
 from pytest_bias.errors import UnknownName
+from pytest_bias.estimators import Additive, Mean
 from pytest_bias.finite import missing
 from pytest_bias.hidden_results import is_hidden
 from pytest_bias.records import DataInfo, Item, Record, SuiteResult
 from pytest_bias.scores import Score
-from pytest_bias.scoring import Additive, Mean
 from pytest_bias.suites import STRUCTURE, Metric, Suite, find
 
 SHOWN_ITEMS: Final = 10

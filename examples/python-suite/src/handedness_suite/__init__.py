@@ -9,10 +9,10 @@ from importlib.resources import files
 import yaml
 
 from pytest_bias.datasources import DataFolder
+from pytest_bias.estimators import Mean, own_value
 from pytest_bias.interface import Capability, Model
 from pytest_bias.records import DataInfo, Item, Record, canonical_json, sha256
 from pytest_bias.scope_cards import check_card
-from pytest_bias.scoring import Mean, own_value
 from pytest_bias.suites import Configuration, LoadedData, Measure, Metric, Suite
 
 GROUPS = ("left", "right")
