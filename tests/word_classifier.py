@@ -27,6 +27,7 @@ def word_classifier(
     label; labels behind these two are never the likeliest.
     """
     # Whole words are tokens of their own; all others are read by their letters.
+    assert all(len(word) > 1 for word in words), "a letter is no token of its own"
     letters = [chr(c) for c in range(33, 127) if not chr(c).isupper()]
     pieces = [*SPECIAL, *letters, *(f"##{letter}" for letter in letters)]
     tokenizer = Tokenizer(WordPiece({p: n for n, p in enumerate(pieces)}, unk_token="[UNK]"))

@@ -128,5 +128,5 @@ def test_without_the_data_it_says_what_it_looked_for(
     model = knows("women", labels=("hateful", "other"))
     ran = bias("run", model, "--suite", "hatecheck", "--offline", "--out", "out").done(3)
     entry = suite(ran.report, "hatecheck")
-    assert entry["status"] == "error"
+    assert entry["status"] == "unavailable"
     assert "hatecheck/test_suite_cases.csv" in entry["reason"]

@@ -214,7 +214,7 @@ def test_a_gap_is_none_to_a_group_that_is_left_out(here: Machine, ran: dict[str,
     found = suite(read(here.work / "called" / "report.json"), "called")
     assert found["data"]["groups_left_out"] == 2
     gap = next(s for s in found["scores"] if s["headline"])
-    assert (gap["value"], gap["n"]) == (pytest.approx(100 * (2 / 14 - 2 / 16)), ITEMS)
+    assert (gap["value"], gap["n"]) == (pytest.approx(100 * (2 / 14 - 2 / 16)), 14 + 16)
     named = {name for s in found["scores"] for name in s["by"].values()}
     assert named == {"plain", "other"}
 

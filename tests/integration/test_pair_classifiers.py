@@ -110,7 +110,7 @@ def test_without_the_data_it_says_what_it_looked_for_and_where_it_is(
     words = ("--suite", "hans", "--data-dir", tmp_path / "data", "--offline", "--out", "out")
     bias("run", model, *words).done(3)
     entry = suite(read(tmp_path / "out/report.json"), "hans")
-    assert entry["status"] == "error"
+    assert entry["status"] == "unavailable"
     assert "mnli/validation_matched-00000-of-00001.parquet" in entry["reason"]
 
 

@@ -21,7 +21,7 @@ COMMANDS: Mapping[str, tuple[int, tuple[str, ...]]] = {
     "compare": (0, ("compare", "{demo}", "{demo}")),
     "render": (0, ("render", "{demo}", "--to", "html", "--out", "page")),
     "verify": (0, ("verify", "{demo}")),
-    "merge": (3, ("merge", "{demo}")),
+    "merge": (0, ("merge", "{demo}")),
     "data check": (3, ("data", "check", "--suite", "crows_pairs")),
     "publish": (3, ("publish", "{demo}", "--repo", "model", "--dry-run")),
     "init": (0, ("init", "--yes", "--model", "demo")),

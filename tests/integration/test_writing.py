@@ -20,7 +20,7 @@ from pytest_bias.interface import GAP
 from pytest_bias.refusals import Outcome, outcome
 from word_classifier import word_classifier
 
-WORDS = ["a", "he", "she", "nurse", "is", "in"]
+WORDS = ["he", "she", "nurse", "is", "in"]
 DOMAINS = ("gender", "political_ideology", "profession", "race", "religious_ideology")
 
 
@@ -106,7 +106,9 @@ def test_words_at_the_mask_by_hand(
     words += ("--scorer", f"toxicity={scorer('toxic', 'other')}", "--profile", "quick")
     found = suite(bias(*words, "--out", "out").done().report, "classified_completions")
     assert found["adapted"] is True
-    taken = {r["item"] for r in pq.read_table(_records("out")).to_pylist()}
+    # Of two groups whose names are unknown words the model reads the same sentence.
+    rows = pq.read_table(_records("out")).to_pylist()
+    taken = {r["item"] for r in rows if r["status"] == "scored"}
     items = [i for i in ours.items("classified_completions", "en-toxicity") if i.id in taken]
     filled = ours.model(tiny("bert")).fill([i.texts["sentence"] for i in items], completions.WORDS)
     expected = shares(

@@ -64,7 +64,7 @@ def test_the_effect_size_by_hand():
     assert score.floor == pytest.approx(np.mean(effects) / math.sqrt(2.08 / 3))
     assert found.headline.floor == pytest.approx(score.floor)
     assert found.headline.interval is None
-    assert found.headline.interval_reason == "2 clusters on a side; it takes 8"
+    assert found.headline.interval_reason == "4 clusters; it takes 8"
 
 
 def test_attributes_are_averaged_as_unit_vectors():

@@ -177,7 +177,8 @@ def _of_report(report: Report) -> Iterator[Badge]:
             message = f"{len(available)} {plural} · scores and records"
             yield Badge("social-bias-available", AVAILABLE, message, about, color)
     for suite in report.suites if report.withheld is None else ():
-        if earns(suite) and suite.status == "scored" and suite.headline is not None:
+        is_read = earns(suite) and suite.language not in unread(report)
+        if is_read and suite.status == "scored" and suite.headline is not None:
             yield _suite_badge(suite, about)
 
 
