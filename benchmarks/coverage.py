@@ -329,6 +329,8 @@ def every_error_bar(
         tasks = [(*key, start + k) for k in range(0, FIRST, BATCH) for key in left]
         for number, rate, shared, outcomes in pool.imap_unordered(batch, tasks, chunksize=1):
             found[number, rate, shared] += outcomes
+            if time.monotonic() - began > arguments.seconds:
+                break
         left = [
             key for key in left if not error_bars.Held.of(ROWS[key[0]], key[1], found[key]).is_clear
         ]
@@ -396,7 +398,7 @@ def main() -> int:
     parser.add_argument("--rows", type=Path, help="what --keep wrote, in place of --data, for all")
     parser.add_argument("--keep", type=Path, help="write the rows of all, and end")
     parser.add_argument(
-        "--seconds", type=float, default=math.inf, help="begin nothing after, of all"
+        "--seconds", type=float, default=math.inf, help="after which all ends with what it has"
     )
     parser.add_argument("--only", default="", help="pattern of the names of suites, of all")
     parser.add_argument("--processes", type=int, default=2)

@@ -10,8 +10,9 @@ same estimator and the same records.
 import gzip
 import math
 import pickle
+import re
 import sys
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Container, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -94,21 +95,24 @@ class Row:
                 yield rate, shared
 
 
-def rows(data: Path, accepted: Mapping[str, str]) -> list[Row]:
-    """Return the rows of all suites whose data are there."""
+CONFIGURATIONS: Final = frozenset({"en", "en-published", "en-regard", "en-wikitext2", "en-queer"})
+"""Configurations whose items are others; the rest are more of the same."""
+
+
+def rows(
+    data: Path,
+    accepted: Mapping[str, str],
+    *,
+    only: str = "",
+    configurations: Container[str] = CONFIGURATIONS,
+) -> list[Row]:
+    """Return the rows of all suites whose data are there and whose name holds a pattern."""
     found: list[Row] = []
-    folder = DataFolder(data, offline=True, accepted=dict(accepted))
-    for suite in installed():
-        if suite.kind == "structure":
-            continue
+    folder = DataFolder(data if data.is_dir() else None, offline=True, accepted=dict(accepted))
+    suites = [s for s in installed() if s.kind != "structure" and re.search(only, s.name)]
+    for suite in suites:
         for configuration in suite.configurations:
-            if configuration.draft or (configuration.language, configuration.name) not in {
-                ("en", "en"),
-                ("en", "en-published"),
-                ("en", "en-regard"),
-                ("en", "en-wikitext2"),
-                ("en", "en-queer"),
-            }:
+            if configuration.draft or configuration.name not in configurations:
                 continue
             try:
                 items = configuration.load(folder).items
@@ -196,7 +200,7 @@ def truth(row: Row, rate: float) -> float:
         return 0.0
     if isinstance(estimator, rates.Perplexity):
         return math.exp(MIDDLE)
-    if isinstance(estimator, rates.Rate):
+    if isinstance(estimator, rates.Rate) and row.metric.bounds != (0, 1):
         return MIDDLE
     if isinstance(estimator, Auc):
         return 0.5
@@ -238,10 +242,10 @@ def drawn(row: Row, rate: float, shared: float, rng: np.random.Generator) -> lis
         latent += math.sqrt(shared / len(parts)) * _effects(part, rng)
     if row.is_percent and not isinstance(estimator, Auc):
         values = 100.0 * (latent < ndtri(rate / 100))
-    elif isinstance(estimator, rates.Rate | rates.RateGap):
-        values = MIDDLE + latent / 2
     elif row.metric.bounds == (0, 1) and not isinstance(estimator, Auc):
         values = ndtr(latent)
+    elif isinstance(estimator, rates.Rate | rates.RateGap):
+        values = MIDDLE + latent / 2
     else:
         values = latent
     if isinstance(estimator, BiasScore):
@@ -272,9 +276,24 @@ class Outcome(NamedTuple):
     p_value: float
 
 
+def generator(*seed: int) -> np.random.Generator:
+    """Return the generator of a data set."""
+    return np.random.default_rng(list(seed))
+
+
+def sampling(row: Row, seed: int) -> Sampling:
+    """Return how a data set of a row is resampled."""
+    return Sampling(generator(seed), draws=DRAWS, bounds=row.metric.bounds)
+
+
+def without_factors(estimator: Any) -> Any:
+    """Return an estimator that resamples clusters alone."""
+    return replace(estimator, factors=())
+
+
 def one(row: Row, rate: float, shared: float, seed: int) -> Outcome:
     """Draw one data set and estimate."""
-    rng = np.random.default_rng([seed, round(10 * rate), round(10 * shared)])
+    rng = generator(seed, round(10 * rate), round(10 * shared))
     records = drawn(row, rate, shared, rng)
     metric, estimator = row.metric, row.estimator
     sampling = Sampling(rng, draws=DRAWS, bounds=metric.bounds)
@@ -353,10 +372,7 @@ def _band(k: int, n: int) -> tuple[float, float]:
 
 def as_cells(row: Row, held: Mapping[tuple[float, float], Held]) -> list[str]:
     """Return the cells of a table's row: the least coverage, the most false alarms, and where."""
-    estimate = row.estimator(
-        drawn(row, 50.0, 0.0, np.random.default_rng(0)),
-        Sampling(np.random.default_rng(0), draws=DRAWS),
-    )
+    estimate = row.estimator(drawn(row, 50.0, 0.0, generator(0)), sampling(row, 0))
     n = len({r.cluster for r in row.records}) if row.factors else estimate.n_clusters
     over = f"{n} {row.clusters}"
     over += "".join(f", {n} {name}" for name, n in row.factors.items())

@@ -224,7 +224,8 @@ def _metrics(name: str) -> tuple[Metric, ...]:
         Metric(name, Mean(own_value, **over), headline=True, by=_BY_PAIR, **_BITS, **_TEMPLATES),
         Metric(f"{name}_over_neutral", OverNeutral(own_value, **over), **_OVER),
         Metric(f"{name}_neutral_subject", Mean(own_value), **_SUBJECTS),
-        Metric(f"{name}_weighted", Rate(own_value, _weight, **over), **_WEIGHTED),
+        # How often each pair occurs is the text's: other pairs are not asked for.
+        Metric(f"{name}_weighted", Rate(own_value, _weight), **_WEIGHTED),
         Metric(f"{name}_macro", MacroMean(own_value, "pair", **over), **_BITS),
         Metric(f"{name}_without_her", Mean(own_value, **over), **{**_BITS, "where": _without_her}),
         Metric(
