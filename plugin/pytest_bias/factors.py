@@ -58,7 +58,8 @@ def units(
     """Return what each record is resampled with: its cluster, or the cell in which factors cross.
 
     A record of which a factor knows no level stands alone with its cluster there. Clusters that lie
-    within the levels of a factor tell nothing that those do not, and are left out.
+    within the levels of a factor tell nothing that those do not, and are left out; so is a cluster
+    that is the only one, as that of the group that a score is about.
     """
     sampled = [f for f in factors if _is_sampled(_sides(records, f, side_of))]
     clusters: list[Hashable] = [r.cluster for r in records]
@@ -66,7 +67,7 @@ def units(
         return clusters
     levels = [[f.levels(r) or (f"cluster {r.cluster}",) for f in sampled] for r in records]
     names = [f.name for f in sampled]
-    if any(
+    if len(set(clusters)) > 1 and any(
         len({(r.cluster, each[n]) for r, each in zip(records, levels, strict=True)})
         > len(set(clusters))
         for n in range(len(sampled))

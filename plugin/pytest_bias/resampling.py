@@ -351,10 +351,8 @@ def too_few(sums: Sums) -> str | None:
     """Say that a side has too few units for an interval, and how many it takes."""
     if sums.n_least >= FEWEST:
         return None
-    if sums.crossing:
-        return f"{sums.n_least} levels of a factor on a side; it takes {FEWEST}"
     what = "one cluster" if sums.n_least == 1 else f"{sums.n_least} clusters"
-    side = " on a side" if sums.n_least < sums.n_units else ""
+    side = " on a side" if sums.crossing is None and sums.n_least < sums.n_units else ""
     return f"{what}{side}; it takes {FEWEST}"
 
 

@@ -5,13 +5,13 @@ from dataclasses import replace
 from functools import cache
 from itertools import chain
 from math import sqrt
+from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 import numpy as np
 import pytest
 
 from bias_suites.social.seat import Effect
-from conftest import DATA
 from pytest_bias import statistics
 from pytest_bias.datasources import DataFolder
 from pytest_bias.engine import take
@@ -24,6 +24,8 @@ from pytest_bias.statistics import Draws
 from pytest_bias.suites import Configuration, Measure, Metric, Suite, find, installed
 from suites.cases import CASES
 from suites.guessing import Guessing, labels_of
+
+DATA = Path(__file__).parents[3] / "shared" / "data"
 
 N_MODELS: Final = 20
 N_ITEMS: Final = 150

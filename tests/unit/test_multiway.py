@@ -227,3 +227,14 @@ def test_units_without_factors_are_clusters():
     sums = mean_sums(np.array([r.value for r in made]), factors.units(made, [PAIRS]))
     assert sums.crossing.factors == ("", "pairs of words")
     assert resampling.variance(sums) > 0
+
+
+def test_a_group_that_is_one_cluster_is_resampled_over_the_factor():
+    (row,) = table(np.random.default_rng(13), shape=(1, 9))
+    found = Mean(own_value, factors=(PAIRS,))(records(row), sampling())
+    half = stats.t.ppf(0.975, 8) * math.sqrt(of_means(row))
+    assert np.diff(found.interval) / 2 == pytest.approx(half)
+    few = Mean(own_value, factors=(PAIRS,))(
+        records(table(np.random.default_rng(14), shape=(5, 9))), sampling()
+    )
+    assert few.interval_reason == "5 clusters; it takes 8"
