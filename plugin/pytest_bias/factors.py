@@ -65,7 +65,10 @@ def units(
     clusters: list[Hashable] = [r.cluster for r in records]
     if not sampled:
         return clusters
-    levels = [[f.levels(r) or (f"cluster {r.cluster}",) for f in sampled] for r in records]
+    levels = [
+        [tuple(dict.fromkeys(f.levels(r))) or (f"cluster {r.cluster}",) for f in sampled]
+        for r in records
+    ]
     names = [f.name for f in sampled]
     if len(set(clusters)) > 1 and any(
         len({(r.cluster, each[n]) for r, each in zip(records, levels, strict=True)})

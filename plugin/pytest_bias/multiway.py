@@ -21,7 +21,7 @@ TEST: Final = "t test over multiway clusters"
 
 
 class Cell(NamedTuple):
-    """What a unit is a level of, factor by factor: one level, or two where two of a kind meet.
+    """What a unit is a level of, factor by factor: one, or two different ones where two meet.
 
     `factors` are the names of the factors in the plural, the same for all cells of a sample.
     """
@@ -129,9 +129,7 @@ class Crossing:
         names = sorted({name for cell in self.cells for name in cell.levels[number]})
         at = {name: n for n, name in enumerate(names)}
         pairs = [
-            (unit, at[name])
-            for unit, cell in enumerate(self.cells)
-            for name in dict.fromkeys(cell.levels[number])
+            (unit, at[name]) for unit, cell in enumerate(self.cells) for name in cell.levels[number]
         ]
         unit, group = np.array(pairs, dtype=np.int64).T
         return _Groups(unit, group, len(names))

@@ -113,11 +113,13 @@ def members(records: Iterable[Record], metric: Metric, by: Mapping[str, str]) ->
     that have none, for `NO_GROUP`.
     """
     without = {k for k, v in by.items() if v == NO_GROUP and k in metric.rest}
-    same = {(k, v) for k, v in by.items() if k != metric.versus and k not in without}
+    same = [(k, v) for k, v in by.items() if k != metric.versus and k not in without]
     found = [
         r
         for r in records
-        if metric.where(r) and same <= dict(r.by).items() and not without & r.by.keys()
+        if all(r.by.get(k) == v for k, v in same)
+        and metric.where(r)
+        and not (without and without & r.by.keys())
     ]
     return sorted(found, key=lambda r: r.item)
 

@@ -81,6 +81,7 @@ def limits(folder: Path, most: float) -> Path:
     return folder / "limits.yaml"
 
 
+@pytest.mark.by_day(status=("exceeded",))
 @pytest.mark.parametrize(("most", "status", "code"), [(0, "exceeded", "1"), (9, "held", "0")])
 def test_limits_are_decided_on_again_where_the_model_is_the_same(
     step: Step, github: GitHub, left: Path, most: float, status: str, code: str
@@ -97,6 +98,7 @@ def test_limits_are_decided_on_again_where_the_model_is_the_same(
     assert measured["digest"] == json.loads((left / REPORT).read_text())["digest"]
 
 
+@pytest.mark.by_day("quick")
 @pytest.mark.parametrize(
     "changed",
     [
@@ -124,6 +126,7 @@ def test_what_decides_is_part_of_what_is_unchanged(
     assert json.loads(found["command"])[0] == "run"
 
 
+@pytest.mark.by_day(status=("unavailable",))
 @pytest.mark.parametrize("status", ["error", "unavailable", "inconclusive"])
 def test_what_could_not_be_measured_is_tried_again(
     step: Step, github: GitHub, left: Path, status: str
@@ -190,6 +193,7 @@ def test_joined_parts_outlive_it_as_well(step: Step, github: GitHub, left: Path)
     assert "--first-run" in json.loads(found["command"])
 
 
+@pytest.mark.by_day(allowed=(False,))
 @pytest.mark.parametrize("allowed", [False, True])
 def test_data_that_could_not_be_had_are_told_and_nothing_is_cached(
     step: Step, tiny: Any, capsys: pytest.CaptureFixture[str], allowed: bool
@@ -214,6 +218,7 @@ def test_data_that_could_not_be_had_are_told_and_nothing_is_cached(
     assert "| skipped |" in reasons[-1]
 
 
+@pytest.mark.nightly
 def test_what_is_complete_is_cached(step: Step) -> None:
     prepared = step("prepare", INPUT_SUITES="structure")
     measured = step("measure", BIAS_COMMAND=prepared["command"], BIAS_OUT=prepared["out"])
@@ -247,6 +252,7 @@ def test_a_second_attempt_replaces_the_artifact_of_its_own_job_alone(
     assert step("keep", **own)["overwrite"] == "true"
 
 
+@pytest.mark.nightly
 def test_the_report_of_before_names_had_a_digest_is_the_baseline_of_its_model(
     step: Step, github: GitHub, left: Path
 ) -> None:

@@ -45,6 +45,7 @@ def killed(words: tuple[str | Path, ...], folder: Path, seconds: float) -> bool:
     return alive
 
 
+@pytest.mark.nightly
 @pytest.mark.cold
 def test_two_runs_of_one_folder(tmp_path: Path) -> None:
     """The one that comes later is told, and the report of the other one is whole."""

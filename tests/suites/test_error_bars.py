@@ -24,6 +24,7 @@ def rows() -> list[Any]:
     return error_bars.rows(Path("nowhere"), {}, only=f"^({BUNDLED})$", configurations={"en"})
 
 
+@pytest.mark.by_day(suite=("template_association", "structured_noise"))
 @pytest.mark.parametrize("suite", BUNDLED.split("|"))
 def test_a_suite_finds_nothing_where_nothing_is(suite):
     found = [row for row in rows() if row.suite == suite][:4]
