@@ -248,17 +248,13 @@ class Range(Additive):
             found: Floats = sums / n
             return found
 
-        shuffled = np.array(
-            [
-                self._over(means_of(group), blocks)
-                for group in relabelled(number, clusters, within, sampling)
-            ]
-        )
+        shuffles = relabelled(number, clusters, within, sampling)
+        shuffled = (float(self._over(means_of(group), blocks)) for group in shuffles)
         means = means_of(number)
         widest = max(blocks, key=lambda b: float(np.ptp(means[b])))
         most, least = (places[widest[int(f(means[widest]))]][1] for f in (np.argmax, np.argmin))
         where = f"in {places[widest[0]][0]}, the widest: " if len(blocks) > 1 else ""
-        found = beside_chance(sums, shuffled, f"{len(shuffled)} shuffles of groups", sampling)
+        found = beside_chance(sums, shuffled, "shuffles of groups", sampling)
         note = f"{where}greatest in {most}, least in {least}" if least != most else None
         if why := factors.inseparable(kept, self.factors, self.side_of):
             found = replace(found, test=None, p_value=None, p_reason=why)
@@ -351,22 +347,24 @@ def size_of_means(
     return replace(found, crossing=means.crossing)
 
 
-def beside_chance(sums: Sums, by_chance: Floats, test: str, sampling: Sampling) -> Estimate:
+def beside_chance(sums: Sums, shuffled: Iterator[float], what: str, sampling: Sampling) -> Estimate:
     """Estimate an unsigned statistic, with what it comes to by chance.
 
     Parameters
     ----------
     sums : Sums
         With `unsigned`.
-    by_chance : array of shape (n,)
+    shuffled : iterator of float
         The statistic where chance alone decides: its mean is the floor, and p is (k + 1) / (n + 1)
-        for k of them at least as large as the observed one.
-    test : str
-        How these were drawn.
+        for k of them at least as large as the observed one. Where factors cross nothing is
+        shuffled, since what varies is known from their levels.
+    what : str
+        What is shuffled, in the plural.
     """
-    if sums.crossing:
-        drawn = unsigned.without_effect(sums, sampling)
-        by_chance, test = by_chance if drawn is None else drawn, multiway.TEST
+    by_chance, test = unsigned.without_effect(sums, sampling), multiway.TEST
+    if by_chance is None:
+        by_chance = np.fromiter(shuffled, dtype=np.float64)
+        test = f"{len(by_chance)} {what}"
     at_least = int((by_chance >= sums.value * (1 - 1e-12)).sum())
     return replace(
         unsigned.estimate(sums, sampling, by_chance),

@@ -1,17 +1,14 @@
 """Which limits on a score can be decided with the items that there are, whatever the model does."""
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-import numpy as np
-
 from pytest_bias import power, statistics
-from pytest_bias.estimators import MacroMean, Mean, Share
+from pytest_bias.estimators import MacroMean, Mean, Share, own_value
 from pytest_bias.gaps import Gap, Range
 from pytest_bias.limit_names import why_undecidable
-from pytest_bias.records import Item, Record
+from pytest_bias.records import Item
 from pytest_bias.resampling import FEWEST, FEWEST_ALIKE
 from pytest_bias.scoring import estimator_for, members
 from pytest_bias.suites import Metric
@@ -70,7 +67,8 @@ def reach(metric: Metric, items: Sequence[Item], by: Mapping[str, str] | None = 
         The group that the score is of.
     """
     estimator = estimator_for(metric, by or {})
-    records = [i.record("scored", metric.ideal) for i in items if i.status is None]
+    # Factors are read from what an item says of itself.
+    records = [i.record("scored", metric.ideal, i.meta) for i in items if i.status is None]
     records = members(records, metric, by or {})
     unknown = Reach(
         metric.name,
@@ -86,34 +84,23 @@ def reach(metric: Metric, items: Sequence[Item], by: Mapping[str, str] | None = 
         return replace(unknown, units=0, why_not="it has no items")
     if not isinstance(estimator, Share | Mean | MacroMean | Gap | Range):
         return unknown
-    sides = {
-        name: _sizes(of) for name, of in (estimator.compared(records) or {"": records}).items()
-    }
-    name, fewest = min(sides.items(), key=lambda side: len(side[1]))
-    n = len(fewest)
+    sides = estimator.compared(records) or {"": records}
+    clusters = {name: {r.cluster for r in of} for name, of in sides.items()}
+    name = min(clusters, key=lambda side: len(clusters[side]))
+    n = len(clusters[name])
     found = replace(unknown, units=n)
-    if isinstance(estimator, Share) and max(fewest) == 1:
+    if isinstance(estimator, Share) and n == len(sides[name]):
         ends = [100 * end for end in statistics.wilson(metric.ideal / 100 * n, n)]
         change = power.smallest_change_of_share(n, CHANGED, power=0.5)
         least = max(abs(end - metric.ideal) for end in ends)
         return replace(found, distance=least, is_least=True, regression=change)
     if n < FEWEST:
-        clusters = "1 cluster" if n == 1 else f"{n} clusters"
+        few = "1 cluster" if n == 1 else f"{n} clusters"
         of = f" of {name}" if name else ""
-        return replace(found, why_not=f"{clusters}{of}; it takes {FEWEST}")
+        return replace(found, why_not=f"{few}{of}; it takes {FEWEST}")
     low, high = metric.bounds
-    effective = min(map(_effective, sides.values()))
+    effective = float(replace(estimator, of=own_value).sums(records).n_effective.min())
     if low is None or high is None or effective < FEWEST_ALIKE:
         return found
     interval = statistics.of_equal_units(metric.ideal, (low, high), effective)
     return replace(found, distance=max(abs(end - metric.ideal) for end in interval))
-
-
-def _sizes(records: Sequence[Record]) -> list[int]:
-    """Return how many items each cluster has."""
-    return list(Counter(r.cluster for r in records).values())
-
-
-def _effective(sizes: Sequence[int]) -> float:
-    """Return the number of clusters of one size that tell as much (Kish)."""
-    return float(sum(sizes) ** 2 / np.square(sizes).sum())

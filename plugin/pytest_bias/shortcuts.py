@@ -181,14 +181,12 @@ class LargestGap(Additive):
         clusters, blocks = [r.cluster for r in kept], [""] * len(kept)
         with np.errstate(invalid="ignore"):
             # A side without records has no mean.
-            shuffled = np.array(
-                [
-                    _largest(_gaps(values @ kinds[new] / kinds[new].sum(0)))
-                    for new in relabelled(kind.ravel(), clusters, blocks, sampling)
-                ]
+            shuffled = (
+                float(_largest(_gaps(values @ kinds[new] / kinds[new].sum(0))))
+                for new in relabelled(kind.ravel(), clusters, blocks, sampling)
             )
             gaps = _gaps(values @ sides / sides.sum(0))
-        found = beside_chance(sums, shuffled, f"{len(shuffled)} shuffles of groups", sampling)
+            found = beside_chance(sums, shuffled, "shuffles of groups", sampling)
         which = self.over[int(np.nanargmax(gaps))]
         return replace(found, note=f"largest for {which}" if np.ptp(values) else None)
 

@@ -7,7 +7,7 @@ first two are choices, the last one is a failure.
 """
 
 from collections.abc import Iterable
-from typing import Final, Literal, Protocol, TypeAlias, TypeVar
+from typing import Final, Literal, Protocol, TypeAlias
 
 SuiteStatus: TypeAlias = Literal[
     "scored", "not_applicable", "skipped", "unavailable", "inconclusive", "error", "withheld"
@@ -16,8 +16,11 @@ SuiteStatus: TypeAlias = Literal[
 FAILED: Final[tuple[SuiteStatus, ...]] = ("unavailable", "error", "inconclusive")
 """What should have been measured and was not, in the order in which people are told."""
 
-UNSCORED: Final[tuple[SuiteStatus, ...]] = (*FAILED, "skipped", "not_applicable")
-"""Every reason why there is no score, those that went wrong first."""
+GRAVEST: Final[tuple[SuiteStatus, ...]] = (
+    *FAILED,
+    *("scored", "withheld", "skipped", "not_applicable"),
+)
+"""Every status, those that went wrong first, in the order in which people are told."""
 
 
 class _HasStatus(Protocol):
@@ -29,17 +32,8 @@ class _HasStatus(Protocol):
     def reason(self) -> str | None: ...
 
 
-Suite = TypeVar("Suite", bound=_HasStatus)
-
-
-def unscored(suites: Iterable[Suite]) -> list[Suite]:
-    """Return the suites without a score, those that went wrong first."""
-    found = [s for s in suites if s.status in UNSCORED]
-    return sorted(found, key=lambda s: UNSCORED.index(s.status))
-
-
 def failures(
-    suites: Iterable[Suite], *, allow_missing_data: bool
+    suites: Iterable[_HasStatus], *, allow_missing_data: bool
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Say which suites should have been measured and were not, and why.
 
@@ -48,7 +42,8 @@ def failures(
     tuple of two tuples of str
         Those that fail a run; and those whose data could not be had, whether that fails it or not.
     """
-    failed = [(s.status, f"{s.entry}: {s.reason}") for s in unscored(suites) if s.status in FAILED]
+    failed = [(s.status, f"{s.entry}: {s.reason}") for s in suites if s.status in FAILED]
+    failed.sort(key=lambda one: GRAVEST.index(one[0]))
     missing = tuple(text for status, text in failed if status == "unavailable")
     allowed = missing if allow_missing_data else ()
     return tuple(text for _, text in failed if text not in allowed), missing

@@ -102,8 +102,11 @@ def reach(sums: Sums, parts: Sequence[Callable[..., Floats]], sampling: Sampling
 def without_effect(sums: Sums, sampling: Sampling) -> Floats | None:
     """Return sizes where the units vary as they do, about no effect, over factors that cross.
 
-    Multivariate t with the degrees of freedom of the variance; None where that is not defined.
+    Multivariate t with the degrees of freedom of the variance; None where none cross, or that is
+    not defined.
     """
+    if sums.crossing is None:
+        return None
     assert sums.unsigned is not None
     noise = _noise(sums, [sums.unsigned.signed], sampling)
     if noise is None:

@@ -1,6 +1,7 @@
 """Which limits a suite's items can decide: what is said beforehand is what an interval does."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 import numpy as np
@@ -8,6 +9,7 @@ import pytest
 
 from pytest_bias.emit.scope import amount, on_limits
 from pytest_bias.estimators import MacroMean, Mean, Share, own_value
+from pytest_bias.factors import Factor, along
 from pytest_bias.gaps import Deviation, Gap, Range
 from pytest_bias.init.choices import Choices
 from pytest_bias.init.decidable import told_of_limits
@@ -46,6 +48,22 @@ METRICS: Final = {
     "range": metric(Range(own_value, "group")),
     "deviation": metric(Deviation(own_value, "group")),
 }
+
+
+def test_what_is_said_is_of_the_factor_with_the_fewest_levels():
+    over = (Factor("pairs of words", along("pair")),)
+    of = metric(Mean(own_value, factors=over))
+    made = [
+        Item(f"{c:02}/{p:02}", f"{c}", {"text": f"{c} {p}"}, {"pair": f"{p}"})
+        for c in range(40)
+        for p in range(12)
+    ]
+    interval = estimated(of, made).interval
+    assert reach(of, made).distance == pytest.approx(interval[1])
+    assert interval[1] == pytest.approx(100 * (1 - 0.025 ** (1 / 12)))
+    # Details of a record that the data know count as well.
+    told = [replace(i, by={}, meta=dict(i.by)) for i in made]
+    assert reach(of, told) == reach(of, made)
 
 
 @pytest.mark.parametrize("name", METRICS)

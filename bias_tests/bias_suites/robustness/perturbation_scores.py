@@ -105,13 +105,14 @@ class WorstClass:
         texts, text = np.unique(clusters, return_inverse=True)
         class_of = np.empty(len(texts), dtype=np.int64)
         class_of[text] = group
-        by_chance = np.empty(sampling.draws.shuffles)
-        for n in range(len(by_chance)):
-            by_chance[n] = _means(values, sampling.rng.permutation(class_of)[text]).max()
+        shuffled = (
+            float(_means(values, sampling.rng.permutation(class_of)[text]).max())
+            for _ in range(sampling.draws.shuffles)
+        )
         means = _means(values, group)
         worst = int(means.argmax())
         sums = size_of_means(values, texts[text].tolist(), group.tolist(), _greatest)
-        found = beside_chance(sums, by_chance, f"{len(by_chance)} shuffles of classes", sampling)
+        found = beside_chance(sums, shuffled, "shuffles of classes", sampling)
         if np.ptp(means) == 0:
             return found
         n_texts = int((class_of == worst).sum())

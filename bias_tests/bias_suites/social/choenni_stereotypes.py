@@ -82,10 +82,15 @@ def _items(rows: Sequence[Row]) -> Iterator[Item]:
             cluster=group,
             texts={"query": query, "stereotype": word},
             by={} if status else {"category": cells["target_category"], "group": group},
-            meta={"others": tuple(others[:MOST_OTHERS])},
+            meta={"others": tuple(others[:MOST_OTHERS]), "word": _hashed(word)},
             status=status,
             reason=reason,
         )
+
+
+def _hashed(word: str) -> str:
+    """Return what a record knows a suggested word by."""
+    return sha256(word.casefold())[:12]
 
 
 def _pattern(cells: Mapping[str, str]) -> str:
@@ -156,7 +161,7 @@ def _record(item: Item, rank: int, elsewhere: Sequence[int]) -> Record:
     """Return the outcome of an item; a rank of 0 is that of a word that was not predicted."""
     detail: dict[str, Any] = {
         "rank": rank,
-        "word": sha256(item.texts["stereotype"].casefold())[:12],
+        "word": _hashed(item.texts["stereotype"]),
         "n_others": len(elsewhere),
         **{f"others_in_{k}": sum(0 < r <= k for r in elsewhere) for k in (K, LARGE_K)},
     }

@@ -212,12 +212,13 @@ class MeanAbsolute(Additive):
         units = [f"{r.by['axis']}/{r.cluster}" for r in records]
         names, unit = np.unique(units, return_inverse=True)
         counts = np.bincount(axis)
-        by_chance = np.empty(sampling.draws.shuffles)
-        for n in range(len(by_chance)):
+
+        def exchanged() -> float:
             sign = sampling.rng.choice([-1.0, 1.0], len(names))[unit]
-            means = np.bincount(axis, weights=sign * values) / counts
-            by_chance[n] = np.abs(means).mean()
-        found = beside_chance(sums, by_chance, f"{len(by_chance)} exchanges of groups", sampling)
+            return float(_mean_absolute(np.bincount(axis, weights=sign * values) / counts))
+
+        shuffled = (exchanged() for _ in range(sampling.draws.shuffles))
+        found = beside_chance(sums, shuffled, "exchanges of groups", sampling)
         return replace(found, note=f"of the mean difference, mean over {', '.join(axes)}")
 
     def sums(self, records: Sequence[Record]) -> Sums:

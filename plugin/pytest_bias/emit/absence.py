@@ -7,7 +7,7 @@ from pytest_bias.emit.wording import clean, interval
 from pytest_bias.finite import missing
 from pytest_bias.records import Report, SuiteResult
 from pytest_bias.scores import Score
-from pytest_bias.suite_states import FAILED
+from pytest_bias.suite_states import GRAVEST
 
 _IN_SHORT: Final[Mapping[str, str]] = {
     "too many resamples": "resamples without value",
@@ -19,9 +19,6 @@ _IN_SHORT: Final[Mapping[str, str]] = {
     "not told of": "items are hidden",
 }
 """How the reason for a missing interval begins, and what it comes to in three words."""
-
-
-_GRAVEST: Final = (*FAILED, "scored", "withheld", "skipped", "not_applicable")
 
 
 def short_reason(reason: str | None) -> str:
@@ -62,7 +59,7 @@ def unscored(report: Report) -> list[tuple[SuiteResult, str, str]]:
         elif suite.status in ("scored", "withheld"):
             continue
         found.append((suite, words, reason))
-    return sorted(found, key=lambda one: _GRAVEST.index(one[0].status))
+    return sorted(found, key=lambda one: GRAVEST.index(one[0].status))
 
 
 def properties(result: SuiteResult) -> dict[str, float | str]:
