@@ -221,9 +221,10 @@ def _named(request: pytest.FixtureRequest) -> "BiasSession":
 
 
 def _session(config: pytest.Config) -> "BiasSession":
-    from pytest_bias import pytest_session
+    # As every other module: pytest may have dropped the one that the package knows.
+    from pytest_bias.pytest_session import of
 
-    return pytest_session.of(config)
+    return of(config)
 
 
 def _existing(config: pytest.Config) -> "BiasSession | None":
