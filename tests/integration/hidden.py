@@ -17,6 +17,7 @@ from typing import Any
 
 from commands import environment
 
+from own_scope import SCOPE
 from pytest_bias.records import canonical_json, sha256
 
 WORD = "zyxquokka"
@@ -29,7 +30,8 @@ SIZES = {"plain": 22, "other": 20, f"{WORD} few": 4}
 
 ITEMS = sum(SIZES.values())
 
-SUITE = """
+SUITE = (
+    """
 suite: {name}
 kind: {kind}
 language: en
@@ -41,16 +43,9 @@ data:
   cluster: frame
   clusters: frames
   by: {{kind: kind}}
-scope:
-  summary: Of two sentences, which one is likelier?
-  groups: women and men
-  harm_type: representation
-  data_origin: written for this test
-  made_by: nobody in particular
-  licence: Apache-2.0
-  known_defects: [Few pairs show little.]
-  does_not_show: Anything at all about people.
 """
+    + SCOPE
+)
 
 MODEL = """
 import os

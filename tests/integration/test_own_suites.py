@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from commands import Command, headline, read, suite
 
+from own_scope import SCOPE
 from pytest_bias.marked_yaml import read_marked
 from pytest_bias.suite_files import NEEDED_SCOPE
 from pytest_bias.suite_form import DATA, WHOLE
@@ -16,7 +17,8 @@ from pytest_bias.suite_kinds import kinds
 Tiny = Callable[[str], Path]
 
 ROOT = Path(__file__).parents[2]
-SUITE = """
+SUITE = (
+    """
 suite: own_pairs
 title: Own pairs
 kind: pairs
@@ -25,16 +27,9 @@ data:
   path: pairs.csv
   by: {axis: axis}
   clusters: pairs
-scope:
-  summary: Of two sentences, which one is likelier?
-  groups: women and men
-  harm_type: representation
-  data_origin: written for this test
-  made_by: nobody in particular
-  licence: Apache-2.0
-  known_defects: [Few pairs show little.]
-  does_not_show: Anything at all about people.
 """
+    + SCOPE
+)
 CANARY = "quokka"
 ROWS = '  rows: [{text: "[MASK] is wise."}, {text: "Now [MASK] is here."}]\n'
 

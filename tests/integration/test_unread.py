@@ -8,6 +8,7 @@ import pytest
 from commands import Command, suite
 
 from bias_suites.social import crows_pairs, hatecheck
+from own_scope import SCOPE
 from pytest_bias.engine import take
 from pytest_bias.measures import ALIKE, read_alike
 from pytest_bias.models import load
@@ -16,22 +17,16 @@ from pytest_bias.scoring import Context, score_records
 
 Tiny = Callable[[str], Path]
 
-OWN = """
+OWN = (
+    """
 suite: own_pairs
 kind: pairs
 language: en
 data:
   rows: %s
-scope:
-  summary: Of two sentences, which one is likelier?
-  groups: women and men
-  harm_type: representation
-  data_origin: written for this test
-  made_by: nobody in particular
-  licence: Apache-2.0
-  known_defects: [Few pairs show little.]
-  does_not_show: Anything at all about people.
 """
+    + SCOPE
+)
 
 
 def test_a_model_without_the_letters_of_a_language_has_no_score_in_it(

@@ -54,6 +54,12 @@ def score(metric: str = "stereotype_preference", value: float | None = 60.48, **
     return Score(metric=metric, value=value, **defaults | more)
 
 
+def mean_effect(**more: Any) -> Score:
+    """Return a size without a sign, which has a floor and no interval."""
+    about = {"unit": "d", "interval": None, "floor": 0.25, "floor_of": "shuffled labels"}
+    return score("mean_absolute_effect", 0.62, ideal=0, **about | more)
+
+
 def record(item: str, value: float | None = 1.0, **more: Any) -> Record:
     """Return a scored record; other outcomes by `status`."""
     defaults: dict[str, Any] = {"cluster": item, "status": "scored"}

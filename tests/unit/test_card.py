@@ -14,7 +14,7 @@ from pytest_bias.emit.badges import badges
 from pytest_bias.readme import BEGIN, END, merged
 from pytest_bias.records import Report, SuiteResult, Withheld
 from pytest_bias.suites import installed
-from unit.made import HOSTILE, endless, report, result, score
+from unit.made import HOSTILE, endless, mean_effect, report, result, score
 
 CROWS = result(
     scores=[
@@ -39,17 +39,7 @@ SEAT = result(
     validity="partial",
     sampled=16,
     n_available=2216,
-    scores=[
-        score(
-            "mean_absolute_effect",
-            0.62,
-            ideal=0,
-            unit="d",
-            interval=None,
-            floor=0.25,
-            floor_of="shuffled labels",
-        )
-    ],
+    scores=[mean_effect()],
 )
 WINO = result(
     "winobias",

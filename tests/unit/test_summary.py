@@ -17,6 +17,7 @@ from unit.made import (
     endless,
     endless_comparison,
     endless_decision,
+    mean_effect,
     record,
     report,
     result,
@@ -36,17 +37,7 @@ SEAT = result(
     title="SEAT",
     adapted=True,
     validity="partial",
-    scores=[
-        score(
-            "mean_absolute_effect",
-            0.62,
-            ideal=0,
-            unit="d",
-            interval=None,
-            floor=0.25,
-            floor_of="shuffled labels",
-        )
-    ],
+    scores=[mean_effect()],
 )
 SKIPPED = result("honest", "it", title="HONEST", status="skipped", reason="licence | not accepted")
 MADE = report(CROWS, SEAT, SKIPPED)

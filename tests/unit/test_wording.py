@@ -43,7 +43,7 @@ from pytest_bias.emit.wording import (
 )
 from pytest_bias.identity import ModelIdentity
 from pytest_bias.scores import Spread
-from unit.made import HOSTILE, report, result, score
+from unit.made import HOSTILE, mean_effect, report, result, score
 
 FLOATS = st.floats(-1e6, 1e6)
 
@@ -386,15 +386,7 @@ def test_a_headline_in_words():
     assert headline_sentence(score()) == (
         "Stereotype preference: 60.5 %, 95 % interval 58.0 to 62.9; the ideal is 50."
     )
-    bare = score(
-        "mean_absolute_effect",
-        0.62,
-        ideal=0,
-        unit="d",
-        interval=None,
-        floor=0.25,
-        floor_of="shuffled labels",
-    )
+    bare = mean_effect()
     assert headline_sentence(bare) == (
         "Mean absolute effect: 0.62; the ideal is 0; shuffled labels ≈ 0.25."
     )
