@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 import yaml
 
@@ -217,6 +217,15 @@ def _read_file(chosen: Path | None, folder: Path) -> tuple[Path | None, Mapping[
     return None, {}
 
 
+class _Loader(yaml.SafeLoader):
+    """Leaves days as they are written: whoever reads one says where it stands and what is wrong."""
+
+    yaml_constructors: ClassVar = {
+        **yaml.SafeLoader.yaml_constructors,
+        "tag:yaml.org,2002:timestamp": yaml.SafeLoader.construct_yaml_str,
+    }
+
+
 def _parse(path: Path) -> Mapping[str, Any]:
     try:
         text = path.read_text(encoding="utf-8-sig")
@@ -224,7 +233,7 @@ def _parse(path: Path) -> Mapping[str, Any]:
             tools = tomllib.loads(text).get("tool")
             content = tools.get("pytest-bias", {}) if isinstance(tools, dict) else {}
         else:
-            content = yaml.safe_load(text) or {}
+            content = yaml.load(text, _Loader) or {}
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(f"{path} cannot be read: {error}") from None
     except (yaml.YAMLError, ValueError) as error:

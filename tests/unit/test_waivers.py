@@ -298,3 +298,15 @@ def test_a_long_reason_of_anybody_is_plain_text_and_the_verdict_stays(tmp_path: 
             assert "<script>alert(1)" not in text, name
             assert "until 2027-03-01" in text, name
             assert len(text) < 400_000, name
+
+
+def test_a_day_that_no_month_has_is_told_with_its_place(tmp_path: Path):
+    file = tmp_path / "pytest-bias.yaml"
+    limits = f"limits:\n  {PREFERENCE}: {{max_distance: 10}}\n"
+    text = f"{limits}waive:\n- {{limit: {PREFERENCE}, reason: known, until: %s}}\n"
+    file.write_text(text % "2026-13-40", encoding="utf-8")
+    with pytest.raises(UsageError, match=r"waive\[1\]: until is '2026-13-40', no day"):
+        limits_of(read_settings({"config": file}))
+    file.write_text(text % "2027-03-01", encoding="utf-8")
+    (limit,) = limits_of(read_settings({"config": file}))
+    assert limit.waivers[0].until == UNTIL
