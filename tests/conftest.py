@@ -13,7 +13,6 @@ from filelock import FileLock
 
 import draws
 import selection
-import tiny_models
 import warm
 
 # The same examples in every run, and no clock.
@@ -136,6 +135,9 @@ def shared(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
 @pytest.fixture(scope="session")
 def tiny(shared: Shared) -> Callable[[str], Path]:
     """Return a function from the name of a builder in `tiny_models` to a model's folder."""
+    # Whoever hands out the tests to workers needs no torch.
+    import tiny_models
+
     return lambda name: shared(name, getattr(tiny_models, name))
 
 

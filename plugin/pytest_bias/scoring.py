@@ -77,12 +77,14 @@ def score_records(
             continue
         found = [_score(relevant, metric, {}, context)] if metric.whole else []
         for keys in metric.by:
-            groups = sorted({tuple(r.by[k] for k in keys) for r in relevant if _has(r, keys)})
+            groups = _grouped(relevant, keys)
             if len(keys) == 1 and keys[0] in metric.rest and keys[0] != metric.versus:
-                groups += [(NO_GROUP,)] * any(keys[0] not in r.by for r in relevant)
-            for group in groups:
+                without = [r for r in relevant if keys[0] not in r.by]
+                groups |= {(NO_GROUP,): without} if without else {}
+            for group, own in groups.items():
                 by = dict(zip(keys, group, strict=True))
-                found.append(_score(members(relevant, metric, by), metric, by, context))
+                of_score = members(relevant, metric, by) if metric.versus in keys else own
+                found.append(_score(of_score, metric, by, context))
         family: Family = "suite" if metric.family else "exploratory"
         scores += [replace(s, family="decision" if s.headline else family) for s in found]
     for family, adjust in ADJUSTMENTS.items():
@@ -150,8 +152,15 @@ def estimator_for(metric: Metric, by: Mapping[str, str]) -> Estimator:
     return metric.estimate.against(by[metric.versus])
 
 
-def _has(record: Record, keys: tuple[str, ...]) -> bool:
-    return all(k in record.by for k in keys)
+def _grouped(
+    records: Iterable[Record], keys: tuple[str, ...]
+) -> dict[tuple[str, ...], list[Record]]:
+    """Return the records of every group that has all keys, groups in order of their names."""
+    found: dict[tuple[str, ...], list[Record]] = {}
+    for record in records:
+        if all(k in record.by for k in keys):
+            found.setdefault(tuple(record.by[k] for k in keys), []).append(record)
+    return dict(sorted(found.items()))
 
 
 def _score(

@@ -1,16 +1,22 @@
 """Steps of the action, one by one in this process."""
 
+import os
 from collections.abc import Mapping
 from pathlib import Path
 
+import draws
 from pytest_bias.action import steps
+
+SHARED = ("OMP_NUM_THREADS", draws.VARIABLE)
+"""Variables of the tests that processes need to be forked, and to draw as often as these."""
 
 
 class Step:
     """Runs steps in a folder, as the runner does."""
 
     def __init__(self, folder: Path, env: Mapping[str, str]) -> None:
-        self.folder, self.env = folder, dict(env)
+        shared = {name: os.environ[name] for name in SHARED if name in os.environ}
+        self.folder, self.env = folder, {**shared, **env}
 
     def __call__(self, name: str, **given: str) -> dict[str, str]:
         """Return the outputs of a step."""

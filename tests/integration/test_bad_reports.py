@@ -153,6 +153,10 @@ def good(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "out"
 
 
+@pytest.mark.by_day(
+    *("of the next schema", "truncated", "edited by hand", "NaN", "truncated records"),
+    *("a detail beyond floats", "a record of nothing", "more digits than Python reads"),
+)
 @pytest.mark.parametrize("name", CASES)
 def test_what_is_wrong_with_a_report_is_said_once(
     name: str, good: Path, bias: Command, tmp_path: Path

@@ -89,6 +89,7 @@ def test_wrong_budgets(bias: Command) -> None:
     bias("run", "demo", "--budget", "10m", "--shard", "1/2").refused(2, "--budget with --shard")
 
 
+@pytest.mark.nightly
 def test_a_forecast_before_the_first_suite(bias: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("pytest_bias.emit.progress.WORTH_TELLING_S", 0.0)
     out = bias("run", "demo", *SUITES).done(0).out

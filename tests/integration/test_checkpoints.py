@@ -61,6 +61,7 @@ def test_nothing_to_compare_is_said_by_the_exit_code(steps: Path, bias: Command)
     assert bias("compare", "step2", "step0", "step1", folder=steps).code == 0
 
 
+@pytest.mark.nightly
 def test_what_is_no_report(steps: Path, bias: Command, tmp_path: Path) -> None:
     (tmp_path / "report.json").write_text('{"schema": "pytest-bias/rep')
     bias("compare", steps / "step2", steps / "step0", tmp_path).refused(3, "not a report")

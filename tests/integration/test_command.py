@@ -144,7 +144,7 @@ def test_what_does_not_apply_is_said_first_and_has_a_reason(demo: Ran) -> None:
 # Limits and exit codes
 
 
-@pytest.mark.by_day(verdict=("exceeded", "not_measured"))
+@pytest.mark.by_day(limit=(f"{LIMIT}: {{max_distance: 0.1}}",))
 @pytest.mark.parametrize(
     ("limit", "code", "status", "verdict"),
     [
@@ -177,6 +177,7 @@ def test_limit(
         assert "items would decide" in ran.said
 
 
+@pytest.mark.nightly
 def test_a_waived_limit_lets_the_run_end_well_until_its_day(bias: Command, tmp_path: Path) -> None:
     rules = f"{LIMIT}: {{max_distance: 0.1}}"
     waive = f"waive: [{{limit: {LIMIT}, reason: known and planned, until: DAY}}]"
@@ -381,6 +382,7 @@ def _add_badge(folder: Path) -> None:
     (folder / "badges" / "bias-free.svg").write_text("<svg/>")
 
 
+@pytest.mark.by_day(named=("association is given as 0.0", "is missing", "badges/seat-en.svg"))
 @pytest.mark.parametrize(
     ("tamper", "named"),
     [

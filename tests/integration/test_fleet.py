@@ -149,6 +149,7 @@ def test_a_model_that_gives_no_numbers_is_a_row(
     assert again.out.count("its report was there") == 1
 
 
+@pytest.mark.nightly
 def test_change_against_the_base_model(bias: Command, tmp_path: Path) -> None:
     base = build("bert", tmp_path / "base", seed=1)
     tuned = build("bert", tmp_path / "tuned", seed=2)
@@ -206,6 +207,7 @@ def address() -> Iterator[str]:
     files.rm("/fleet", recursive=True)
 
 
+@pytest.mark.nightly
 def test_an_address_in_place_of_a_folder(bias: Command, address: str, tmp_path: Path) -> None:
     words = ("run", "--models", listed(tmp_path, "demo"), *SUITES)
     bias(*words, "--out", "folder").done()

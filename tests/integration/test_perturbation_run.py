@@ -88,7 +88,7 @@ def test_labels_that_are_not_the_models_own_are_told(
     assert "leave out `label`" in reason
 
 
-@pytest.mark.by_day(kind=("gpt2",))
+@pytest.mark.nightly
 @pytest.mark.parametrize("kind", ["bert", "gpt2"])
 def test_language_models_on_the_bundled_texts(
     bias: Command, tiny: Callable[[str], Path], kind: str

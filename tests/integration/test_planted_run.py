@@ -56,6 +56,7 @@ def holds(score: dict[str, Any], expected: float) -> bool:
     return bool(low <= expected <= high)
 
 
+@pytest.mark.nightly
 def test_a_negation_that_was_learned_as_a_contradiction_is_found(
     measured: Callable[..., Any],
 ) -> None:

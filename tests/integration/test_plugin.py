@@ -82,6 +82,7 @@ def test_options_are_there(session: Session) -> None:
     assert "@pytest.mark.bias" in session("--markers").stdout.str()
 
 
+@pytest.mark.nightly
 def test_a_model_beside_the_project(
     session: Session, pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -258,6 +258,7 @@ PYTEST = ("--pyargs", "bias_suites", "--bias-model", "demo", "--bias-withhold-sc
 PYTEST = (*PYTEST, "--bias-out", "out", *(w.replace("--", "--bias-") for w in SUITES))
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     "workers",
     [

@@ -110,7 +110,7 @@ def test_predictions_of_the_berts_of_hans(data_dir: Path, subcases: list[str]) -
     assert {k: summed[k] for k in PAPER} == {k: found[k] for k in PAPER}
 
 
-@pytest.mark.by_day(run=(99,))
+@pytest.mark.nightly
 @pytest.mark.parametrize("run", [0, 99])
 def test_one_of_the_berts_of_a_feather(data_dir: Path, subcases: list[str], run: int) -> None:
     with (data_dir / "hans" / RUN).open(encoding="utf-8-sig") as file:

@@ -17,7 +17,7 @@ def by_test(of):
     return {t: list(own) for t, own in groupby(of, key=lambda i: i.by["test"])}
 
 
-@pytest.mark.by_day(name=("minilm", "encoder", "byte-level", "gpt2"), step=(5,))
+@pytest.mark.by_day(name=("encoder", "byte-level", "gpt2"), step=(5,))
 @pytest.mark.parametrize(
     ("name", "configuration"),
     [
@@ -97,6 +97,7 @@ def sums_of_words(records):
     return [[sum(values) for values in words.values()] for words in sides.values()]
 
 
+@pytest.mark.by_day(configuration=("en", "en-implicit"))
 @pytest.mark.all_draws
 @pytest.mark.parametrize(
     ("configuration", "n_exact"), [("en", 15), ("en-published", 19), ("en-implicit", 6)]

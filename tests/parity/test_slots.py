@@ -32,6 +32,7 @@ def by_id(records):
     return {r.item: r for r in records}
 
 
+@pytest.mark.by_day(language=("en", "fr"))
 @pytest.mark.parametrize("language", ["en", "fr", "es"])
 def test_association_equals_the_loop(language, slow, model, measured):
     items = ours.items("template_association", language)[:: 41 if language == "en" else 17]

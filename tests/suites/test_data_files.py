@@ -18,6 +18,9 @@ SHA256 = re.compile("[0-9a-f]{64}")
 
 by_file = pytest.mark.parametrize("file", FILES.values(), ids=[path for path, _ in FILES])
 by_entry = pytest.mark.parametrize(("suite", "configuration"), ENTRIES, ids=IDS)
+FIRST = list(
+    {name: entry for (name, _), entry in zip(ENTRIES[::-1], IDS[::-1], strict=True)}.values()
+)
 
 
 @dataclass(frozen=True)
@@ -68,6 +71,7 @@ def is_here(configuration: Configuration, data_dir: Path) -> bool:
     return all(folder.state(f) == "own" for f in configuration.files)
 
 
+@pytest.mark.by_day(*FIRST)
 @by_entry
 def test_files_and_consents_are_those_that_are_read(
     suite: str, configuration: Configuration, data_dir: Path

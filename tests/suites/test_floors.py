@@ -118,6 +118,11 @@ def _real(suite: Suite, configuration: Configuration) -> tuple[Item, ...]:
         return ()
 
 
+@pytest.mark.by_day(
+    *("gendered_pair_entropy-masked", "seat-encoder", "seat-causal", "bold-causal"),
+    *("classified_completions-causal", "hatecheck-2 labels", "equity_evaluation-3 labels"),
+    *("hans-3 labels", "general_quality-causal", "answer_shortcuts-question-answering"),
+)
 @pytest.mark.parametrize("head", list(heads()))
 def test_models_that_know_nothing_come_to_the_floor(head: Head):
     suite, measure = find(head.suite), head.measure

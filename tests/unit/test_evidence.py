@@ -125,6 +125,9 @@ def test_what_does_not_change_a_score_may_change(copy):
     assert outcomes(copy) == HOLDS
 
 
+@pytest.mark.by_day(
+    "value", "interval", "n", "headline", "score removed", "score added", "status", "seed"
+)
 @pytest.mark.parametrize(
     "change",
     [
@@ -190,6 +193,7 @@ def rewrite(folder: Path, change: Callable[[list[dict[str, Any]]], object]) -> N
     pq.write_table(type(table).from_pylist(rows, schema=table.schema), folder / RECORDS)
 
 
+@pytest.mark.by_day("removed", "value", "group", "text")
 @pytest.mark.parametrize(
     "change",
     [
@@ -351,6 +355,7 @@ def test_no_report_is_an_error(tmp_path):
         verify(tmp_path)
 
 
+@pytest.mark.nightly
 @pytest.mark.cold
 def test_verifying_imports_no_torch(measured):
     import subprocess

@@ -75,6 +75,7 @@ def test_a_fault_that_is_of_no_suite_is_raised():
         isolated(report(), make)
 
 
+@pytest.mark.by_day("KeyError('x')-measured", "SystemExit(1)-measured", "KeyError('x')-scored")
 @pytest.mark.parametrize("where", ["read", "measured", "scored"])
 @pytest.mark.parametrize("error", [KeyError("x"), RecursionError(), SystemExit(1)], ids=repr)
 def test_a_suite_that_raises_is_an_error_and_the_next_one_is_measured(where, error):

@@ -103,6 +103,7 @@ def test_two_levels_of_one_factor_meet_in_a_unit():
     assert covariance[0, 0] == pytest.approx(over_people - of_means(np.array(rows)[:, 0]), rel=1e-6)
 
 
+@pytest.mark.by_day("0.5-0.5")
 @pytest.mark.parametrize(("of_rows", "of_columns"), [(0, 0), (1, 0), (0, 1), (0.5, 0.5)], ids=str)
 def test_intervals_hold_the_truth_as_often_as_they_say(of_rows, of_columns):
     rng = np.random.default_rng(6)

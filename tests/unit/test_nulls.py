@@ -144,6 +144,7 @@ def test_locks(tmp_path):
         read_or_refused(read_lock, path)
 
 
+@pytest.mark.by_day("honest_words.bias.yaml", "crows_dutch.bias.yaml")
 @pytest.mark.parametrize("name", sorted(p.name for p in SUITES.glob("*.bias.yaml")))
 def test_suites_of_ones_own(name, tmp_path):
     plain = yaml.load((SUITES / name).read_text(encoding="utf-8"), yaml.BaseLoader)

@@ -83,7 +83,7 @@ def test_items_that_one_model_cannot_score_count_for_neither() -> None:
     assert (found.public.model, found.public.reference) == (0, 100)
 
 
-@pytest.mark.by_day(size=(20,))
+@pytest.mark.nightly
 @pytest.mark.parametrize("size", [20, 60])
 def test_the_detectable_gap_is_found_as_often_as_stated(size: int) -> None:
     rng = np.random.default_rng(0)

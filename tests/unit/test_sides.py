@@ -78,6 +78,7 @@ def test_drawn_sides_agree_with_all_of_them(
     assert drawn.p_value == pytest.approx(exact.p_value, abs=0.02)
 
 
+@pytest.mark.nightly
 def test_a_small_side_is_not_found_to_differ_too_often() -> None:
     rng = np.random.default_rng(1)
     nothing, n_trials = (0.0, 0), 200

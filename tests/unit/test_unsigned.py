@@ -41,6 +41,7 @@ def test_the_reach_is_the_quantile_of_what_resamples_are_off_by() -> None:
     assert (found.method, found.n_clusters) == (unsigned.METHOD, 40)
 
 
+@pytest.mark.by_day("none-apart1", "one of six-apart0")
 @pytest.mark.parametrize("size", [widest, mean_distance])
 @pytest.mark.parametrize(
     "levels",

@@ -187,7 +187,9 @@ class Tokens:
 
     def encode(self, text: str) -> Encoded:
         """Return the ids of a text, or raise `Unreadable`."""
-        return self.encode_all([text])[0]
+        if text not in self._plain:
+            self.prepare([text])
+        return self._checked(text)
 
     def encode_all(self, texts: Sequence[str]) -> list[Encoded]:
         """Return the ids of many texts, or raise `Unreadable` for the first that has none."""
@@ -365,7 +367,8 @@ class Tokens:
         return self._place_by_alignment(text, start, end)
 
     def _place_by_offsets(self, text: str, start: int, end: int) -> range:
-        self._prepare_offsets([text])
+        if text not in self._offsets:
+            self._prepare_offsets([text])
         if text in self._refused:
             raise Unreadable(self._refused[text])
         offsets = self._offsets[text]
