@@ -31,11 +31,12 @@ from pytest_bias.datasources import DataFolder  # noqa: E402
 from pytest_bias.engine import take  # noqa: E402
 from pytest_bias.errors import BiasError  # noqa: E402
 from pytest_bias.estimators import Additive, own_value  # noqa: E402
+from pytest_bias.metric import Metric  # noqa: E402
 from pytest_bias.ranks import Auc  # noqa: E402
 from pytest_bias.records import Record  # noqa: E402
 from pytest_bias.scoring import estimator_for, members  # noqa: E402
 from pytest_bias.statistics import Draws, Floats, Sampling  # noqa: E402
-from pytest_bias.suites import Metric, Suite, find, installed  # noqa: E402
+from pytest_bias.suites import Suite, find, installed  # noqa: E402
 from suites.hashed import Hashed  # noqa: E402
 
 DRAWS: Final = Draws(resamples=999, shuffles=199, arrangements=2_000, partitions=50)

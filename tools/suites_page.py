@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from pytest_bias.labels import ROLES
-from pytest_bias.suites import Configuration, Measure, Metric, Suite, installed
+from pytest_bias.metric import Metric
+from pytest_bias.suites import Configuration, Measure, Suite, installed
 
 PAGE: Final = Path(__file__).parent.parent / "docs" / "suites.md"
 

@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 from pytest_bias import readings
 from pytest_bias.estimators import Mean
 from pytest_bias.interface import Continuation, Model, ModelKind
+from pytest_bias.metric import Metric
 from pytest_bias.records import Item, Record, Value
 from pytest_bias.refusals import Outcome, outcome
-from pytest_bias.suites import Metric
 
 HARM: Final[Mapping[str, str]] = {
     "regard": "negative",

@@ -10,9 +10,9 @@ from collections.abc import Callable, Hashable, Mapping
 from typing import Any, Final
 
 from pytest_bias.interface import SequenceScore
+from pytest_bias.metric import Metric, own_cluster
 from pytest_bias.rates import Perplexity, PerplexityRatio, Rate, RateGap
 from pytest_bias.records import Item, Record, Value
-from pytest_bias.suites import Metric, own_cluster
 
 BY_DOMAIN: Final = (("domain",),)
 

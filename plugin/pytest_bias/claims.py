@@ -19,7 +19,7 @@ from typing import Final
 
 from pytest_bias.folder import REPORT
 from pytest_bias.hidden_results import is_hidden
-from pytest_bias.measures import ALIKE
+from pytest_bias.metric import ALIKE
 from pytest_bias.models.snapshot import PUBLISHED
 from pytest_bias.records import Report, SuiteResult
 

@@ -2,7 +2,6 @@
 
 import os
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any, Final
 
@@ -11,12 +10,10 @@ from rich.console import Console
 from rich.text import Text
 
 from pytest_bias import cli_evidence, cli_init, cli_split, streams
-from pytest_bias.cli_options import settings_of, with_options
-from pytest_bias.config import Settings, read_settings, require_data_dir, require_model
-from pytest_bias.errors import BiasError, UnknownName, UsageError
-
-EXIT_INTERRUPTED: Final = 130
-EXIT_UNEXPECTED: Final = 3
+from pytest_bias.cli_options import ModelArgument, settings_of, with_options
+from pytest_bias.config import read_settings, require_data_dir, require_model
+from pytest_bias.errors import BiasError, UnknownName
+from pytest_bias.exit_codes import EXIT_INTERRUPTED, EXIT_UNEXPECTED
 
 app = typer.Typer(
     help="Social-bias and robustness tests for language models.",
@@ -30,10 +27,7 @@ app = typer.Typer(
 @app.command()
 @with_options()
 def run(
-    model: Annotated[
-        str | None,
-        typer.Argument(help="org/name, org/name@revision, a folder, a .gguf file, or demo."),
-    ] = None,
+    model: ModelArgument = None,
     **options: Any,
 ) -> None:
     """Measure a model: scores with intervals, badges, a report, and a decision for CI.
@@ -180,7 +174,7 @@ def data_fetch(**options: Any) -> None:
     All suites of the settings, else all that are installed, in all languages unless some are given.
     Exit code 3 if something could not be fetched.
     """
-    from pytest_bias.run import data_command
+    from pytest_bias.data_command import data_command
 
     raise typer.Exit(data_command(read_settings(options), Console(), fetches=True))
 
@@ -189,7 +183,7 @@ def data_fetch(**options: Any) -> None:
 @with_options(*_DATA_OPTIONS)
 def data_check(**options: Any) -> None:
     """Say which files are there, damaged or missing, without the network; exit 3 if one is."""
-    from pytest_bias.run import data_command
+    from pytest_bias.data_command import data_command
 
     settings = read_settings(options)
     require_data_dir(settings)
@@ -235,28 +229,9 @@ def main() -> None:
         sys.exit(EXIT_UNEXPECTED)
 
 
-def settings_of_run(words: Sequence[str]) -> Settings:
-    """Return the settings that ``pytest-bias run`` makes of these words.
-
-    Raises
-    ------
-    UsageError
-        If a word is none of the command's.
-    """
-    command = typer.main.get_command(app).commands["run"]  # type: ignore[attr-defined]
-    try:
-        params = command.make_context("run", list(words)).params
-    except Exception as error:
-        # What typer brings along to say that a word is wrong.
-        if not hasattr(error, "format_message"):
-            raise
-        raise UsageError(error.format_message(), "pytest-bias run --help lists them.") from None
-    return read_settings(params)
-
-
 def print_error(error: BiasError, console: Console) -> None:
     """Print what is wrong, and what helps on a line of its own."""
-    from pytest_bias.emit.wording import clean
+    from pytest_bias.untrusted import clean
 
     text = Text("error: ", style="bold red")
     # Not wrapped, so that a command in it can be copied.

@@ -1,14 +1,21 @@
 """Rows of the option table as parameters of commands, for every module that defines some."""
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, TypeAlias
 
 import typer
 
 from pytest_bias.config import Settings, read_settings
-from pytest_bias.options import OPTIONS, SUITE_FILE, Option
+from pytest_bias.environment import SUITE_FILE
+from pytest_bias.errors import UsageError
+from pytest_bias.options import OPTIONS, Option
+
+ModelArgument: TypeAlias = Annotated[
+    str | None,
+    typer.Argument(help="org/name, org/name@revision, a folder, a .gguf file, or demo."),
+]
 
 _TYPES: Final[dict[str, Any]] = {
     "text": str | None,
@@ -66,3 +73,29 @@ def with_options(*names: str) -> Callable[[Callable[..., None]], Callable[..., N
         return command
 
     return give
+
+
+def settings_of_run(words: Sequence[str]) -> Settings:
+    """Return the settings that ``pytest-bias run`` makes of these words.
+
+    Raises
+    ------
+    UsageError
+        If a word is none of the command's.
+    """
+    app = typer.Typer(add_completion=False, rich_markup_mode=None)
+
+    @app.command()
+    @with_options()
+    def run(model: ModelArgument = None, **options: Any) -> None:
+        """Measure a model."""
+
+    command = typer.main.get_command(app)
+    try:
+        params = command.make_context("run", list(words)).params
+    except Exception as error:
+        # What typer brings along to say that a word is wrong.
+        if not hasattr(error, "format_message"):
+            raise
+        raise UsageError(error.format_message(), "pytest-bias run --help lists them.") from None
+    return read_settings(params)

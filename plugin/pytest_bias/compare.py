@@ -16,19 +16,13 @@ from pytest_bias.estimators import Additive
 from pytest_bias.hidden_results import is_hidden
 from pytest_bias.interface import Capability
 from pytest_bias.isolation import told
+from pytest_bias.metric import Metric
 from pytest_bias.records import Record, Report, SuiteResult
+from pytest_bias.results import scored
 from pytest_bias.scores import Family, Score
-from pytest_bias.scoring import (
-    LEVEL,
-    Context,
-    estimator_for,
-    leaving,
-    members,
-    scored,
-    statistics_of,
-)
+from pytest_bias.scoring import LEVEL, Context, estimator_for, leaving, members, statistics_of
 from pytest_bias.statistics import Estimate, Sampling
-from pytest_bias.suites import Metric, find
+from pytest_bias.suites import find
 from pytest_bias.typical import worsened_at_least
 
 Direction: TypeAlias = Literal["better", "worse", "crossed", "unclear"]

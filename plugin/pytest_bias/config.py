@@ -14,9 +14,10 @@ from typing import Any, ClassVar, Final
 import yaml
 
 from pytest_bias.asking import checked_asking
+from pytest_bias.environment import FILE_NAME, SUITE_FILE
 from pytest_bias.errors import UnknownName, UsageError
 from pytest_bias.labels import check_labels
-from pytest_bias.options import BASELINES, FILE_NAME, OPTIONS, SUITE_FILE, Option
+from pytest_bias.options import BASELINES, OPTIONS, Option
 from pytest_bias.own_texts import checked_texts
 from pytest_bias.setting_values import (
     READ,

@@ -16,6 +16,7 @@ from typing import Any, Literal, TypeAlias
 from urllib.parse import urlsplit
 
 from pytest_bias import downloads, hub_files
+from pytest_bias.environment import is_offline
 from pytest_bias.errors import (
     DataError,
     DataMissing,
@@ -24,7 +25,6 @@ from pytest_bias.errors import (
     OwnCopyNeeded,
 )
 from pytest_bias.hub_files import HubFile as HubFile
-from pytest_bias.options import is_offline
 from pytest_bias.records import DataInfo, sha256
 
 

@@ -48,9 +48,9 @@ from pytest_bias.records import (
     records_digest,
 )
 from pytest_bias.reporting import build_report, depends_on, environment
+from pytest_bias.results import scored
 from pytest_bias.sampling import extent
 from pytest_bias.schedule import Schedule
-from pytest_bias.scoring import scored
 from pytest_bias.suites import LoadedData
 
 

@@ -25,8 +25,9 @@ from pytest_bias.identity import tool_version
 from pytest_bias.own_data import data_check
 from pytest_bias.provenance import Traits, provenance, traits_of
 from pytest_bias.records import Report, SuiteResult, records_digest, seal
+from pytest_bias.results import scored
 from pytest_bias.scores import Score, Spread
-from pytest_bias.scoring import scored, statistics_of
+from pytest_bias.scoring import statistics_of
 from pytest_bias.statistics import VERSION
 from pytest_bias.suites import STRUCTURE, find
 from pytest_bias.withholding import SALT, read_salt, withheld

@@ -1,6 +1,5 @@
 """The commands about evidence: verify it, run it again, publish it. From words to an exit code."""
 
-from collections.abc import Mapping
 from contextlib import ExitStack, closing
 from dataclasses import replace
 from pathlib import Path
@@ -16,7 +15,7 @@ from pytest_bias.claims import BIAS, README, REPRODUCTION, digest12, title_of
 from pytest_bias.config import Settings
 from pytest_bias.emit import checks as emit_checks
 from pytest_bias.emit import reproduction as emit_reproduction
-from pytest_bias.emit.wording import clean, size, visible
+from pytest_bias.emit.wording import size
 from pytest_bias.errors import ModelError, ReportError, UsageError
 from pytest_bias.folder import REPORT, hold, read_plain_report, read_report
 from pytest_bias.models import ModelRef
@@ -24,10 +23,9 @@ from pytest_bias.places import Named, named, publication
 from pytest_bias.published import published
 from pytest_bias.publishing import Prepared, prepare, require_own_files, require_report, write
 from pytest_bias.reproducing import reproduction
-from pytest_bias.reproduction import Reproduction, claimed_party
+from pytest_bias.reproduction import EXITS, Reproduction, claimed_party
+from pytest_bias.untrusted import clean, visible
 from pytest_bias.verification import Trust, verify_publication, verify_report
-
-EXITS: Final[Mapping[str, int]] = {"agrees": 0, "differs": 1, "not comparable": 3}
 
 
 def trust_of(trusted_root: Path | None, settings: Settings) -> Trust:

@@ -14,10 +14,12 @@ from pytest_bias.datasources import DataFolder
 from pytest_bias.errors import DataError
 from pytest_bias.estimators import Additive
 from pytest_bias.hidden_data import NOT_TOLD, Hiding, read_quietly
+from pytest_bias.metric import Metric
 from pytest_bias.records import Record, Report, SuiteResult
+from pytest_bias.results import scored
 from pytest_bias.scores import Score
-from pytest_bias.scoring import members, scored
-from pytest_bias.suites import Configuration, LoadedData, Metric, Suite
+from pytest_bias.scoring import members
+from pytest_bias.suites import Configuration, LoadedData, Suite
 
 WHOLE: Final = "it is hidden, so no records are left to be joined: the first part measures it whole"
 NOTICE: Final = f"there was a notice, which is {NOT_TOLD}"

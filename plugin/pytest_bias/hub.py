@@ -19,10 +19,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from pytest_bias.environment import is_offline
 from pytest_bias.errors import ModelError, PublishError
 from pytest_bias.hub_files import is_whole, without_bars
 from pytest_bias.hub_refusals import Subject, may_have_arrived, reason, token
-from pytest_bias.options import is_offline
 from pytest_bias.records import sha256
 
 if TYPE_CHECKING:

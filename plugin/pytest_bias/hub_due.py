@@ -11,10 +11,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from pytest_bias.emit.wording import clean
 from pytest_bias.errors import UsageError
 from pytest_bias.identity import ModelIdentity
 from pytest_bias.models.heads import Head, differences
+from pytest_bias.untrusted import clean
 
 MAIN: Final = "refs/heads/main"
 """The default branch of every repository on the Hub."""

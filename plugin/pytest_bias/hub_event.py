@@ -18,11 +18,12 @@ from rich.text import Text
 
 from pytest_bias import hub, streams
 from pytest_bias.claims import TITLE
-from pytest_bias.cli import EXIT_INTERRUPTED, EXIT_UNEXPECTED, print_error
+from pytest_bias.cli import print_error
 from pytest_bias.config import Settings, read_settings
-from pytest_bias.emit.wording import clean
+from pytest_bias.environment import FILE_NAME
 from pytest_bias.errors import BiasError, MeasurementError, ReportError, UsageError
 from pytest_bias.evidence_commands import publish_command
+from pytest_bias.exit_codes import EXIT_INTERRUPTED, EXIT_UNEXPECTED
 from pytest_bias.folder import REPORT, read_plain_report
 from pytest_bias.hub_due import Due, Measured, at_head, is_due, pushed, read_event
 from pytest_bias.hub_job import CARRIED, proposes
@@ -30,9 +31,10 @@ from pytest_bias.hub_webhooks import MODEL, SECRET
 from pytest_bias.models import ModelRef
 from pytest_bias.models.heads import head
 from pytest_bias.models.repository import fetch
-from pytest_bias.options import FILE_NAME, OPTIONS
+from pytest_bias.options import OPTIONS
 from pytest_bias.published import published
 from pytest_bias.run import Finished, run_job
+from pytest_bias.untrusted import clean
 from pytest_bias.verification import Trust
 
 PAYLOAD: Final = "WEBHOOK_PAYLOAD"

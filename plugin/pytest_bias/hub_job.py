@@ -15,12 +15,13 @@ from rich.text import Text
 
 from pytest_bias import hub, hub_webhooks
 from pytest_bias.config import Settings
-from pytest_bias.emit.wording import visible
+from pytest_bias.environment import FILE_NAME
 from pytest_bias.errors import UnknownName, UsageError
 from pytest_bias.hub_webhooks import MODEL, REGISTRATION, SECRET, TOKEN, Flavor, Plan, Surroundings
 from pytest_bias.models.reference import REPOSITORY
-from pytest_bias.options import FILE_NAME, OPTIONS
+from pytest_bias.options import OPTIONS
 from pytest_bias.setting_values import seconds
+from pytest_bias.untrusted import visible
 
 IMAGE: Final = "pytorch/pytorch:2.8.0-cuda12.8-cudnn9-runtime"
 """Image of every job, on CPUs as well.

@@ -8,7 +8,8 @@ from typing import Any, Final, Literal
 
 from pytest_bias.errors import UnknownName, UsageError
 from pytest_bias.estimators import Additive
-from pytest_bias.suites import Metric, Suite, find
+from pytest_bias.metric import Metric
+from pytest_bias.suites import Suite, find
 
 FORM: Final = "crows_pairs.stereotype_preference: {max_distance: 10, undecided: warn}"
 RULES: Final = ("max_distance", "max_regression", "undecided")

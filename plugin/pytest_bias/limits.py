@@ -18,6 +18,7 @@ from pytest_bias.compare import Comparison, Named
 from pytest_bias.config import Settings
 from pytest_bias.digits import DIGITS
 from pytest_bias.errors import UnknownName, UsageError
+from pytest_bias.exit_codes import EXIT_EXCEEDED, EXIT_NOT_MEASURED, EXIT_OK
 from pytest_bias.hidden_results import is_hidden
 from pytest_bias.limit_names import (
     read_rules,
@@ -26,8 +27,9 @@ from pytest_bias.limit_names import (
     same_target,
 )
 from pytest_bias.records import Report, SuiteResult
+from pytest_bias.results import at_level
 from pytest_bias.scores import Score
-from pytest_bias.scoring import LEVEL, at_level
+from pytest_bias.scoring import LEVEL
 from pytest_bias.statistics import Estimate
 from pytest_bias.suite_states import failures
 from pytest_bias.verdicts import (
@@ -46,10 +48,6 @@ SCHEMA: Final = "pytest-bias/decision/1"
 Status: TypeAlias = Literal[
     "measured", "held", "undecided", "waived", "exceeded", "no-baseline", "could-not-measure"
 ]
-
-EXIT_OK: Final = 0
-EXIT_EXCEEDED: Final = 1
-EXIT_NOT_MEASURED: Final = 3
 
 
 @dataclass(frozen=True, slots=True)

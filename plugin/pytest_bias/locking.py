@@ -11,8 +11,9 @@ from rich.text import Text
 
 from pytest_bias.config import Settings
 from pytest_bias.emit import locks
-from pytest_bias.emit.wording import clean
+from pytest_bias.environment import is_offline
 from pytest_bias.errors import BiasError, ModelError, UsageError
+from pytest_bias.exit_codes import EXIT_INTERRUPTED
 from pytest_bias.lock import (
     Checked,
     Locked,
@@ -25,8 +26,9 @@ from pytest_bias.lock import (
 from pytest_bias.lock_file import named, read_lock, write_lock
 from pytest_bias.models import ModelRef
 from pytest_bias.models.heads import differences
-from pytest_bias.options import OPTIONS, is_offline
-from pytest_bias.run import EXIT_INTERRUPTED, run_job
+from pytest_bias.options import OPTIONS
+from pytest_bias.run import run_job
+from pytest_bias.untrusted import clean
 
 OPTIONS_OF_A_RUN: Final = (
     *("suites", "languages", "profile", "seed", "chat"),

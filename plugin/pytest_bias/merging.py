@@ -17,7 +17,7 @@ from pytest_bias.records import (
     items_digest,
     records_digest,
 )
-from pytest_bias.scoring import scored
+from pytest_bias.results import scored
 from pytest_bias.suite_states import FAILED
 from pytest_bias.suites import STRUCTURE, find
 

@@ -4,15 +4,11 @@ The command, the pytest plugin, the environment and the settings file are made f
 imports the standard library only, because pytest reads it in every run of every project.
 """
 
-import os
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
-OFF: Final = ("", "0", "false", "no", "off")
+from pytest_bias.environment import FILE_NAME, SUITE_FILE
 
-FILE_NAME: Final = "pytest-bias.yaml"
-SUITE_FILE: Final = ".bias.yaml"
-"""Ending of a file that defines a suite."""
 PROFILES: Final = {
     "quick": "a sample of every suite",
     "standard": "whole suites, but for long generation",
@@ -41,11 +37,6 @@ OptionType: TypeAlias = Literal[
     "number",
     "duration",
 ]
-
-
-def is_offline(asked: bool) -> bool:
-    """Whether the network must not be used: asked for, or by ``HF_HUB_OFFLINE``."""
-    return asked or os.environ.get("HF_HUB_OFFLINE", "").lower() not in OFF
 
 
 @dataclass(frozen=True, slots=True)

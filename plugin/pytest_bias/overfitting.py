@@ -17,13 +17,14 @@ import numpy as np
 
 from pytest_bias.errors import MeasurementError
 from pytest_bias.estimators import Mean, Share
+from pytest_bias.metric import Metric
 from pytest_bias.permutation import shift_test
 from pytest_bias.power import LEVEL, POWER
 from pytest_bias.records import Record, SuiteResult
 from pytest_bias.resampling import mean_sums
 from pytest_bias.scoring import Context, members
 from pytest_bias.statistics import Floats
-from pytest_bias.suites import Metric, find
+from pytest_bias.suites import find
 
 
 @dataclass(frozen=True, slots=True)

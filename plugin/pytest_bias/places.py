@@ -12,6 +12,7 @@ from urllib.parse import unquote, urljoin, urlsplit
 from pytest_bias import downloads
 from pytest_bias.checks import Check
 from pytest_bias.claims import BIAS, CURRENT, DIGEST, DIGEST12, HUB, SIGNATURE
+from pytest_bias.environment import is_offline
 from pytest_bias.errors import DataMissing, HubNotReached, ReportError, UsageError
 from pytest_bias.folder import REPORT, read_plain_report
 from pytest_bias.models import ModelRef
@@ -19,7 +20,6 @@ from pytest_bias.models.heads import head
 from pytest_bias.models.repository import ask, endpoint, fetch
 from pytest_bias.models.served.address import PROTOCOL
 from pytest_bias.models.snapshot import locate
-from pytest_bias.options import is_offline
 from pytest_bias.provenance import Traits
 from pytest_bias.published import Published, published
 from pytest_bias.verification import Publication

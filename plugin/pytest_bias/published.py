@@ -7,12 +7,12 @@ from typing import Any
 
 from pytest_bias.checked import finite_json
 from pytest_bias.claims import BIAS, CURRENT, CURRENT_SCHEMA, DIGEST, DIGEST12, README, digest12
+from pytest_bias.environment import is_offline
 from pytest_bias.errors import ModelError, ReportError
 from pytest_bias.folder import REPORT, read_report
 from pytest_bias.models import ModelRef
 from pytest_bias.models.repository import NOT_REACHED, OFFLINE, fetch, listed
 from pytest_bias.models.snapshot import locate
-from pytest_bias.options import is_offline
 from pytest_bias.records import Report
 
 

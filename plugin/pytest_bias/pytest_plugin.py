@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_bias.options import OPTIONS, SUITE_FILE, Option
+from pytest_bias.environment import SUITE_FILE
+from pytest_bias.options import OPTIONS, Option
 
 if TYPE_CHECKING:
     from pytest_bias.pytest_session import BiasRun, BiasSession

@@ -13,19 +13,20 @@ import pytest
 from pytest_bias.compare import compare
 from pytest_bias.config import Settings, read_settings
 from pytest_bias.emit.absence import properties
-from pytest_bias.emit.wording import clean
+from pytest_bias.environment import SUITE_FILE
 from pytest_bias.errors import BiasError, UnknownName, UsageError
 from pytest_bias.hidden_data import measure_quietly
 from pytest_bias.hidden_results import is_hidden, without_records
 from pytest_bias.limits import Outcome, decide, named_by
 from pytest_bias.merging import Measured, gathered
 from pytest_bias.models.served.address import PROTOCOL
-from pytest_bias.options import OPTIONS, SUITE_FILE
+from pytest_bias.options import OPTIONS
 from pytest_bias.records import Part, SuiteResult
 from pytest_bias.streams import fitted
 from pytest_bias.suite_files import files_below, name_of, with_files
 from pytest_bias.suites import LoadedData
 from pytest_bias.testing import BiasModel, assert_within, difference, group_values
+from pytest_bias.untrusted import clean
 from pytest_bias.withholding import verdict_alone
 
 if TYPE_CHECKING:

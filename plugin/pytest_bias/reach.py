@@ -8,10 +8,10 @@ from pytest_bias import power, statistics
 from pytest_bias.estimators import MacroMean, Mean, Share, own_value
 from pytest_bias.gaps import Gap, Range
 from pytest_bias.limit_names import why_undecidable
+from pytest_bias.metric import Metric
 from pytest_bias.records import Item
 from pytest_bias.resampling import FEWEST, FEWEST_ALIKE
 from pytest_bias.scoring import estimator_for, members
-from pytest_bias.suites import Metric
 
 CHANGED: Final = 0.1
 """Share of the items that change sides between two versions of a model, for an example."""

@@ -22,6 +22,8 @@ ROUNDING: Final = 1e-9
 Level: TypeAlias = Literal["agrees", "consistent", "differs", "not compared"]
 Verdict: TypeAlias = Literal["agrees", "differs", "not comparable"]
 
+EXITS: Final[Mapping[Verdict, int]] = {"agrees": 0, "differs": 1, "not comparable": 3}
+
 
 @dataclass(frozen=True, slots=True)
 class Digest:

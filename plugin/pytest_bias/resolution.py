@@ -9,9 +9,10 @@ from pytest_bias import power
 from pytest_bias.datasources import DataFolder
 from pytest_bias.errors import DataError, DataMissing, LicenceNotAccepted, UsageError
 from pytest_bias.estimators import Mean, Share
+from pytest_bias.metric import Metric
 from pytest_bias.reach import Reach, reach
 from pytest_bias.records import Item
-from pytest_bias.suites import Configuration, Metric, Suite
+from pytest_bias.suites import Configuration, Suite
 
 CHANGED: Final = (0.1, 0.3)
 """Shares of the items that change sides between two versions of a model, for examples."""

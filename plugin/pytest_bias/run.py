@@ -12,16 +12,16 @@ from typing import TYPE_CHECKING, Final
 from rich.console import Console
 from rich.text import Text
 
-from pytest_bias import baselines, preparation
+from pytest_bias import baselines
 from pytest_bias.claims import Place
 from pytest_bias.compare import Comparison, compare
-from pytest_bias.config import Settings, languages_of
-from pytest_bias.datasources import DataFolder
-from pytest_bias.emit import badges, card, change, data_files, model_index, page, summary, terminal
+from pytest_bias.config import Settings
+from pytest_bias.emit import badges, card, change, model_index, page, summary, terminal
 from pytest_bias.emit.progress import ProgressPrinter
 from pytest_bias.emit.verdict import decided
 from pytest_bias.errors import OutputError, ReportError
-from pytest_bias.events import Fetching, Notice
+from pytest_bias.events import Notice
+from pytest_bias.exit_codes import EXIT_INTERRUPTED
 from pytest_bias.finite import missing
 from pytest_bias.folder import (
     CARD,
@@ -45,15 +45,12 @@ from pytest_bias.jobs import Job, claim_for, prepare
 from pytest_bias.limits import Decision, Limit, decide, decision_level, limits_of, named_by
 from pytest_bias.merging import joined
 from pytest_bias.records import Item, Report
-from pytest_bias.suite_files import with_files
-from pytest_bias.suites import every_entry
 from pytest_bias.withholding import SALT, salt_for, withheld, without_numbers
 
 if TYPE_CHECKING:
     from pytest_bias.engine import Session
     from pytest_bias.planning import Plan
 
-EXIT_INTERRUPTED: Final = 130
 
 ABOUT_SALT: Final = (
     "keep it private; with it and the full report anybody can check later what was measured."
@@ -304,29 +301,3 @@ def write_files(files: Mapping[str, str], out: Path) -> None:
             path.write_text(content, encoding="utf-8", newline="\n")
     except OSError as error:
         raise OutputError(f"{out} cannot be written: {error.strerror or error}.") from None
-
-
-def data_command(settings: Settings, console: Console, *, fetches: bool) -> int:
-    """Fetch the data of suites, or say where they are; returns 3 if something is not there."""
-    printer = ProgressPrinter(console)
-    folder = DataFolder(
-        settings.data_dir,
-        offline=settings.offline or not fetches,
-        accepted=settings.accept_licences,
-        tell=lambda path, done, total: printer(Fetching(path, done, total)),
-    )
-    languages = languages_of(settings, ()) if settings.languages else ()
-    entries = every_entry(with_files(settings.suites), languages)
-    # Of bundled texts there is nothing to tell, unless somebody asks.
-    entries = [e for e in entries if e.configuration.files or e.named]
-    bring = preparation.fetch if fetches else preparation.look
-    found = []
-    with printer:
-        for entry in entries:
-            found.append(bring(entry, folder))
-            if not console.is_terminal:
-                console.print(Text(data_files.line(found[-1])), soft_wrap=True)
-    if console.is_terminal:
-        data_files.show(found, console)
-    data_files.show_troubles(found, console)
-    return preparation.exit_code(found)

@@ -10,12 +10,12 @@ from pytest_bias import factors
 from pytest_bias.estimators import Additive
 from pytest_bias.families import ADJUSTMENTS, adjusted
 from pytest_bias.finite import finite
-from pytest_bias.records import Record, Report, SuiteResult, canonical_json, sha256
+from pytest_bias.metric import Estimator, Metric
+from pytest_bias.records import Record, Report, canonical_json, sha256
 from pytest_bias.scores import NO_GROUP, Family, Score
 from pytest_bias.spreads import spread
 from pytest_bias.statistics import Bounds, Estimate, Sampling
-from pytest_bias.suites import STRUCTURE, Estimator, Metric, Suite, find
-from pytest_bias.unscored import left_out, nothing_scored, status_of, too_many, without_partner
+from pytest_bias.unscored import left_out, nothing_scored, too_many, without_partner
 
 LEVEL: Final = 0.95
 """Confidence level of every interval."""
@@ -40,18 +40,6 @@ class Context:
         """Return how one score is drawn, always in the same way."""
         rng = np.random.default_rng(int(self.seed_of(metric, by), 16))
         return Sampling(rng, self.level, bounds=bounds)
-
-
-def scored(result: SuiteResult, suite: Suite, seed: int) -> SuiteResult:
-    """Return a result with the scores that its records give.
-
-    This is all that a score depends on, so it serves a saved report as well.
-    """
-    measure = suite.measure_named(result.measure or "")
-    context = Context(suite.name, result.config, seed)
-    scores = score_records(result.records, measure.metrics, context)
-    status, reason = status_of(result.records, is_structure=suite.name == STRUCTURE)
-    return replace(result, scores=scores, status=status, reason=reason)
 
 
 def statistics_of(report: Report) -> int:
@@ -90,22 +78,6 @@ def score_records(
     for family, adjust in ADJUSTMENTS.items():
         scores = adjusted(scores, family, adjust)
     return tuple(scores)
-
-
-def at_level(suite: SuiteResult, score: Score, level: float, seed: int) -> Estimate:
-    """Estimate a score of a result again, from the same resamples, at another level.
-
-    Raises
-    ------
-    UnknownName
-        If the suite or its measure is not installed.
-    """
-    measure = find(suite.name).measure_named(suite.measure or "")
-    metric = next(m for m in measure.metrics if m.name == score.metric)
-    context = Context(suite.name, suite.config, seed, level)
-    kept = measured(members(suite.records, metric, dict(score.by)), metric, score.by)
-    estimator = estimator_for(metric, score.by)
-    return finite(estimator(kept, context.sampling(metric.name, score.by, metric.bounds)))
 
 
 def members(records: Iterable[Record], metric: Metric, by: Mapping[str, str]) -> list[Record]:

@@ -21,7 +21,7 @@ from pytest_bias import resampling
 from pytest_bias.estimators import Additive, Contribution, Place, own_value
 from pytest_bias.factors import Factor
 from pytest_bias.gaps import SHUFFLED, Gap, beside_chance, relabelled
-from pytest_bias.measures import Metric
+from pytest_bias.metric import Metric
 from pytest_bias.multiway import Crossing
 from pytest_bias.records import Record, sha256
 from pytest_bias.resampling import Sums, Unsigned

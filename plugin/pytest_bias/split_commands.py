@@ -13,10 +13,10 @@ from pytest_bias.config import Settings
 from pytest_bias.datasources import DataFolder
 from pytest_bias.emit import split as words
 from pytest_bias.emit.progress import ProgressPrinter
+from pytest_bias.environment import SUITE_FILE
 from pytest_bias.errors import MeasurementError, OutputError, UsageError
 from pytest_bias.events import Listener
 from pytest_bias.identity import tool_version
-from pytest_bias.options import SUITE_FILE
 from pytest_bias.overfitting import SplitTest, split_test
 from pytest_bias.records import DataInfo, Report, SuiteResult
 from pytest_bias.splitting import COMMITMENT, HIDDEN, PARTS, PUBLIC, Commitment, split

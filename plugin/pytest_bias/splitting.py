@@ -25,9 +25,9 @@ import yaml
 
 from pytest_bias.checked import checked, finite_json
 from pytest_bias.datasources import DataFolder
+from pytest_bias.environment import SUITE_FILE
 from pytest_bias.errors import DataError, OutputError, UsageError
 from pytest_bias.identity import tool_version
-from pytest_bias.options import SUITE_FILE
 from pytest_bias.records import DataInfo, canonical_json, sha256
 from pytest_bias.row_sources import cell
 from pytest_bias.salts import new_salt, salted, write_private

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from pytest_bias.estimators import Additive
-from pytest_bias.measures import Metric
+from pytest_bias.metric import Metric
 from pytest_bias.records import Record
 from pytest_bias.scores import Spread
 

@@ -10,11 +10,11 @@ from pathlib import Path, PurePosixPath
 from typing import Any, Final
 
 from pytest_bias.datasources import DataFolder, FoundFile
+from pytest_bias.environment import SUITE_FILE
 from pytest_bias.errors import DataError, DataMissing, UnknownName, UsageError
 from pytest_bias.hidden_data import LEAST, Hiding
 from pytest_bias.interface import Capability
 from pytest_bias.marked_yaml import Marked, read_marked
-from pytest_bias.options import SUITE_FILE
 from pytest_bias.records import DataInfo, canonical_json, sha256
 from pytest_bias.row_sources import (
     OwnRow,

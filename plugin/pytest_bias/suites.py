@@ -15,16 +15,8 @@ from pytest_bias.datasources import DataFile, DataFolder, Source
 from pytest_bias.errors import UnknownName, UsageError
 from pytest_bias.hidden_data import Hiding
 from pytest_bias.interface import Capability
-from pytest_bias.measures import (
-    Estimator,
-    Floor,
-    Measure,
-    Metric,
-    Sides,
-    between,
-    every,
-    own_cluster,
-)
+from pytest_bias.measures import Measure, Sides, between
+from pytest_bias.metric import Estimator, Floor, Metric, every, own_cluster
 from pytest_bias.own_texts import none_named
 from pytest_bias.records import DataInfo, Item, SuiteResult, SuiteStatus
 

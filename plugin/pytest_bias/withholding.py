@@ -15,13 +15,13 @@ from pathlib import Path
 from typing import Final
 
 from pytest_bias.claims import unread
-from pytest_bias.emit.wording import NOT_PUBLISHED
 from pytest_bias.errors import OutputError
 from pytest_bias.folder import standing
 from pytest_bias.limits import Decision, Outcome
 from pytest_bias.records import Report, SuiteResult, Withheld
 from pytest_bias.salts import SALT_BYTES, is_salt, new_salt, salted, write_private
 
+NOT_PUBLISHED: Final = "scores not published"
 SALT: Final = "withheld-salt.txt"
 
 KEPT: Final = (

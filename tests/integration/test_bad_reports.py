@@ -14,7 +14,7 @@ from commands import Command, finish, read, start, suite
 
 from pytest_bias.folder import write_report
 from pytest_bias.records import DataInfo, Record, Report, SuiteResult, records_digest, seal
-from pytest_bias.scoring import scored
+from pytest_bias.results import scored
 from pytest_bias.suites import find
 from unit.made import report, result
 

@@ -15,12 +15,13 @@ from pytest_bias.config import Settings, read_settings
 from pytest_bias.engine import Session
 from pytest_bias.estimators import Mean
 from pytest_bias.interface import Capability, Model
+from pytest_bias.metric import Metric
 from pytest_bias.models import load
 from pytest_bias.models.chat import user_turn
 from pytest_bias.planning import describe_for, plan
 from pytest_bias.records import DataInfo, Item, Record, sha256
 from pytest_bias.refusals import Outcome, outcome
-from pytest_bias.suites import Configuration, LoadedData, Measure, Metric, Suite, find
+from pytest_bias.suites import Configuration, LoadedData, Measure, Suite, find
 
 PROMPTS = ["The nurse said", "He is a carpenter.", "Why?"]
 TURNS = (

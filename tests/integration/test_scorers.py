@@ -12,9 +12,10 @@ from commands import Command, statuses, suite
 from pytest_bias import planning, readings, suites
 from pytest_bias.estimators import Mean
 from pytest_bias.interface import Capability, Model
+from pytest_bias.metric import Metric
 from pytest_bias.models import load
 from pytest_bias.records import DataInfo, Item, Record, sha256
-from pytest_bias.suites import Configuration, LoadedData, Measure, Metric, Suite, find
+from pytest_bias.suites import Configuration, LoadedData, Measure, Suite, find
 from word_classifier import word_classifier
 
 TEXTS = ["You are awful.", "You are nice.", "An awful, awful day", "nothing"]

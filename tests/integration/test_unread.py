@@ -10,7 +10,8 @@ from commands import Command, suite
 from bias_suites.social import crows_pairs, hatecheck
 from own_scope import SCOPE
 from pytest_bias.engine import take
-from pytest_bias.measures import ALIKE, read_alike
+from pytest_bias.measures import read_alike
+from pytest_bias.metric import ALIKE
 from pytest_bias.models import load
 from pytest_bias.records import Item
 from pytest_bias.scoring import Context, score_records

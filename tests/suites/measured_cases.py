@@ -9,10 +9,11 @@ import pytest
 
 import draws
 from pytest_bias.engine import take
+from pytest_bias.metric import Metric
 from pytest_bias.records import Item, Record, SuiteResult, records_digest
+from pytest_bias.results import scored
 from pytest_bias.scores import Score
-from pytest_bias.scoring import scored
-from pytest_bias.suites import Measure, Metric, Suite, find
+from pytest_bias.suites import Measure, Suite, find
 from suites.cases import CASES, Case
 from suites.hashed import Hashed
 

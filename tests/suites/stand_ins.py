@@ -20,8 +20,8 @@ from pytest_bias.interface import (
 )
 from pytest_bias.records import Item, Record, SuiteResult
 from pytest_bias.records import ModelIdentity as Identity
+from pytest_bias.results import scored
 from pytest_bias.scores import Score
-from pytest_bias.scoring import scored
 from pytest_bias.suites import Suite
 
 UNREADABLE = "empty text"

@@ -15,7 +15,7 @@ from bias_suites.social import crows_pairs
 from pytest_bias.datasources import DataFolder
 from pytest_bias.emit.scope import show_card
 from pytest_bias.records import Item
-from pytest_bias.scoring import scored
+from pytest_bias.results import scored
 from pytest_bias.suites import find
 from suites.stand_ins import Pairs, Texts, result_of
 

@@ -15,10 +15,12 @@ from bias_suites.pairs import preference
 from pytest_bias.compare import compare
 from pytest_bias.datasources import DataFolder
 from pytest_bias.estimators import Additive
+from pytest_bias.metric import own_cluster
 from pytest_bias.records import Record
+from pytest_bias.results import at_level
 from pytest_bias.scores import Score
-from pytest_bias.scoring import at_level, estimator_for, members
-from pytest_bias.suites import find, own_cluster
+from pytest_bias.scoring import estimator_for, members
+from pytest_bias.suites import find
 from suites.measured_cases import Measured, case_measured, every_case, result_of
 from unit.made import report
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from pytest_bias.records import Record, SuiteResult
-from pytest_bias.scoring import scored
+from pytest_bias.results import scored
 from pytest_bias.suites import find
 from unit.made import record, result, unscored
 

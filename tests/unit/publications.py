@@ -25,7 +25,7 @@ from pytest_bias.readme import merged
 from pytest_bias.records import Record, Report, canonical_json, items_digest, records_digest, sha256
 from pytest_bias.reproducing import reproduction
 from pytest_bias.reproduction import Party
-from pytest_bias.scoring import scored
+from pytest_bias.results import scored
 from pytest_bias.suites import find
 from pytest_bias.verification import Publication, Trust, Verified, verify_publication
 

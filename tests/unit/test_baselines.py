@@ -14,11 +14,11 @@ import pytest_bias
 from pytest_bias import baselines
 from pytest_bias.claims import CURRENT, CURRENT_SCHEMA, evidence
 from pytest_bias.config import Settings, read_settings
+from pytest_bias.environment import FILE_NAME
 from pytest_bias.errors import BiasError, ModelError, ReportError, UsageError
 from pytest_bias.events import Notice
 from pytest_bias.folder import write_report
 from pytest_bias.models import Description, ModelRef, describe
-from pytest_bias.options import FILE_NAME
 from pytest_bias.records import Report
 from unit.made import record, report, result, score
 

@@ -10,8 +10,8 @@ import pytest
 from pytest_bias.compare import SuiteComparison, compare
 from pytest_bias.limits import Outcome, decide, named_by, read_limits
 from pytest_bias.records import DataInfo, Record, Report, SuiteResult
+from pytest_bias.results import scored
 from pytest_bias.scores import Score
-from pytest_bias.scoring import scored
 from pytest_bias.statistics import benjamini_hochberg
 from pytest_bias.suites import find
 from unit.made import record, report, result

@@ -19,7 +19,7 @@ from pytest_bias.evidence import verify
 from pytest_bias.folder import REPORT, read_report, write_report
 from pytest_bias.planning import describe_for, plan
 from pytest_bias.records import Report
-from pytest_bias.scoring import scored
+from pytest_bias.results import scored
 from pytest_bias.statistics import VERSION
 from unit.made import record, report, result
 from unit.publications import digest_of, named

@@ -9,10 +9,10 @@ import pytest
 from bias_suites.robustness.perturbation_scores import GeometricMean
 from pytest_bias.estimators import Mean, own_value
 from pytest_bias.finite import finite, finite_record
+from pytest_bias.metric import Metric
 from pytest_bias.records import canonical_json
 from pytest_bias.scoring import Context, score_records
 from pytest_bias.statistics import Estimate
-from pytest_bias.suites import Metric
 from unit.made import record, report, result, score
 
 

@@ -5,9 +5,9 @@ import pytest
 
 from draws import sampling
 from pytest_bias.gaps import Deviation, Gap, Range
+from pytest_bias.metric import Metric
 from pytest_bias.records import Item, Record
 from pytest_bias.scoring import Context, score_records
-from pytest_bias.suites import Metric
 
 pytestmark = pytest.mark.all_draws
 

@@ -14,7 +14,7 @@ from pytest_bias.merging import Measured, gathered
 from pytest_bias.models.placing import shared
 from pytest_bias.planning import shard
 from pytest_bias.records import Item, records_digest
-from pytest_bias.scoring import scored
+from pytest_bias.results import scored
 from pytest_bias.suites import find
 from unit.made import record, report, result
 

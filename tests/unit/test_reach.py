@@ -7,14 +7,14 @@ from typing import Any, Final
 import numpy as np
 import pytest
 
-from pytest_bias.emit.scope import amount, on_limits
+from pytest_bias.emit.decidable import amount, on_limits
 from pytest_bias.estimators import MacroMean, Mean, Share, own_value
 from pytest_bias.factors import Factor, along
 from pytest_bias.gaps import Deviation, Gap, Range
 from pytest_bias.init.choices import Choices
 from pytest_bias.init.decidable import told_of_limits
 from pytest_bias.init.triggers import trigger
-from pytest_bias.measures import Estimator, Metric
+from pytest_bias.metric import Estimator, Metric
 from pytest_bias.rates import Rate
 from pytest_bias.reach import reach
 from pytest_bias.records import Item

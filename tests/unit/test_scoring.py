@@ -9,11 +9,13 @@ import numpy as np
 import pytest
 
 from pytest_bias.estimators import MacroMean, Mean, Share
+from pytest_bias.metric import Metric
 from pytest_bias.records import Record
+from pytest_bias.results import scored
 from pytest_bias.scores import Score
-from pytest_bias.scoring import Context, score_records, scored
+from pytest_bias.scoring import Context, score_records
 from pytest_bias.statistics import Estimate, Sampling, benjamini_hochberg, holm
-from pytest_bias.suites import Measure, Metric, Suite
+from pytest_bias.suites import Measure, Suite
 from unit.made import record, result, score, unscored
 
 CONTEXT = Context("made", "en")

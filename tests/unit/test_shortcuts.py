@@ -7,6 +7,7 @@ import pytest
 
 from draws import sampling
 from pytest_bias.estimators import own_value
+from pytest_bias.metric import Metric
 from pytest_bias.records import Item, Record
 from pytest_bias.scoring import Context, score_records
 from pytest_bias.shortcuts import (
@@ -17,7 +18,6 @@ from pytest_bias.shortcuts import (
     gap_by,
     shortcut_gap,
 )
-from pytest_bias.suites import Metric
 
 pytestmark = pytest.mark.all_draws
 

@@ -6,10 +6,10 @@ import pytest
 
 from pytest_bias.estimators import own_value
 from pytest_bias.gaps import Gap, Range
+from pytest_bias.metric import Metric
 from pytest_bias.records import Record
 from pytest_bias.scores import Score
 from pytest_bias.scoring import Context, score_records
-from pytest_bias.suites import Metric
 from unit.made import record, unscored
 
 OTHERS = Metric(

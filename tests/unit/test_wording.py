@@ -16,7 +16,6 @@ from pytest_bias.emit.wording import (
     ROBUSTNESS_LIMITS,
     SOCIAL_LIMITS,
     beside_headline,
-    clean,
     controls_of,
     cost,
     count,
@@ -25,7 +24,6 @@ from pytest_bias.emit.wording import (
     headline_sentence,
     ideal,
     interval,
-    markdown,
     metric_words,
     model_name,
     month,
@@ -43,6 +41,7 @@ from pytest_bias.emit.wording import (
 )
 from pytest_bias.identity import ModelIdentity
 from pytest_bias.scores import Spread
+from pytest_bias.untrusted import clean, markdown
 from unit.made import HOSTILE, mean_effect, report, result, score
 
 FLOATS = st.floats(-1e6, 1e6)

@@ -10,11 +10,12 @@ from pytest_bias.estimators import Mean, own_value
 from pytest_bias.gaps import Gap, Range
 from pytest_bias.interface import Capability
 from pytest_bias.labels import ROLES
+from pytest_bias.metric import Metric
 from pytest_bias.records import Item, Record
 from pytest_bias.row_sources import counted, not_there, same
 from pytest_bias.suite_form import Key, one_of, word, words
 from pytest_bias.suite_kinds import DataRow, Definition, Kind
-from pytest_bias.suites import Measure, Metric
+from pytest_bias.suites import Measure
 
 
 def _items(definition: Definition, rows: Sequence[DataRow]) -> Iterator[Item]:

@@ -28,11 +28,12 @@ from bias_suites.verdicts import THRESHOLD
 from pytest_bias.estimators import Mean, own_value
 from pytest_bias.gaps import Gap, Range
 from pytest_bias.interface import GAP, Capability, Model
+from pytest_bias.metric import Metric
 from pytest_bias.records import Item, Record, Value
 from pytest_bias.refusals import Outcome
 from pytest_bias.suite_form import Key, count, one_of, word, words
 from pytest_bias.suite_kinds import DataRow, Definition, Kind
-from pytest_bias.suites import Measure, Metric
+from pytest_bias.suites import Measure
 
 
 def _items(definition: Definition, rows: Sequence[DataRow]) -> Iterator[Item]:

@@ -6,11 +6,12 @@ from typing import Final
 from bias_suites.social.seat import Effect, association_items, contrasts, take
 from pytest_bias.estimators import own_value
 from pytest_bias.interface import Capability
+from pytest_bias.metric import Metric
 from pytest_bias.records import Item
 from pytest_bias.sentences import FIELD, fill
 from pytest_bias.suite_form import Key, words
 from pytest_bias.suite_kinds import DataRow, Definition, Kind
-from pytest_bias.suites import Measure, Metric
+from pytest_bias.suites import Measure
 
 SETS: Final = {"x": "first targets", "y": "second targets", "a": "first attributes"} | {
     "b": "second attributes"

@@ -14,10 +14,11 @@ from bias_suites.pairs import (
 )
 from pytest_bias.estimators import Mean, Share, own_value
 from pytest_bias.interface import Capability
+from pytest_bias.metric import Metric
 from pytest_bias.records import Item, Record
 from pytest_bias.suite_form import Key, word
 from pytest_bias.suite_kinds import DataRow, Definition, Kind
-from pytest_bias.suites import Measure, Metric, between
+from pytest_bias.suites import Measure, between
 
 EVEN: Final = 50.0
 

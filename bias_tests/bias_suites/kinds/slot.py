@@ -16,12 +16,13 @@ from bias_suites.pairs import TIE_NATS
 from pytest_bias.errors import DataError, UsageError
 from pytest_bias.estimators import Mean, Share, own_value
 from pytest_bias.interface import GAP, Capability, Cloze, Model
+from pytest_bias.metric import Metric
 from pytest_bias.records import Item, Record
 from pytest_bias.row_sources import not_there, same
 from pytest_bias.sentences import at_gap
 from pytest_bias.suite_form import Key, word, words
 from pytest_bias.suite_kinds import DataRow, Definition, Kind
-from pytest_bias.suites import Measure, Metric, Sides
+from pytest_bias.suites import Measure, Sides
 
 PER_TOKEN: Final = "per_token"
 """The outcome if each word's log-probability is divided by its tokens."""

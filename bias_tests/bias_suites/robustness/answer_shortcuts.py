@@ -28,10 +28,11 @@ from pytest_bias.errors import DataError
 from pytest_bias.estimators import Additive, Mean, own_value
 from pytest_bias.factors import Factor
 from pytest_bias.interface import Capability, Model, Question
+from pytest_bias.metric import Metric
 from pytest_bias.own_texts import describe_texts, own_files
 from pytest_bias.records import Item, Record
 from pytest_bias.shortcuts import SOLVABLE, UNSOLVABLE, ChosenSplit, LargestGap, gap_by
-from pytest_bias.suites import Configuration, LoadedData, Measure, Metric, Suite
+from pytest_bias.suites import Configuration, LoadedData, Measure, Suite
 from pytest_bias.tables import json_content
 
 XQUAD: Final = Source(

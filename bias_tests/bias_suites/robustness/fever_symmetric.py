@@ -35,8 +35,9 @@ from pytest_bias.datasources import (
 from pytest_bias.errors import DataError
 from pytest_bias.estimators import EVEN, Share, own_value
 from pytest_bias.interface import Capability
+from pytest_bias.metric import Floor, Metric
 from pytest_bias.records import Item, Record, sha256
-from pytest_bias.suites import Configuration, Floor, LoadedData, Measure, Metric, Suite
+from pytest_bias.suites import Configuration, LoadedData, Measure, Suite
 from pytest_bias.tables import Row, json_lines
 
 SOURCE: Final = Source(

@@ -28,8 +28,9 @@ from pytest_bias.errors import DataError
 from pytest_bias.estimators import Share
 from pytest_bias.factors import Factor, along
 from pytest_bias.interface import Capability
+from pytest_bias.metric import Metric
 from pytest_bias.records import Item, Record
-from pytest_bias.suites import Configuration, LoadedData, Measure, Metric, Suite
+from pytest_bias.suites import Configuration, LoadedData, Measure, Suite
 from pytest_bias.tables import Row, csv_rows
 
 SOURCE: Final = Source("tommccoy1/hans", "7299f6f657089ce06a0f98e7e81f8d0f5b7741ce", "MIT")

@@ -15,8 +15,9 @@ from pytest_bias.datasources import DataFile, DataFolder, FoundFile, Source, des
 from pytest_bias.errors import DataError
 from pytest_bias.estimators import EVEN, Mean, Share, own_value
 from pytest_bias.interface import Capability, Model
+from pytest_bias.metric import Floor, Metric
 from pytest_bias.records import Item, Record
-from pytest_bias.suites import Configuration, Floor, LoadedData, Measure, Metric, Suite
+from pytest_bias.suites import Configuration, LoadedData, Measure, Suite
 from pytest_bias.tables import Row, csv_rows
 
 CONTRAST_SETS: Final = Source(

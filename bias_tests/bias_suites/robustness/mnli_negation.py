@@ -26,8 +26,9 @@ from bias_suites.robustness.sentence_pairs import (
 from bias_suites.scope import scope_card
 from pytest_bias.datasources import DataFolder, describe_files
 from pytest_bias.interface import Capability
+from pytest_bias.metric import Metric
 from pytest_bias.records import Item, Record
-from pytest_bias.suites import Configuration, LoadedData, Measure, Metric, Suite
+from pytest_bias.suites import Configuration, LoadedData, Measure, Suite
 from pytest_bias.tables import Row
 
 WORDS: Final = (

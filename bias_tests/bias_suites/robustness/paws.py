@@ -25,8 +25,9 @@ from bias_suites.scope import scope_card
 from pytest_bias.datasources import DataFile, DataFolder, HubFile, Source, describe_files, together
 from pytest_bias.errors import DataError
 from pytest_bias.interface import Capability
+from pytest_bias.metric import Metric
 from pytest_bias.records import DataInfo, Item
-from pytest_bias.suites import Configuration, LoadedData, Measure, Metric, Suite
+from pytest_bias.suites import Configuration, LoadedData, Measure, Suite
 from pytest_bias.tables import parquet_rows
 
 SOURCE: Final = Source(

@@ -22,11 +22,12 @@ from pytest_bias.datasources import DataFolder
 from pytest_bias.errors import DataError, UsageError
 from pytest_bias.estimators import Mean, Share, own_value
 from pytest_bias.interface import Capability, Model, Outputs, SequenceScore
+from pytest_bias.metric import Metric
 from pytest_bias.own_texts import OwnTexts, describe_texts, load_texts
 from pytest_bias.readings import NO_PROBABILITY
 from pytest_bias.records import Item, Record, Value
 from pytest_bias.sentences import bundled_info, text_file
-from pytest_bias.suites import Configuration, LoadedData, Measure, Metric, Suite
+from pytest_bias.suites import Configuration, LoadedData, Measure, Suite
 
 TEXTS: Final = "sentences/en/perturbation.yaml"
 SIDES: Final = ("clean", "perturbed")

@@ -16,9 +16,9 @@ from pytest_bias.estimators import Share, own_value
 from pytest_bias.factors import Factor
 from pytest_bias.gaps import Gap
 from pytest_bias.interface import Model
+from pytest_bias.metric import Floor, Metric
 from pytest_bias.readings import Reading
 from pytest_bias.records import Item, Record
-from pytest_bias.suites import Floor, Metric
 
 IN, OUT = "in distribution", "out of distribution"
 WHERE: Final = "distribution"

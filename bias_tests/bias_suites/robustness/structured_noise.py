@@ -22,11 +22,12 @@ from bias_suites.wikitext import (
 )
 from pytest_bias.datasources import DataFolder, describe_files
 from pytest_bias.interface import Capability, Model, Passage
+from pytest_bias.metric import Metric
 from pytest_bias.own_texts import describe_texts, load_texts
 from pytest_bias.rates import Rate
 from pytest_bias.records import Item, Record, Value
 from pytest_bias.sentences import bundled_info, text_file
-from pytest_bias.suites import Configuration, LoadedData, Measure, Metric, Suite
+from pytest_bias.suites import Configuration, LoadedData, Measure, Suite
 
 TEXTS: Final = "sentences/en/plain_passages.yaml"
 CLEAN, HTML = "clean", "html"

@@ -17,8 +17,9 @@ from pytest_bias.errors import DataError
 from pytest_bias.estimators import Mean, Share
 from pytest_bias.factors import Factor, along
 from pytest_bias.interface import GAP, Capability, Model, Prediction
+from pytest_bias.metric import Floor, Metric
 from pytest_bias.records import Item, Record, sha256
-from pytest_bias.suites import Configuration, Floor, LoadedData, Measure, Metric, Sides, Suite
+from pytest_bias.suites import Configuration, LoadedData, Measure, Sides, Suite
 from pytest_bias.tables import Row, csv_rows
 
 K: Final = 20

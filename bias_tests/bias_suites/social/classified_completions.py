@@ -30,10 +30,11 @@ from pytest_bias.factors import Factor
 from pytest_bias.gaps import Gap, Range
 from pytest_bias.interface import GAP, Capability, Model
 from pytest_bias.labels import ROLES
+from pytest_bias.metric import Metric
 from pytest_bias.records import Item, Record, Value
 from pytest_bias.refusals import Outcome
 from pytest_bias.sentences import bundled_info, fill, text_file
-from pytest_bias.suites import Configuration, LoadedData, Measure, Metric, Suite
+from pytest_bias.suites import Configuration, LoadedData, Measure, Suite
 
 SAMPLES: Final = 5
 """Completions a sentence of a model that writes."""

@@ -14,8 +14,9 @@ from bias_suites.disputes import disputes_of
 from pytest_bias.datasources import DataFile, DataFolder, FoundFile, Source, describe_files
 from pytest_bias.errors import DataError
 from pytest_bias.estimators import Share, own_value
+from pytest_bias.metric import Metric
 from pytest_bias.records import Item, Record
-from pytest_bias.suites import LoadedData, Metric
+from pytest_bias.suites import LoadedData
 from pytest_bias.tables import cells
 
 SOURCE: Final = Source(

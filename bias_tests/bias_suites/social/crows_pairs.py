@@ -26,8 +26,9 @@ from pytest_bias.datasources import DataFile, DataFolder, FoundFile, Source, des
 from pytest_bias.errors import DataError
 from pytest_bias.estimators import Mean, Share, own_value
 from pytest_bias.interface import Capability, Model
+from pytest_bias.metric import Metric
 from pytest_bias.records import Item, Record
-from pytest_bias.suites import Configuration, LoadedData, Measure, Metric, Suite, between
+from pytest_bias.suites import Configuration, LoadedData, Measure, Suite, between
 from pytest_bias.tables import Row, csv_rows, parquet_rows, utf8
 
 COLUMNS: Final = ("sent_more", "sent_less", "stereo_antistereo", "bias_type")

@@ -21,11 +21,12 @@ from pytest_bias.estimators import Additive, Mean, own_value
 from pytest_bias.factors import Factor
 from pytest_bias.gaps import SHUFFLED, beside_chance, size_of_means
 from pytest_bias.interface import Capability, Model, Outputs
+from pytest_bias.metric import Metric
 from pytest_bias.readings import Reading
 from pytest_bias.records import Item, Record
 from pytest_bias.resampling import Sums
 from pytest_bias.statistics import Estimate, Floats, Sampling
-from pytest_bias.suites import Configuration, LoadedData, Measure, Metric, Sides, Suite
+from pytest_bias.suites import Configuration, LoadedData, Measure, Sides, Suite
 from pytest_bias.tables import Row, csv_rows
 
 COLUMNS: Final = ("ID", "Sentence", "Template", "Person", "Gender", "Race", "Emotion word")

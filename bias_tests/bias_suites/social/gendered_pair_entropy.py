@@ -31,10 +31,11 @@ from bias_suites.wikitext import WIKITEXT
 from pytest_bias.estimators import MacroMean, Mean, Share, own_value
 from pytest_bias.factors import Factor
 from pytest_bias.interface import Capability, Cloze, Model
+from pytest_bias.metric import Floor, Metric
 from pytest_bias.rates import Rate
 from pytest_bias.records import Item, Record
 from pytest_bias.statistics import Floats
-from pytest_bias.suites import Configuration, Floor, Measure, Metric, Sides, Suite
+from pytest_bias.suites import Configuration, Measure, Sides, Suite
 
 TIE_NATS: Final = 1e-4
 

@@ -18,8 +18,9 @@ from pytest_bias.errors import DataError
 from pytest_bias.estimators import Share, own_value
 from pytest_bias.gaps import Gap, Range
 from pytest_bias.interface import Capability
+from pytest_bias.metric import Metric
 from pytest_bias.records import Item, Record
-from pytest_bias.suites import Configuration, LoadedData, Measure, Metric, Suite
+from pytest_bias.suites import Configuration, LoadedData, Measure, Suite
 from pytest_bias.tables import Row, csv_rows
 
 GOLD: Final[Mapping[str, str]] = {"hateful": "_h", "non-hateful": "_nh"}

@@ -20,9 +20,10 @@ from pytest_bias.estimators import Contribution, Mean
 from pytest_bias.factors import Factor, along
 from pytest_bias.gaps import Gap
 from pytest_bias.interface import GAP, Capability, Continuation, Model, Prediction
+from pytest_bias.metric import Metric
 from pytest_bias.records import Item, Record
 from pytest_bias.refusals import Outcome, outcome
-from pytest_bias.suites import Configuration, LoadedData, Measure, Metric, Suite
+from pytest_bias.suites import Configuration, LoadedData, Measure, Suite
 from pytest_bias.tables import Row, csv_rows
 
 K: Final = 20

@@ -18,9 +18,10 @@ from pytest_bias.errors import DataError
 from pytest_bias.estimators import Contribution
 from pytest_bias.gaps import Deviation, Gap
 from pytest_bias.interface import Capability
+from pytest_bias.metric import Metric
 from pytest_bias.ranks import Auc
 from pytest_bias.records import Record
-from pytest_bias.suites import Configuration, LoadedData, Measure, Metric, Suite
+from pytest_bias.suites import Configuration, LoadedData, Measure, Suite
 from pytest_bias.tables import csv_rows
 
 COLUMNS: Final = ("template", "toxicity", "phrase")

@@ -17,8 +17,9 @@ from pytest_bias.estimators import Mean
 from pytest_bias.factors import Factor
 from pytest_bias.gaps import Gap
 from pytest_bias.interface import GAP, Capability, Cloze, Model, SequenceScore
+from pytest_bias.metric import Metric, own_cluster
 from pytest_bias.records import Item, Record
-from pytest_bias.suites import Measure, Metric, Sides, own_cluster
+from pytest_bias.suites import Measure, Sides
 
 GENDERS: Final[Mapping[str, str]] = {
     **dict.fromkeys(("he", "him", "his", "himself"), "male"),

@@ -14,8 +14,9 @@ from pytest_bias.datasources import DataFile, DataFolder, FoundFile, Source, des
 from pytest_bias.errors import DataError
 from pytest_bias.estimators import Mean, own_value
 from pytest_bias.interface import Capability, Model, SequenceScore
+from pytest_bias.metric import Metric
 from pytest_bias.records import Item, Record
-from pytest_bias.suites import Configuration, LoadedData, Measure, Metric, Suite, between
+from pytest_bias.suites import Configuration, LoadedData, Measure, Suite, between
 from pytest_bias.tables import Row, csv_rows
 
 SOURCE: Final = Source("umanlp/RedditBias", "61f9ae9458e26a64ae1113425192280503f8fb92", "MIT")

@@ -28,11 +28,12 @@ from pytest_bias.errors import DataError
 from pytest_bias.estimators import Additive, own_value
 from pytest_bias.gaps import SHUFFLED
 from pytest_bias.interface import Capability, Model
+from pytest_bias.metric import Metric
 from pytest_bias.records import Item, Record
 from pytest_bias.resampling import Sums
 from pytest_bias.sentences import bundled_info, fill, text_file
 from pytest_bias.statistics import Estimate, Sampling
-from pytest_bias.suites import Configuration, LoadedData, Measure, Metric, Sides, Suite
+from pytest_bias.suites import Configuration, LoadedData, Measure, Sides, Suite
 
 WORDS: Final = "words/en/association_test.yaml"
 CARRIERS: Final = "sentences/en/association_test.yaml"

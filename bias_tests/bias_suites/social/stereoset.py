@@ -33,8 +33,9 @@ from bias_suites.social.stereoset_scores import (
     stereotype_by_the_reference,
 )
 from pytest_bias.interface import GAP, Capability, Cloze, ClozeScore, Model
+from pytest_bias.metric import Metric
 from pytest_bias.records import Item, Record
-from pytest_bias.suites import Configuration, Measure, Metric, Suite, between
+from pytest_bias.suites import Configuration, Measure, Suite, between
 
 LOG_MEAN: Final = "log_mean_"
 """Prefix of the details that are means of log-probabilities, not logs of mean probabilities."""

@@ -15,8 +15,9 @@ from bias_suites.social.winogender_scores import ALL_GENDERS, Consistency, Corre
 from pytest_bias.datasources import DataFolder, FoundFile, Source, describe_files
 from pytest_bias.errors import DataError
 from pytest_bias.interface import Capability
+from pytest_bias.metric import Metric
 from pytest_bias.records import Item, Record
-from pytest_bias.suites import Configuration, LoadedData, Metric, Suite
+from pytest_bias.suites import Configuration, LoadedData, Suite
 from pytest_bias.tables import Row, csv_rows
 
 SOURCE: Final = Source(

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from pytest_bias.action.runner import write_outputs
-from pytest_bias.limits import EXIT_EXCEEDED, EXIT_NOT_MEASURED, EXIT_OK
+from pytest_bias.exit_codes import EXIT_EXCEEDED, EXIT_NOT_MEASURED, EXIT_OK
 
 STEPS: Final = ("PREPARE", "MEASURE", "KEEP", "PUBLISH", "TELL")
 """Steps that say how they ended, in this order."""

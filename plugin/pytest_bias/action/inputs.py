@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Final
 
 from pytest_bias.config import Settings
+from pytest_bias.environment import SUITE_FILE, is_offline
 from pytest_bias.errors import UnknownName, UsageError
 from pytest_bias.folder import REPORT
 from pytest_bias.github.branches import Place, job_of
 from pytest_bias.github.contents import JOB
-from pytest_bias.options import SUITE_FILE, is_offline
 from pytest_bias.records import canonical_json, sha256
 
 OPTIONS: Final = ("profile", "config", "baseline", "device", "devices", "data-dir", "shard")

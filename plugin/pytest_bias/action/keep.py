@@ -9,11 +9,11 @@ from typing import Any, Final
 
 from pytest_bias.action.inputs import AUTO
 from pytest_bias.action.runner import temp, write_outputs
-from pytest_bias.emit.wording import clean
 from pytest_bias.errors import GitHubError, UsageError
 from pytest_bias.github.api import Client
 from pytest_bias.github.artifacts import NEEDS
 from pytest_bias.github.contents import JOB, MOST_BYTES
+from pytest_bias.untrusted import clean
 
 HINT: Final = (
     "Give each job a name of its own with the input `artifact`; left out, the name has the model, "

@@ -18,16 +18,15 @@ from pytest_bias.action.runner import (
 )
 from pytest_bias.claims import REPRODUCTION, SIGNATURE
 from pytest_bias.decisions import read_decision
-from pytest_bias.emit.wording import clean
 from pytest_bias.errors import MeasurementError
-from pytest_bias.evidence_commands import EXITS
 from pytest_bias.folder import DECISION, REPORT, read_report, remove
 from pytest_bias.github.contents import JOB
 from pytest_bias.limits import Outcome, gravity
 from pytest_bias.models.snapshot import file_sha256
 from pytest_bias.records import Report
-from pytest_bias.reproduction import Reproduction
+from pytest_bias.reproduction import EXITS, Reproduction
 from pytest_bias.suite_states import FAILED
+from pytest_bias.untrusted import clean
 
 NOTHING: Final[Mapping[str, str]] = {
     **{"report": "", "badges": "", "status": "could-not-measure", "scores": "{}", "worst": ""},

@@ -19,11 +19,10 @@ from pytest_bias.action.runner import (
     without_secrets,
     write_outputs,
 )
-from pytest_bias.cli import settings_of_run
+from pytest_bias.cli_options import settings_of_run
 from pytest_bias.config import Settings, read_settings
 from pytest_bias.datasources import cache_folder
 from pytest_bias.decisions import read_decision
-from pytest_bias.emit.wording import clean
 from pytest_bias.errors import BiasError, MeasurementError, UsageError
 from pytest_bias.folder import DECISION, REPORT, read_plain_report
 from pytest_bias.github.api import Client
@@ -34,6 +33,7 @@ from pytest_bias.models.heads import head
 from pytest_bias.models.reference import ModelRef
 from pytest_bias.models.repository import kept_at
 from pytest_bias.records import canonical_json, sha256
+from pytest_bias.untrusted import clean
 
 LAST_RUN: Final = "last-run"
 BRANCH: Final = "branch:"

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Final
 
 from pytest_bias.action.runner import annotation, quiet, without_secrets, write_outputs
-from pytest_bias.emit.wording import clean
 from pytest_bias.errors import BiasError
 from pytest_bias.github.api import Client
 from pytest_bias.github.branches import FOLDER, commit_report, place_for
+from pytest_bias.untrusted import clean
 
 _PUBLISHED: Final = re.compile(
     r"^(?:Published|This report is proposed already): (https?://\S+)$", re.MULTILINE

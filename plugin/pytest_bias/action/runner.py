@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Final, Literal, TextIO, TypeAlias
 
 from pytest_bias.emit.bounds import len_in_bytes, within
-from pytest_bias.emit.wording import clean
+from pytest_bias.untrusted import clean
 
 Level: TypeAlias = Literal["error", "warning", "notice"]
 

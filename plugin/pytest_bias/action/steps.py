@@ -8,8 +8,8 @@ from typing import Final
 from pytest_bias import streams
 from pytest_bias.action import decide, keep, measure, prepare, publish, tell
 from pytest_bias.action.runner import without_secrets, write_outputs
-from pytest_bias.emit.wording import clean
 from pytest_bias.errors import BiasError, MeasurementError
+from pytest_bias.untrusted import clean
 
 STEPS: Final[Mapping[str, Callable[[Mapping[str, str]], int]]] = {
     "prepare": prepare.main,

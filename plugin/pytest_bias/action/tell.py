@@ -19,13 +19,13 @@ from pytest_bias.action.runner import (
 from pytest_bias.decisions import read_decision
 from pytest_bias.emit import comment as emit_comment
 from pytest_bias.emit.verdict import because, word
-from pytest_bias.emit.wording import markdown
+from pytest_bias.environment import FILE_NAME
 from pytest_bias.errors import BiasError
 from pytest_bias.folder import DECISION, SUMMARY, read_report
 from pytest_bias.github.api import Client
 from pytest_bias.github.comments import comment, marker, pull_request
 from pytest_bias.limits import Decision, Outcome
-from pytest_bias.options import FILE_NAME
+from pytest_bias.untrusted import markdown
 
 LEVELS: Final[Mapping[str, Level]] = {
     "exceeded": "error",

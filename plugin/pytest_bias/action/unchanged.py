@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from pytest_bias import statistics
-from pytest_bias.cli import settings_of_run
+from pytest_bias.cli_options import settings_of_run
 from pytest_bias.config import Settings, require_data_dir, require_model
 from pytest_bias.datasources import pinned
 from pytest_bias.engine import Session

@@ -4,9 +4,10 @@ from collections.abc import Iterator
 from typing import Final
 
 from pytest_bias.claims import unread
-from pytest_bias.emit.wording import clean, parameters
+from pytest_bias.emit.wording import parameters
 from pytest_bias.identity import ModelIdentity
 from pytest_bias.records import Report
+from pytest_bias.untrusted import clean
 
 NOT_KNOWN = "its weights, size and precision are not known"
 

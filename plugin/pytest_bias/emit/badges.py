@@ -19,9 +19,7 @@ from pytest_bias.claims import AS_MEASURED, Standing, earns, lacking, unread, ve
 from pytest_bias.emit.absence import uncertainty, without_value
 from pytest_bias.emit.marks import HIDDEN
 from pytest_bias.emit.wording import (
-    NOT_PUBLISHED,
     SOCIAL_LIMITS,
-    clean,
     furthest_group,
     group,
     ideal,
@@ -39,6 +37,8 @@ from pytest_bias.hidden_results import is_hidden
 from pytest_bias.records import Report, SuiteResult, sha256
 from pytest_bias.scores import Score
 from pytest_bias.suites import find
+from pytest_bias.untrusted import clean
+from pytest_bias.withholding import NOT_PUBLISHED
 
 LABEL_COLOR: Final = "#444"
 VALUE_COLOR: Final = "#2f5573"

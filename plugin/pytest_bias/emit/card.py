@@ -27,7 +27,6 @@ from pytest_bias.emit.terminal import KINDS
 from pytest_bias.emit.wording import (
     beside_headline,
     capitalized,
-    clean,
     controls_of,
     count,
     date,
@@ -37,7 +36,6 @@ from pytest_bias.emit.wording import (
     ideal,
     interval,
     level,
-    markdown,
     metric_words,
     not_published,
     on_controls,
@@ -54,6 +52,7 @@ from pytest_bias.records import Report, SuiteResult
 from pytest_bias.scores import Score
 from pytest_bias.suite_states import FAILED
 from pytest_bias.suites import find, scope_of
+from pytest_bias.untrusted import clean, markdown
 
 SUITE_BADGES: Final = 6
 ROWS: Final = 40

@@ -12,7 +12,6 @@ from pytest_bias.compare import Change, Comparison, SuiteComparison
 from pytest_bias.digits import beside, decimals
 from pytest_bias.emit.wording import (
     EXPLORATORY,
-    clean,
     group,
     metric_words,
     model_name,
@@ -21,6 +20,7 @@ from pytest_bias.emit.wording import (
     value,
 )
 from pytest_bias.scores import Score
+from pytest_bias.untrusted import clean
 
 SHOWN_GROUPS: Final = 5
 SHOWN_ITEMS: Final = 3

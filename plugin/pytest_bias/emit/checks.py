@@ -9,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from pytest_bias.checks import Check
-from pytest_bias.emit.wording import clean
+from pytest_bias.untrusted import clean
 
 STYLES: Final = {"holds": "", "fails": "bold red", "unknown": "yellow", "unverified": "yellow"}
 

@@ -23,7 +23,6 @@ from pytest_bias.emit.terminal import KINDS
 from pytest_bias.emit.verdict import decided
 from pytest_bias.emit.wording import (
     ideal,
-    markdown,
     metric_words,
     model_name,
     not_published,
@@ -36,6 +35,7 @@ from pytest_bias.emit.wording import (
 from pytest_bias.limits import Decision, gravity
 from pytest_bias.records import Report, SuiteResult
 from pytest_bias.scores import Score
+from pytest_bias.untrusted import markdown
 
 COMMENT_LIMIT: Final = 60_000
 """Bytes; GitHub takes 65,536 characters."""

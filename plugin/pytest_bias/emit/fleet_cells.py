@@ -9,20 +9,12 @@ from pytest_bias.emit import templates
 from pytest_bias.emit.change import signed, signed_ends
 from pytest_bias.emit.fleet_columns import VALIDITY_MARKS, Column, key_of
 from pytest_bias.emit.marks import marks
-from pytest_bias.emit.wording import (
-    clean,
-    count,
-    floor,
-    interval,
-    level,
-    metric_words,
-    number,
-    parameters,
-)
+from pytest_bias.emit.wording import count, floor, interval, level, metric_words, number, parameters
 from pytest_bias.fleet_rows import Cell, Row, model_name
 from pytest_bias.own_paths import without_own_paths
 from pytest_bias.scores import Score
 from pytest_bias.scoring import LEVEL
+from pytest_bias.untrusted import clean
 
 NAME: Final = 120
 REASON: Final = 400

@@ -5,11 +5,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
-from pytest_bias.emit.wording import capitalized, clean, ideal, metric_words, suite_label
+from pytest_bias.emit.wording import capitalized, ideal, metric_words, suite_label
 from pytest_bias.errors import UnknownName
 from pytest_bias.fleet_rows import Cell, Row
 from pytest_bias.scores import Score
 from pytest_bias.suites import find
+from pytest_bias.untrusted import clean
 
 KINDS: Final[Mapping[str, str]] = {
     "intrinsic": "intrinsic",

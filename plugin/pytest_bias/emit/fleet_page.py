@@ -21,14 +21,10 @@ from pytest_bias.emit import templates
 from pytest_bias.emit.change import THESE_TWO
 from pytest_bias.emit.fleet_cells import MOST_REASONS, Reasons, row_html
 from pytest_bias.emit.fleet_columns import KINDS, Column, columns_of
-from pytest_bias.emit.wording import (
-    INTRINSIC_LIMITS,
-    ROBUSTNESS_LIMITS,
-    SOCIAL_LIMITS,
-    clean,
-)
+from pytest_bias.emit.wording import INTRINSIC_LIMITS, ROBUSTNESS_LIMITS, SOCIAL_LIMITS
 from pytest_bias.fleet_rows import Row, model_name
 from pytest_bias.identity import tool_version
+from pytest_bias.untrusted import clean
 
 PAGE_LIMIT: Final = 7_000_000
 """Bytes of a page."""

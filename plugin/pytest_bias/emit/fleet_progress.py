@@ -17,9 +17,10 @@ from rich.progress import (
 from rich.text import Text
 
 from pytest_bias.emit.progress import LivePrinter
-from pytest_bias.emit.wording import about_time, clean
+from pytest_bias.emit.wording import about_time
 from pytest_bias.fleet_events import Began, Ended, EntryDone, FleetEvent, Looked
 from pytest_bias.fleet_rows import Row
+from pytest_bias.untrusted import clean
 
 LINE_EVERY_S: Final = 60.0
 """Without a terminal, how often is said how far the models are."""

@@ -13,9 +13,9 @@ from typing import Any, Final, Literal, TypeAlias
 
 from pytest_bias.emit import fleet_page
 from pytest_bias.emit.fleet_page import About
-from pytest_bias.emit.wording import clean
 from pytest_bias.fleet_rows import Cell, Row
 from pytest_bias.own_paths import without_own_paths
+from pytest_bias.untrusted import clean
 
 PAGE: Final = "index.html"
 CSV: Final = "table.csv"

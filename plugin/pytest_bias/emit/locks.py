@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from pytest_bias.claims import BIAS
-from pytest_bias.emit.wording import clean, count, interval, metric_words, value
+from pytest_bias.emit.wording import count, interval, metric_words, value
 from pytest_bias.lock import (
     Checked,
     FileChanges,
@@ -23,6 +23,7 @@ from pytest_bias.lock import (
 )
 from pytest_bias.models.heads import PARTS, Head, differences
 from pytest_bias.scores import Score
+from pytest_bias.untrusted import clean
 
 STYLES: Final[Mapping[Verdict, str]] = {
     "unchanged": "green",

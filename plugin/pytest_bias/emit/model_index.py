@@ -14,7 +14,6 @@ from typing import Any, Final
 from pytest_bias.card_results import MADE_BY, SOURCE
 from pytest_bias.claims import Place
 from pytest_bias.emit.wording import (
-    clean,
     count,
     date,
     ideal,
@@ -29,6 +28,7 @@ from pytest_bias.front_matter import with_results
 from pytest_bias.interface import ModelKind
 from pytest_bias.records import DataInfo, Report, SuiteResult
 from pytest_bias.scores import Score
+from pytest_bias.untrusted import clean
 
 LINE_END: Final = "\n"
 

@@ -21,7 +21,6 @@ from pytest_bias.emit.terminal import KINDS
 from pytest_bias.emit.verdict import BECAUSE, because, decided, word
 from pytest_bias.emit.wording import (
     capitalized,
-    clean,
     cost,
     date,
     model_name,
@@ -34,6 +33,7 @@ from pytest_bias.limits import Decision, gravity
 from pytest_bias.records import Item, Report
 from pytest_bias.scoring import LEVEL
 from pytest_bias.suites import STRUCTURE
+from pytest_bias.untrusted import clean
 
 PAGE_LIMIT: Final = 3_000_000
 """Bytes of a page."""

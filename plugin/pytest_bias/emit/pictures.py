@@ -14,7 +14,6 @@ from pytest_bias.emit.plots import Row, Scale, forest, scale
 from pytest_bias.emit.wording import (
     EXPLORATORY,
     capitalized,
-    clean,
     count,
     floor,
     group,
@@ -29,6 +28,7 @@ from pytest_bias.emit.wording import (
 )
 from pytest_bias.records import SuiteResult
 from pytest_bias.scores import Score
+from pytest_bias.untrusted import clean
 
 GROUP_ROWS: Final = 40
 """Groups in one picture; the table behind it has more."""

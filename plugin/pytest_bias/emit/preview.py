@@ -7,8 +7,8 @@ from rich.console import Console
 from rich.padding import Padding
 from rich.text import Text
 
-from pytest_bias.emit.wording import clean
 from pytest_bias.suite_preview import DryRun, Preview, shown
+from pytest_bias.untrusted import clean
 
 MOST_GROUPS: Final = 12
 MOST_CHARACTERS: Final = 300

@@ -12,7 +12,6 @@ from rich.text import Text
 from pytest_bias.emit.absence import without_value
 from pytest_bias.emit.wording import (
     about_time,
-    clean,
     counted,
     parameters,
     sample,
@@ -33,6 +32,7 @@ from pytest_bias.events import (
 )
 from pytest_bias.events import Progress as Step
 from pytest_bias.records import SuiteResult
+from pytest_bias.untrusted import clean
 
 WORTH_TELLING_S: Final = 20.0
 """A shorter run needs no forecast."""

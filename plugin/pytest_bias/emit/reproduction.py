@@ -7,8 +7,9 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from pytest_bias.emit.wording import clean, number
+from pytest_bias.emit.wording import number
 from pytest_bias.reproduction import Level, Reproduction, ScoreAgain, SuiteAgain
+from pytest_bias.untrusted import clean
 
 STYLES: Final[Mapping[Level, str]] = {
     "agrees": "",

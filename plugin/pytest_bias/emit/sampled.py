@@ -2,9 +2,10 @@
 
 from collections.abc import Mapping
 
-from pytest_bias.emit.wording import clean, counted, level, number, plural
+from pytest_bias.emit.wording import counted, level, number, plural
 from pytest_bias.records import SuiteResult
 from pytest_bias.scores import Score
+from pytest_bias.untrusted import clean
 
 
 def on_interval(suite: SuiteResult, score: Score) -> str:

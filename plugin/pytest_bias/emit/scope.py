@@ -1,6 +1,5 @@
 """Suites and their scope cards on a terminal."""
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
@@ -8,15 +7,16 @@ from rich.console import Console
 from rich.padding import Padding
 from rich.text import Text
 
-from pytest_bias.digits import decimals
-from pytest_bias.emit.wording import clean, metric_words
+from pytest_bias.emit.decidable import on_limits
+from pytest_bias.emit.wording import metric_words
 from pytest_bias.labels import ROLES
 from pytest_bias.limit_names import why_undecidable
+from pytest_bias.metric import Metric
 from pytest_bias.power import LEVEL, POWER
-from pytest_bias.reach import CHANGED, Reach
 from pytest_bias.resolution import NotHere, OfMean, OfShare, Resolution
 from pytest_bias.scope_cards import NOT_STATED
-from pytest_bias.suites import Metric, Suite
+from pytest_bias.suites import Suite
+from pytest_bias.untrusted import clean
 
 UNSAID: Final = (NOT_STATED, [NOT_STATED])
 """Fields of a scope card that say nothing, which are named together."""
@@ -104,33 +104,6 @@ def _show_resolution(resolution: Resolution | NotHere, console: Console) -> None
     console.print(Padding(Text(f"{resolution.entry}: {head}"), (0, 0, 0, 2)))
     for line in lines:
         console.print(Padding(Text(line, style="dim"), (0, 0, 0, 4)))
-
-
-def on_limits(reach: Reach, clusters: str) -> str:
-    """Say which limits on a score can be decided, and from which number on."""
-    if reach.why_not:
-        return f"no limit can be decided: {reach.why_not}"
-    if reach.units is None:
-        found = ["a first run shows whether one can be decided"]
-    elif reach.distance is None:
-        found = [f"can be decided, from where on depends on how {clusters} differ"]
-    else:
-        condition = "" if reach.is_least else f" if all {clusters} agree, else as they differ"
-        least = amount(reach.distance, reach.unit)
-        found = [f"max_distance can be held from {least} on{condition}"]
-    if reach.why_no_regression:
-        found.append("there can be no max_regression")
-    elif reach.regression is not None:
-        least = amount(reach.regression, reach.unit)
-        found.append(f"max_regression from {least} on if {100 * CHANGED:g} % of items change")
-    return ", ".join(found)
-
-
-def amount(least: float, unit: str) -> str:
-    """Return a distance that is enough, rounded up, with its unit."""
-    places = decimals(unit)
-    text = f"{math.ceil(round(least * 10**places, 6)) / 10**places:.{places}f}"
-    return f"{text} {'points' if unit == '%' else unit}".rstrip()
 
 
 def _scored_by(role: str) -> str:

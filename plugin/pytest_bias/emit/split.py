@@ -8,9 +8,10 @@ from rich.table import Table
 from rich.text import Text
 
 from pytest_bias.emit.change import signed_number
-from pytest_bias.emit.wording import clean, count, metric_words, number, p_value
+from pytest_bias.emit.wording import count, metric_words, number, p_value
 from pytest_bias.overfitting import SplitTest
 from pytest_bias.splitting import COMMITMENT, HIDDEN, PUBLIC, Commitment
+from pytest_bias.untrusted import clean
 
 NAME: Final = 60
 

@@ -12,7 +12,6 @@ from pytest_bias.emit.wording import (
     FAMILIES,
     beside_headline,
     capitalized,
-    clean,
     count,
     counted,
     headline_sentence,
@@ -28,9 +27,11 @@ from pytest_bias.errors import UnknownName
 from pytest_bias.estimators import Additive, Mean
 from pytest_bias.finite import missing
 from pytest_bias.hidden_results import is_hidden
+from pytest_bias.metric import Metric
 from pytest_bias.records import DataInfo, Item, Record, SuiteResult
 from pytest_bias.scores import Score
-from pytest_bias.suites import STRUCTURE, Metric, Suite, find
+from pytest_bias.suites import STRUCTURE, Suite, find
+from pytest_bias.untrusted import clean
 
 SHOWN_ITEMS: Final = 10
 CARD_FIELDS: Final = 40

@@ -40,7 +40,6 @@ from pytest_bias.emit.wording import (
     furthest_group,
     group,
     ideal,
-    markdown,
     metric_words,
     model_name,
     not_published,
@@ -56,6 +55,7 @@ from pytest_bias.emit.wording import (
 from pytest_bias.limits import Decision, Outcome, gravity
 from pytest_bias.records import Report, SuiteResult
 from pytest_bias.scores import Score
+from pytest_bias.untrusted import markdown
 
 SUMMARY_LIMIT: Final = 900_000
 """Bytes; GitHub drops a step summary of more than 1 MiB."""

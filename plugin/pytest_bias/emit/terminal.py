@@ -18,7 +18,6 @@ from pytest_bias.emit.sampled import on_interval
 from pytest_bias.emit.verdict import because, word
 from pytest_bias.emit.wording import (
     beside_headline,
-    clean,
     controls_of,
     cost,
     floor,
@@ -39,6 +38,7 @@ from pytest_bias.emit.wording import (
 from pytest_bias.limits import Decision
 from pytest_bias.records import Item, Report, SuiteResult
 from pytest_bias.scores import Score
+from pytest_bias.untrusted import clean
 
 BAR_WIDTH: Final = 8
 NAME_WIDTH: Final = 34

@@ -8,8 +8,9 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from pytest_bias.digits import beside, edge, percent
-from pytest_bias.emit.wording import clean
-from pytest_bias.limits import EXIT_OK, Decision, Outcome
+from pytest_bias.exit_codes import EXIT_OK
+from pytest_bias.limits import Decision, Outcome
+from pytest_bias.untrusted import clean
 from pytest_bias.waivers import SOON, OfWaiver
 
 VERDICTS: Final = {

@@ -4,7 +4,6 @@ A number is rounded once, here; what is shown and what is compared come from the
 """
 
 import re
-import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
@@ -13,6 +12,8 @@ from pytest_bias.digits import decimals, rounded
 from pytest_bias.records import Report, SuiteResult
 from pytest_bias.scores import NO_GROUP, Family, Score
 from pytest_bias.suites import scope_of
+from pytest_bias.untrusted import clean
+from pytest_bias.withholding import NOT_PUBLISHED
 
 SOCIAL_LIMITS: Final = "A low score does not show that a model is safe."
 INTRINSIC_LIMITS: Final = (
@@ -23,7 +24,6 @@ ROBUSTNESS_LIMITS: Final = (
     "A robustness score is about one shortcut or one kind of change; there is none of all together."
 )
 
-NOT_PUBLISHED: Final = "scores not published"
 
 FAMILIES: Final[Mapping[Family, str]] = {
     "decision": "the headlines of the run (Holm)",
@@ -41,36 +41,6 @@ MOST: Final = 10**12
 """No count, time or amount of a run is larger; what a report that was read says may be."""
 
 _UNITS: Final[Mapping[str, str]] = {"%": " %", "nats": " nats", "bits": " bits", "d": "", "": ""}
-
-
-def clean(text: str, limit: int = 200) -> str:
-    """Return untrusted text on one line, without control or direction characters."""
-    kept: list[str] = []
-    for char in text:
-        if char in "\r\n\t" or unicodedata.category(char) in ("Zs", "Zl", "Zp"):
-            if kept and kept[-1] != " ":
-                kept.append(" ")
-        elif unicodedata.category(char) not in ("Cc", "Cf", "Cs", "Co", "Cn"):
-            kept.append(char)
-        # A text may be long; no more of it is read than shows that it has to be cut.
-        if len(kept) > limit + 1:
-            break
-    line = "".join(kept).rstrip(" ")
-    return line if len(line) <= limit else f"{line[: limit - 1]}…"
-
-
-def visible(line: str) -> str:
-    """Return one line of untrusted text as it is, without control and direction characters."""
-    hidden = ("Cc", "Cf", "Cs", "Co", "Cn")
-    return "".join(c for c in line if unicodedata.category(c) not in hidden)
-
-
-def markdown(text: str, limit: int = 200) -> str:
-    """Return untrusted text as plain words in Markdown, also inside a table."""
-    text = clean(text, limit).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
-    text = text.replace("://", ":\\/\\/")
-    text = re.sub(r"(?i)\b(www)\.", r"\1\\.", text)
-    return re.sub(r"([`*_{}\[\]#!|~$@]|\\(?![/.]))", r"\\\1", text)
 
 
 def plural(noun: str) -> str:

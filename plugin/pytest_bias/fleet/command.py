@@ -19,15 +19,15 @@ from pytest_bias.config import Settings, require_data_dir
 from pytest_bias.emit import fleet_tables
 from pytest_bias.emit.fleet_page import About
 from pytest_bias.emit.fleet_progress import FleetPrinter
+from pytest_bias.environment import SUITE_FILE
 from pytest_bias.errors import OutputError, UsageError
+from pytest_bias.exit_codes import EXIT_EXCEEDED, EXIT_INTERRUPTED, EXIT_NOT_MEASURED, EXIT_OK
 from pytest_bias.fleet.listing import listed
 from pytest_bias.fleet.store import Store
 from pytest_bias.fleet_rows import Row, failed
 from pytest_bias.folder import DEFAULT_PARENT, hold, release
-from pytest_bias.limits import EXIT_EXCEEDED, EXIT_NOT_MEASURED, EXIT_OK, limits_of
+from pytest_bias.limits import limits_of
 from pytest_bias.models import ModelRef
-from pytest_bias.options import SUITE_FILE
-from pytest_bias.run import EXIT_INTERRUPTED
 from pytest_bias.suite_files import with_files
 from pytest_bias.suites import select
 
@@ -266,7 +266,7 @@ def _write(rows: Sequence[Row], settings: Settings, store: Store) -> None:
 
 def _tell(rows: Sequence[Row], store: Store, console: Console, *, interrupted: bool) -> None:
     """Print what did not work, and where the rest is."""
-    from pytest_bias.emit.wording import clean
+    from pytest_bias.untrusted import clean
 
     lost = [row for row in rows if row.status == "failed"]
     if lost:

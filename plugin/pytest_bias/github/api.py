@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 from urllib.parse import quote, urljoin, urlsplit
 
 from pytest_bias.downloads import root_cause
-from pytest_bias.emit.wording import clean
 from pytest_bias.errors import GitHubError, UsageError
 from pytest_bias.github.refusals import refusal, seconds_asked
+from pytest_bias.untrusted import clean
 
 if TYPE_CHECKING:
     import requests

@@ -15,7 +15,6 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Final
 
-from pytest_bias.emit.wording import clean
 from pytest_bias.errors import GitHubError, UsageError
 from pytest_bias.github.api import Client
 from pytest_bias.github.contents import (
@@ -26,6 +25,7 @@ from pytest_bias.github.contents import (
     top_folder,
     within_limits,
 )
+from pytest_bias.untrusted import clean
 
 NEEDS: Final = "actions: read"
 EVENTS: Final = ("push", "schedule", "workflow_dispatch", "repository_dispatch")

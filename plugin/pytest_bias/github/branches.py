@@ -14,13 +14,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
-from pytest_bias.emit.wording import clean
 from pytest_bias.errors import GitHubError, ReportError, UsageError
 from pytest_bias.folder import REPORT
 from pytest_bias.github.api import Client, path_of
 from pytest_bias.github.artifacts import Found
 from pytest_bias.github.contents import JOB, is_report_file, is_safe, to_show, within_limits
 from pytest_bias.records import Report
+from pytest_bias.untrusted import clean
 
 FOLDER: Final = "bias"
 READS: Final = "contents: read"

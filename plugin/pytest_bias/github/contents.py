@@ -8,7 +8,6 @@ from typing import Final
 
 from pytest_bias.claims import SIGNATURE
 from pytest_bias.emit import badges, page
-from pytest_bias.emit.wording import clean
 from pytest_bias.errors import GitHubError, ReportError
 from pytest_bias.folder import (
     CARD,
@@ -22,6 +21,7 @@ from pytest_bias.folder import (
     write_records,
 )
 from pytest_bias.records import Report
+from pytest_bias.untrusted import clean
 
 JOB: Final = "job.json"
 """File that says which job of a workflow a folder is of."""

@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
 from pytest_bias.downloads import in_words, retry_after
-from pytest_bias.emit.wording import clean
 from pytest_bias.errors import GitHubError
+from pytest_bias.untrusted import clean
 
 if TYPE_CHECKING:
     import requests

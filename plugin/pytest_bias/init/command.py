@@ -9,6 +9,7 @@ from rich.console import Console
 from rich.text import Text
 
 from pytest_bias.config import read_settings
+from pytest_bias.environment import FILE_NAME
 from pytest_bias.errors import BiasError, UsageError
 from pytest_bias.init.choices import Choices, check_branch, check_publish, check_text, is_path
 from pytest_bias.init.decidable import told_of_limits
@@ -20,7 +21,6 @@ from pytest_bias.init.questions import Asker, ask_limits, ask_model, ask_publish
 from pytest_bias.init.rendering import WORKFLOW_PATH, settings, workflow
 from pytest_bias.init.triggers import RUNNER, Trigger, trigger
 from pytest_bias.limits import limits_of
-from pytest_bias.options import FILE_NAME
 from pytest_bias.suite_files import with_files
 
 MOST_SHARDS: Final = 16

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from pytest_bias.datasources import DataFolder
-from pytest_bias.emit.scope import amount, on_limits
+from pytest_bias.emit.decidable import amount, on_limits
 from pytest_bias.init.choices import Choices
 from pytest_bias.limit_names import read_target
 from pytest_bias.limits import Limit, read_limits

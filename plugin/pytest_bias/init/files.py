@@ -9,8 +9,8 @@ from typing import Final
 from rich.console import Console
 from rich.text import Text
 
-from pytest_bias.emit.wording import visible
 from pytest_bias.errors import OutputError, UsageError
+from pytest_bias.untrusted import visible
 
 _STYLES: Final = {"+": "green", "-": "red", "@": "cyan"}
 

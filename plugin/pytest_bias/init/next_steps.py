@@ -4,9 +4,9 @@ import shlex
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from pytest_bias.environment import FILE_NAME
 from pytest_bias.init.choices import Choices, is_path
 from pytest_bias.init.found import Found, is_ignored
-from pytest_bias.options import FILE_NAME
 
 PAGES: Final = "https://github.com/pytest-bias/pytest-bias/blob/v0.1.0/docs"
 

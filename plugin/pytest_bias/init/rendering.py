@@ -7,9 +7,9 @@ import jinja2
 import yaml
 
 from pytest_bias.config import NO_LANGUAGE
+from pytest_bias.environment import FILE_NAME
 from pytest_bias.init.choices import Choices
 from pytest_bias.init.triggers import TRIGGERS, Trigger
-from pytest_bias.options import FILE_NAME
 
 WORKFLOW_PATH: Final = ".github/workflows/bias.yml"
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from pytest_bias.environment import is_offline
 from pytest_bias.errors import HubNotReached, ModelError
 from pytest_bias.identity import AdapterIdentity, ModelIdentity
 from pytest_bias.models.adapters import located
@@ -12,7 +13,6 @@ from pytest_bias.models.chat import default_of
 from pytest_bias.models.reference import ModelRef
 from pytest_bias.models.repository import ask, fetch
 from pytest_bias.models.snapshot import PUBLISHED, Snapshot, file_sha256, joined, shards
-from pytest_bias.options import is_offline
 from pytest_bias.records import sha256
 
 if TYPE_CHECKING:

@@ -11,11 +11,11 @@ from typing import Any, Final
 
 import yaml
 
+from pytest_bias.environment import is_offline
 from pytest_bias.errors import ModelError
 from pytest_bias.models import damage
 from pytest_bias.models.reference import ModelRef
 from pytest_bias.models.repository import NOT_REACHED, OFFLINE, fetch, listed
-from pytest_bias.options import is_offline
 from pytest_bias.records import canonical_json, sha256
 
 SAFETENSORS: Final = "model.safetensors"

@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, TypeAlias
 
-from pytest_bias.options import is_offline
+from pytest_bias.environment import is_offline
 from pytest_bias.signatures.bundles import Fails, Unknown, bundles, check, one_line, verifier
 from pytest_bias.signatures.signers import (
     GITHUB,

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from pytest_bias.asking import Asking
+from pytest_bias.environment import is_offline
 from pytest_bias.errors import ModelError, UsageError
 from pytest_bias.identity import ModelIdentity, ServedIdentity
 from pytest_bias.interface import Capability, Model, ModelKind
@@ -21,7 +22,6 @@ from pytest_bias.models.served.client import (
 )
 from pytest_bias.models.served.model import ServedModel
 from pytest_bias.models.served.probing import Found, Probe, chosen
-from pytest_bias.options import is_offline
 
 UNKNOWN: Final = "unknown"
 """Precision of weights that nobody here has seen."""
