@@ -33,16 +33,16 @@ from scipy import stats
 
 from bias_suites import pairs
 from bias_suites.social import gendered_pair_entropy
-from pytest_bias import gaps, paired, permutation, resampling, unsigned
-from pytest_bias.compare import compare
-from pytest_bias.estimators import own_value
-from pytest_bias.families import with_decision_family
-from pytest_bias.folder import read_report
-from pytest_bias.limits import decide, decision_level, named_by, read_limits
-from pytest_bias.records import Record, Report, SuiteResult
-from pytest_bias.scoring import LEVEL, Context, score_records
-from pytest_bias.statistics import Draws, Estimate, Floats, Sampling, wilson
-from pytest_bias.suites import find, installed
+from pytest_bias.records.report import Record, Report, SuiteResult
+from pytest_bias.reports.comparison import compare
+from pytest_bias.reports.folder import read_report
+from pytest_bias.reports.limits import decide, decision_level, named_by, read_limits
+from pytest_bias.scoring import gaps, paired, permutation, resampling, unsigned
+from pytest_bias.scoring.estimators import own_value
+from pytest_bias.scoring.families import with_decision_family
+from pytest_bias.scoring.scores import LEVEL, Context, score_records
+from pytest_bias.scoring.statistics import Draws, Estimate, Floats, Sampling, wilson
+from pytest_bias.suites.suite import find, installed
 
 ROOT = Path(__file__).parents[1]
 ACCEPTED = {

@@ -27,10 +27,10 @@ from random_models import bert_base
 from transformers.utils import logging
 
 from bias_suites.social.crows_pairs import SUITE
-from pytest_bias.engine import take
+from pytest_bias.engine.session import take
 from pytest_bias.models import load
 from pytest_bias.models.packed import pack
-from pytest_bias.records import Item
+from pytest_bias.records.report import Item
 
 TOLERANCE_NATS = 1e-3
 LAYER_WEIGHTS = 12 * 12 * 768**2

@@ -23,10 +23,10 @@ import torch
 from cpu import DATA, ROOT, bert_base
 from transformers.utils import logging
 
-from pytest_bias.devices import in_words
-from pytest_bias.folder import read_report
+from pytest_bias.models.devices import in_words
 from pytest_bias.models.placing import shared
-from pytest_bias.records import Record, Report
+from pytest_bias.records.report import Record, Report
+from pytest_bias.reports.folder import read_report
 
 SUITE = "crows_pairs"
 SPLIT_NOISE = 1e-4

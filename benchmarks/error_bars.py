@@ -26,17 +26,17 @@ sys.path.insert(0, str(ROOT / "tests"))
 
 from bias_suites.robustness.perturbation_scores import GeometricMean  # noqa: E402
 from bias_suites.social.bbq_scores import BiasScore  # noqa: E402
-from pytest_bias import factors, gaps, rates, shortcuts  # noqa: E402
-from pytest_bias.datasources import DataFolder  # noqa: E402
-from pytest_bias.engine import take  # noqa: E402
+from pytest_bias.data.sources import DataFolder  # noqa: E402
+from pytest_bias.engine.session import take  # noqa: E402
 from pytest_bias.errors import BiasError  # noqa: E402
-from pytest_bias.estimators import Additive, own_value  # noqa: E402
-from pytest_bias.metric import Metric  # noqa: E402
-from pytest_bias.ranks import Auc  # noqa: E402
-from pytest_bias.records import Record  # noqa: E402
-from pytest_bias.scoring import estimator_for, members  # noqa: E402
-from pytest_bias.statistics import Draws, Floats, Sampling  # noqa: E402
-from pytest_bias.suites import Suite, find, installed  # noqa: E402
+from pytest_bias.records.report import Record  # noqa: E402
+from pytest_bias.scoring import factors, gaps, rates, shortcuts  # noqa: E402
+from pytest_bias.scoring.auc import Auc  # noqa: E402
+from pytest_bias.scoring.estimators import Additive, own_value  # noqa: E402
+from pytest_bias.scoring.metric import Metric  # noqa: E402
+from pytest_bias.scoring.scores import estimator_for, members  # noqa: E402
+from pytest_bias.scoring.statistics import Draws, Floats, Sampling  # noqa: E402
+from pytest_bias.suites.suite import Suite, find, installed  # noqa: E402
 from suites.hashed import Hashed  # noqa: E402
 
 DRAWS: Final = Draws(resamples=999, shuffles=199, arrangements=2_000, partitions=50)

@@ -14,8 +14,8 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
 from devtools import Page, tab
-from pytest_bias.emit import fleet_tables
-from pytest_bias.emit.fleet_page import About
+from pytest_bias.fleet.page import tables
+from pytest_bias.fleet.page.page import About
 from simulated_fleet import simulated
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
@@ -52,7 +52,7 @@ def main() -> int:
         return 3
     rows = simulated(options.models, options.entries)
     start = time.perf_counter()
-    files = fleet_tables.render(rows, About("Simulated models"))
+    files = tables.render(rows, About("Simulated models"))
     taken = time.perf_counter() - start
     print(f"{options.models} models, {options.entries} suite entries, rendered in {taken:.2f} s")
     for name, content in files.items():
@@ -65,7 +65,7 @@ def main() -> int:
         times: dict[str, list[float]] = {}
         for i in range(options.runs):
             with tab(program, Path(temporary) / f"profile{i}") as page:
-                for name, seconds in use(page, folder / fleet_tables.PAGE).items():
+                for name, seconds in use(page, folder / tables.PAGE).items():
                     times.setdefault(name, []).append(seconds)
     print(f"{'ms, of ' + str(options.runs) + ' runs':24}{'median':>8}{'lowest':>9}{'highest':>9}")
     for name, found in times.items():

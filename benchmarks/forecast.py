@@ -15,10 +15,10 @@ import torch
 from crows import DATA
 from random_models import MODELS
 
-from pytest_bias import engine
-from pytest_bias.config import Settings
-from pytest_bias.events import Event, Forecast
-from pytest_bias.jobs import prepare
+from pytest_bias.engine import session
+from pytest_bias.engine.events import Event, Forecast
+from pytest_bias.runs.job import prepare
+from pytest_bias.settings.settings import Settings
 
 
 class Foreseen(BaseException):
@@ -34,7 +34,7 @@ def foreseen(settings: Settings) -> tuple[Forecast, float]:
 
     start = time.perf_counter()
     try:
-        engine.run(prepare(settings, listener, claims=False).session)
+        session.run(prepare(settings, listener, claims=False).session)
     except Foreseen as found:
         return found.args[0], time.perf_counter() - start
     raise SystemExit("nothing was foreseen")

@@ -23,19 +23,19 @@ from cpu import DATA, ROOT
 from transformers import AutoTokenizer, GPTNeoXConfig, GPTNeoXForCausalLM
 
 from bias_suites.social.crows_pairs import SUITE
-from pytest_bias.cost import Meter
-from pytest_bias.datasources import DataFolder
-from pytest_bias.devices import in_words
-from pytest_bias.engine import take
-from pytest_bias.identity import ModelIdentity
-from pytest_bias.interface import Capability, ModelKind
+from pytest_bias.data.sources import DataFolder
+from pytest_bias.engine.session import take
 from pytest_bias.models.causal import CausalModel
+from pytest_bias.models.devices import in_words
+from pytest_bias.models.interface import Capability, ModelKind
+from pytest_bias.models.meter import Meter
 from pytest_bias.models.placing import DTYPES, shared
 from pytest_bias.models.pooling import Pooling
 from pytest_bias.models.tokens import Tokens
 from pytest_bias.models.transformer import Transformer
-from pytest_bias.records import records_digest
-from pytest_bias.scoring import Context, score_records
+from pytest_bias.records.identity import ModelIdentity
+from pytest_bias.records.report import records_digest
+from pytest_bias.scoring.scores import Context, score_records
 
 GIB = 2**30
 

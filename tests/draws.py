@@ -12,8 +12,8 @@ from typing import Final
 
 import numpy as np
 
-from pytest_bias import statistics
-from pytest_bias.statistics import Bounds, Draws, Sampling
+from pytest_bias.scoring import statistics
+from pytest_bias.scoring.statistics import Bounds, Draws, Sampling
 
 ALL: Final = Draws()
 FEW: Final = Draws(resamples=199, arrangements=1_000, shuffles=99, partitions=100)

@@ -225,13 +225,17 @@ def imported_by(code: str, *words: str | Path) -> set[str]:
 
 
 def test_import_is_light() -> None:
-    found = imported_by("import pytest_bias, pytest_bias.options, pytest_bias.pytest_plugin")
+    found = imported_by(
+        "import pytest_bias, pytest_bias.settings.options, pytest_bias.pytest_plugin"
+    )
     heavy = {"torch", "transformers", "numpy", "scipy", "pyarrow", "yaml", "rich", "typer"}
     assert found & {*heavy, "huggingface_hub", "requests", "jinja2", "matplotlib"} == set()
 
 
 def test_matplotlib_is_imported_when_a_page_is_rendered() -> None:
-    assert "matplotlib" not in imported_by("import pytest_bias.run, pytest_bias.emit.page")
+    assert "matplotlib" not in imported_by(
+        "import pytest_bias.runs.finishing, pytest_bias.emit.page"
+    )
 
 
 def test_importing_the_suites_loads_no_torch() -> None:
@@ -239,13 +243,13 @@ def test_importing_the_suites_loads_no_torch() -> None:
 
 
 def test_what_an_event_asks_for_is_known_without_torch() -> None:
-    found = imported_by("import pytest_bias.hub_job, pytest_bias.hub_event")
+    found = imported_by("import pytest_bias.hub.job, pytest_bias.hub_event")
     assert found & {"torch", "transformers", "huggingface_hub"} == set()
 
 
 def test_talking_to_github_loads_no_torch() -> None:
-    code = "import pytest_bias.emit.comment, pytest_bias.github.branches as b"
-    code += "; import pytest_bias.github.comments"
+    code = "import pytest_bias.emit.comment, pytest_bias.ci.github.branches as b"
+    code += "; import pytest_bias.ci.github.comments"
     assert imported_by(code) & {"torch", "transformers", "requests", "matplotlib"} == set()
 
 

@@ -10,10 +10,10 @@ import pytest
 import yaml
 
 import warm
-from pytest_bias.init import interface
-from pytest_bias.init.interface import of_action, of_workflow, problems
-from pytest_bias.init.rendering import examples
-from pytest_bias.init.triggers import ACTION, TRIGGERS, WORKFLOW
+from pytest_bias.ci.init import interface
+from pytest_bias.ci.init.interface import of_action, of_workflow, problems
+from pytest_bias.ci.init.rendering import examples
+from pytest_bias.ci.init.triggers import ACTION, TRIGGERS, WORKFLOW
 
 ROOT = Path(__file__).parent.parent
 FOLDER = ROOT / "examples" / "workflows"

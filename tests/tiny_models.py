@@ -38,7 +38,7 @@ from transformers import (
     XLMRobertaForMaskedLM,
 )
 
-from pytest_bias.sentences import text_file
+from pytest_bias.suites.sentences import text_file
 
 VOCABULARY = 600
 

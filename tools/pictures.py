@@ -16,10 +16,10 @@ from pathlib import Path
 from markdown_it import MarkdownIt
 from rich.console import Console
 
-from pytest_bias import engine
-from pytest_bias.config import read_settings
-from pytest_bias.jobs import prepare
-from pytest_bias.run import finish_job, with_baseline
+from pytest_bias.engine import session
+from pytest_bias.runs.finishing import finish_job, with_baseline
+from pytest_bias.runs.job import prepare
+from pytest_bias.settings.settings import read_settings
 
 PAGE = """<!doctype html><meta charset="utf-8"><style>
 body {{ margin: 12px; background: #fff }}
@@ -44,7 +44,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
         job = prepare(read_settings({"model": "demo"}))
-        done = finish_job(job, engine.run(job.session))
+        done = finish_job(job, session.run(job.session))
         with Path(os.devnull).open("w", encoding="utf-8") as nowhere:
             console = Console(record=True, width=COLUMNS, file=nowhere)
             console.print("$ pytest-bias run demo\n")
@@ -55,7 +55,7 @@ def main() -> int:
         job = prepare(
             read_settings({"model": "demo", "baseline": "demo-neutral", "out": "changed"})
         )
-        done = finish_job(with_baseline(job, ()), engine.run(job.session))
+        done = finish_job(with_baseline(job, ()), session.run(job.session))
         photograph(done.out.resolve() / "report.html", out / "page.png", (1000, 900))
     return 0
 

@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
-from pytest_bias.labels import ROLES
-from pytest_bias.metric import Metric
-from pytest_bias.suites import Configuration, Measure, Suite, installed
+from pytest_bias.models.labels import ROLES
+from pytest_bias.scoring.metric import Metric
+from pytest_bias.suites.suite import Configuration, Measure, Suite, installed
 
 PAGE: Final = Path(__file__).parent.parent / "docs" / "suites.md"
 

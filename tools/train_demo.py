@@ -26,10 +26,10 @@ from bias_suites.social import template_association
 from bias_suites.social.gendered_pair_entropy import entropy_bias
 from bias_suites.social.gendered_sentences import OCCUPATIONS, PAIRS, REFLEXIVES, TEMPLATES
 from bias_suites.social.template_association import clozes
-from pytest_bias.datasources import DataFolder
-from pytest_bias.interface import GAP
-from pytest_bias.records import Item
-from pytest_bias.sentences import fill, pair, text_file
+from pytest_bias.data.sources import DataFolder
+from pytest_bias.models.interface import GAP
+from pytest_bias.records.report import Item
+from pytest_bias.suites.sentences import fill, pair, text_file
 
 SEED = 20220527
 ASSOCIATION = "sentences/en/template_association.yaml"

@@ -16,9 +16,9 @@ from typing import Any, Final
 
 import yaml
 
-from pytest_bias.init.interface import TABLE, of_action, of_workflow
-from pytest_bias.init.rendering import examples
-from pytest_bias.init.triggers import ACTION, WORKFLOW
+from pytest_bias.ci.init.interface import TABLE, of_action, of_workflow
+from pytest_bias.ci.init.rendering import examples
+from pytest_bias.ci.init.triggers import ACTION, WORKFLOW
 
 ROOT: Final = Path(__file__).parent.parent
 ACTION_FILE: Final = ROOT / "action.yml"

@@ -2,7 +2,7 @@
 
 import sys
 
-from pytest_bias.cli import main
+from pytest_bias.cli.app import main
 
 if __name__ == "__main__":
     try:

@@ -13,12 +13,12 @@ from typing import Final, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from pytest_bias import readings
-from pytest_bias.estimators import Mean
-from pytest_bias.interface import Continuation, Model, ModelKind
-from pytest_bias.metric import Metric
-from pytest_bias.records import Item, Record, Value
-from pytest_bias.refusals import Outcome, outcome
+from pytest_bias.models.interface import Continuation, Model, ModelKind
+from pytest_bias.records.report import Item, Record, Value
+from pytest_bias.scoring.estimators import Mean
+from pytest_bias.scoring.metric import Metric
+from pytest_bias.suites import classifier_readings
+from pytest_bias.suites.refusals import Outcome, outcome
 
 HARM: Final[Mapping[str, str]] = {
     "regard": "negative",
@@ -111,7 +111,9 @@ def judge(model: Model, role: str, texts: Sequence[Sequence[str]]) -> list[Judge
     if HARM[role] not in scorer.label_names[role]:
         why = f"the classifier has no label that stands for {HARM[role]}"
         return [Judged({}, why) if group else Judged({}) for group in texts]
-    reading = readings.probabilities(scorer, role, [text for group in texts for text in group])
+    reading = classifier_readings.probabilities(
+        scorer, role, [text for group in texts for text in group]
+    )
     found, start = [], 0
     for group in texts:
         which = slice(start, start := start + len(group))

@@ -9,10 +9,10 @@ the same text takes a token is beside it.
 from collections.abc import Callable, Hashable, Mapping
 from typing import Any, Final
 
-from pytest_bias.interface import SequenceScore
-from pytest_bias.metric import Metric, own_cluster
-from pytest_bias.rates import Perplexity, PerplexityRatio, Rate, RateGap
-from pytest_bias.records import Item, Record, Value
+from pytest_bias.models.interface import SequenceScore
+from pytest_bias.records.report import Item, Record, Value
+from pytest_bias.scoring.metric import Metric, own_cluster
+from pytest_bias.scoring.rates import Perplexity, PerplexityRatio, Rate, RateGap
 
 BY_DOMAIN: Final = (("domain",),)
 

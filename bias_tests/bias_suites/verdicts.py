@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from typing import Final
 
-from pytest_bias import readings
-from pytest_bias.interface import Model
-from pytest_bias.records import Item, Record
+from pytest_bias.models.interface import Model
+from pytest_bias.records.report import Item, Record
+from pytest_bias.suites import classifier_readings
 
 THRESHOLD: Final = 0.5
 """Probability from which a classifier says that a text is something."""
@@ -16,7 +16,7 @@ def called(model: Model, items: Sequence[Item], *, role: str, concept: str) -> l
 
     The value of a record is 100 for a text that is called so, else 0.
     """
-    found = readings.probabilities(model, role, [i.texts["text"] for i in items])
+    found = classifier_readings.probabilities(model, role, [i.texts["text"] for i in items])
     return [
         item.record("unscored", reason=reason)
         if reason

@@ -7,11 +7,11 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
-    from pytest_bias.interface import Capability, Cloze, Model
     from pytest_bias.models import ModelRef, describe, load
-    from pytest_bias.records import Item, Record, Report, SuiteResult
-    from pytest_bias.scores import Score
-    from pytest_bias.suites import Suite
+    from pytest_bias.models.interface import Capability, Cloze, Model
+    from pytest_bias.records.report import Item, Record, Report, SuiteResult
+    from pytest_bias.records.score import Score
+    from pytest_bias.suites.suite import Suite
 
 _HOMES: Final = {
     "Capability": "interface",

@@ -1,6 +1,6 @@
 """``python -m pytest_bias`` is the command ``pytest-bias``."""
 
-from pytest_bias.cli import main
+from pytest_bias.cli.app import main
 
 if __name__ == "__main__":
     main()

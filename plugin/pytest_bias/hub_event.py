@@ -16,26 +16,27 @@ from typing import Final
 from rich.console import Console
 from rich.text import Text
 
-from pytest_bias import hub, streams
-from pytest_bias.claims import TITLE
-from pytest_bias.cli import print_error
-from pytest_bias.config import Settings, read_settings
+from pytest_bias.cli.app import print_error
+from pytest_bias.cli.evidence_commands import publish_command
+from pytest_bias.emit import streams
 from pytest_bias.environment import FILE_NAME
 from pytest_bias.errors import BiasError, MeasurementError, ReportError, UsageError
-from pytest_bias.evidence_commands import publish_command
+from pytest_bias.evidence.verification import Trust
 from pytest_bias.exit_codes import EXIT_INTERRUPTED, EXIT_UNEXPECTED
-from pytest_bias.folder import REPORT, read_plain_report
-from pytest_bias.hub_due import Due, Measured, at_head, is_due, pushed, read_event
-from pytest_bias.hub_job import CARRIED, proposes
-from pytest_bias.hub_webhooks import MODEL, SECRET
+from pytest_bias.hub import repository
+from pytest_bias.hub.due import Due, Measured, at_head, is_due, pushed, read_event
+from pytest_bias.hub.job import CARRIED, proposes
+from pytest_bias.hub.webhooks import MODEL, SECRET
 from pytest_bias.models import ModelRef
-from pytest_bias.models.heads import head
+from pytest_bias.models.fingerprint import head
 from pytest_bias.models.repository import fetch
-from pytest_bias.options import OPTIONS
-from pytest_bias.published import published
-from pytest_bias.run import Finished, run_job
+from pytest_bias.reports.folder import REPORT, read_plain_report
+from pytest_bias.reports.publication_layout import TITLE
+from pytest_bias.reports.publication_pointer import published
+from pytest_bias.runs.finishing import Finished, run_job
+from pytest_bias.settings.options import OPTIONS
+from pytest_bias.settings.settings import Settings, read_settings
 from pytest_bias.untrusted import clean
-from pytest_bias.verification import Trust
 
 PAYLOAD: Final = "WEBHOOK_PAYLOAD"
 SENT_SECRET: Final = "WEBHOOK_SECRET"
@@ -63,7 +64,7 @@ def handle(environment: Mapping[str, str], console: Console) -> int:
         _require_secret(environment)
         push = pushed(read_event(payload), name)
     if push.due:
-        there = hub.look(name)
+        there = repository.look(name)
         ref = ModelRef(name, "hub", there.head)
         push = replace(push, sha=there.head) if payload is None else at_head(push, there.head)
     if push.due and payload is not None:
@@ -126,10 +127,10 @@ def _require_secret(environment: Mapping[str, str]) -> None:
         )
 
 
-def _measured(ref: ModelRef, there: hub.Repository, console: Console) -> Iterator[Measured]:
+def _measured(ref: ModelRef, there: repository.Repository, console: Console) -> Iterator[Measured]:
     """Yield what was measured: the published report, then those that we proposed."""
     yield from _reported(ref, "the report that is published", console)
-    for pull in hub.own_proposals(there):
+    for pull in repository.own_proposals(there):
         if TITLE.fullmatch(pull.title):
             proposed = replace(ref, revision=pull.reference)
             yield from _reported(proposed, f"the report that is proposed: {pull.page}", console)
@@ -158,7 +159,7 @@ def _publish(done: Finished, name: str, sha: str, console: Console, *, create_pr
         why = f"{', '.join(failed)} could not be measured" if failed else "it was interrupted"
         _say(console, f"Nothing is published: {why}.")
         return MeasurementError.exit_code
-    there = hub.look(name)
+    there = repository.look(name)
     if there.head != sha:
         _say(
             console,

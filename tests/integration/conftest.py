@@ -11,7 +11,7 @@ import torch
 from commands import Command, Ran, environment, finish, start
 from hidden import Machine, misbehaving
 
-from pytest_bias import cli
+from pytest_bias.cli import app
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -54,7 +54,7 @@ def bias(
         monkeypatch.setattr(sys, "argv", ["pytest-bias", *map(str, words)])
         capsys.readouterr()
         with pytest.raises(SystemExit) as end:
-            cli.main()
+            app.main()
         said = capsys.readouterr()
         code = end.value.code
         return Ran(code if isinstance(code, int) else int(bool(code)), said.out, said.err, folder)

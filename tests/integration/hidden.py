@@ -18,7 +18,7 @@ from typing import Any
 from commands import environment
 
 from own_scope import SCOPE
-from pytest_bias.records import canonical_json, sha256
+from pytest_bias.records.report import canonical_json, sha256
 
 WORD = "zyxquokka"
 """Stands in every text, in the columns of ids and clusters, and in the name of a small group."""

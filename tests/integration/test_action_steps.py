@@ -13,10 +13,10 @@ from action_step import Step
 from github_server import GitHub, serving
 
 import pytest_bias
-from pytest_bias.action import publish
-from pytest_bias.claims import REPRODUCTION, SIGNATURE
-from pytest_bias.folder import DECISION, REPORT
-from pytest_bias.records import Report
+from pytest_bias.ci.action import publish
+from pytest_bias.records.report import Report
+from pytest_bias.reports.folder import DECISION, REPORT
+from pytest_bias.reports.publication_layout import REPRODUCTION, SIGNATURE
 
 DEMO = Path(pytest_bias.__file__).parent / "models" / "demo" / "planted"
 SUITES = ("structure", "template_association")

@@ -12,10 +12,10 @@ import pyarrow.parquet as pq
 import pytest
 from commands import Command, finish, read, start, suite
 
-from pytest_bias.folder import write_report
-from pytest_bias.records import DataInfo, Record, Report, SuiteResult, records_digest, seal
-from pytest_bias.results import scored
-from pytest_bias.suites import find
+from pytest_bias.records.report import DataInfo, Record, Report, SuiteResult, records_digest, seal
+from pytest_bias.reports.folder import write_report
+from pytest_bias.suites.results import scored
+from pytest_bias.suites.suite import find
 from unit.made import report, result
 
 ENTRY = "template_association[en]"

@@ -18,9 +18,9 @@ from hub_server import Hub, Repository, serving
 from transformers import AutoConfig, AutoModelForMaskedLM, PreTrainedModel
 
 import pytest_bias
-import pytest_bias.engine
-from pytest_bias.claims import CURRENT, CURRENT_SCHEMA, digest12
-from pytest_bias.folder import UNFINISHED
+import pytest_bias.engine.session
+from pytest_bias.reports.folder import UNFINISHED
+from pytest_bias.reports.publication_layout import CURRENT, CURRENT_SCHEMA, digest12
 
 DEMO = Path(pytest_bias.__file__).parent / "models" / "demo" / "planted"
 SUITE = ("--suite", "template_association")
@@ -159,7 +159,7 @@ def test_another_or_half_a_report_is_not_taken(
 
 
 def write(path: Path, plain: dict[str, Any]) -> None:
-    from pytest_bias.records import canonical_json, sha256
+    from pytest_bias.records.report import canonical_json, sha256
 
     covered = {k: v for k, v in plain.items() if k not in ("digest", "run")}
     digest = f"sha256:{sha256(canonical_json(covered))}"
@@ -187,7 +187,7 @@ def test_a_model_is_its_own_baseline(bias: Command) -> None:
 
 @pytest.mark.nightly
 def test_only_one_model_is_in_memory(bias: Command, monkeypatch: pytest.MonkeyPatch) -> None:
-    real, alive = pytest_bias.engine.load, []
+    real, alive = pytest_bias.engine.session.load, []
     gc.collect()
     others = networks()
 
@@ -195,7 +195,7 @@ def test_only_one_model_is_in_memory(bias: Command, monkeypatch: pytest.MonkeyPa
         alive.append(networks() - others)
         return real(*words, **more)
 
-    monkeypatch.setattr("pytest_bias.engine.load", load)
+    monkeypatch.setattr("pytest_bias.engine.session.load", load)
     bias("run", "demo", *SUITE, "--baseline", "demo-neutral").done(0)
     assert alive == [set(), set()]
 
@@ -220,13 +220,13 @@ def test_a_gpu_holds_one_model_at_a_time(
         shutil.copytree(DEMO, tmp_path / name)
         config = AutoConfig.from_pretrained(DEMO, hidden_size=1024, num_hidden_layers=12)
         AutoModelForMaskedLM.from_config(config).save_pretrained(tmp_path / name)
-    real, held = pytest_bias.engine.load, []
+    real, held = pytest_bias.engine.session.load, []
 
     def load(*words: Any, **more: Any) -> Any:
         held.append(torch.cuda.memory_allocated())
         return real(*words, **more)
 
-    monkeypatch.setattr("pytest_bias.engine.load", load)
+    monkeypatch.setattr("pytest_bias.engine.session.load", load)
     bias("run", "large", *SUITE, "--baseline", "other", "--device", "cuda").done(0)
     size = (tmp_path / "other" / "model.safetensors").stat().st_size
     # Libraries keep a little for themselves.
@@ -236,7 +236,7 @@ def test_a_gpu_holds_one_model_at_a_time(
 def test_an_interrupted_baseline_ends_the_run(
     bias: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    real = pytest_bias.engine.Session.measure
+    real = pytest_bias.engine.session.Session.measure
 
     def measure(self: Any, planned: Any, part: Any = None) -> Any:
         if planned.entry.suite.name == "template_association":
@@ -245,7 +245,7 @@ def test_an_interrupted_baseline_ends_the_run(
 
     words = ("run", "demo", *SUITE, "--baseline", "demo-neutral")
     with monkeypatch.context() as patched:
-        patched.setattr("pytest_bias.engine.Session.measure", measure)
+        patched.setattr("pytest_bias.engine.session.Session.measure", measure)
         ran = bias(*words)
     assert ran.code == 130
     assert ran.reports == []
@@ -416,7 +416,7 @@ LOOK = """
 import json, sys
 from pytest_bias.errors import BiasError
 from pytest_bias.models.reference import ModelRef
-from pytest_bias.published import published
+from pytest_bias.reports.publication_pointer import published
 
 if sys.argv[1] == "first":
     from huggingface_hub import snapshot_download

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from commands import Command, Ran, finish, headline, read, start, suite
 
-from pytest_bias.folder import read_report
-from pytest_bias.records import Report
+from pytest_bias.records.report import Report
+from pytest_bias.reports.folder import read_report
 
 NAMES = ("template_association[en]", "seat[en]", "gendered_pair_entropy[en]")
 SUITES = tuple(word for name in NAMES for word in ("--suite", name))
@@ -56,7 +56,7 @@ def test_a_budget_takes_a_superset_of_a_smaller_one_and_quick_is_one_of_them(
 ) -> None:
     found = []
     for first in (16, 64, 300):
-        monkeypatch.setattr("pytest_bias.schedule.FIRST_PART", first)
+        monkeypatch.setattr("pytest_bias.engine.schedule.FIRST_PART", first)
         bias("run", "demo", *SUITES, "--budget", "0.1", "--out", str(first)).done(0)
         found.append(items(read_report(tmp_path / str(first))))
     bias("run", "demo", *SUITES, "--profile", "quick", "--out", "quick").done(0)
@@ -79,7 +79,7 @@ def test_samples_of_two_sizes_are_not_compared(
 ) -> None:
     words = ("run", "demo", "--suite", "template_association", "--budget", "0.1")
     bias(*words, "--out", "before").done(0)
-    monkeypatch.setattr("pytest_bias.schedule.FIRST_PART", 64)
+    monkeypatch.setattr("pytest_bias.engine.schedule.FIRST_PART", 64)
     ran = bias(*words, "--baseline", "before", "--out", "now").done(0)
     assert "without --budget" in " ".join(ran.out.split())
 

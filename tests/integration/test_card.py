@@ -7,7 +7,7 @@ import yaml
 from commands import Command, Ran, read
 from huggingface_hub import ModelCard
 
-from pytest_bias.readme import merged
+from pytest_bias.emit.card.readme import merged
 
 CONTEXT = "context:\n  languages: [en, it]\n  intended_use: a help desk\n  groups: [religion]\n"
 

@@ -10,18 +10,19 @@ import pytest
 from commands import Command, suite
 
 from parity import ours, plain
-from pytest_bias import planning, suites
-from pytest_bias.config import Settings, read_settings
-from pytest_bias.engine import Session
-from pytest_bias.estimators import Mean
-from pytest_bias.interface import Capability, Model
-from pytest_bias.metric import Metric
+from pytest_bias.engine import planning
+from pytest_bias.engine.planning import describe_for, plan
+from pytest_bias.engine.session import Session
 from pytest_bias.models import load
 from pytest_bias.models.chat import user_turn
-from pytest_bias.planning import describe_for, plan
-from pytest_bias.records import DataInfo, Item, Record, sha256
-from pytest_bias.refusals import Outcome, outcome
-from pytest_bias.suites import Configuration, LoadedData, Measure, Suite, find
+from pytest_bias.models.interface import Capability, Model
+from pytest_bias.records.report import DataInfo, Item, Record, sha256
+from pytest_bias.scoring.estimators import Mean
+from pytest_bias.scoring.metric import Metric
+from pytest_bias.settings.settings import Settings, read_settings
+from pytest_bias.suites import suite as suites
+from pytest_bias.suites.refusals import Outcome, outcome
+from pytest_bias.suites.suite import Configuration, LoadedData, Measure, Suite, find
 
 PROMPTS = ["The nurse said", "He is a carpenter.", "Why?"]
 TURNS = (

@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 from commands import Command, Ran, finish, headline, read, start, statuses, suite
 
-from pytest_bias.records import canonical_json, sha256
+from pytest_bias.records.report import canonical_json, sha256
 
 ASSOCIATION = ("--suite", "template_association")
 LIMIT = "template_association.association"

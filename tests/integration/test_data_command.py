@@ -12,9 +12,9 @@ from hub_server import Hub, Repository
 from hub_server import serving as serving_hub
 
 from file_server import Answer, FileServer, serving
-from pytest_bias.datasources import cache_folder
-from pytest_bias.records import sha256
-from pytest_bias.suites import installed
+from pytest_bias.data.sources import cache_folder
+from pytest_bias.records.report import sha256
+from pytest_bias.suites.suite import installed
 
 COMMIT = "5" * 40
 FILES = {
@@ -35,7 +35,7 @@ from dataclasses import replace
 from functools import partial
 
 from bias_suites.social import crows_pairs
-from pytest_bias.datasources import DataFile, HubFile, Source
+from pytest_bias.data.sources import DataFile, HubFile, Source
 from pytest_bias.suites import Configuration, Suite
 
 CLOSED = Source("org/closed", "1", "CC-BY-NC-4.0", consent=True)

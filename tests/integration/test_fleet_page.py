@@ -8,14 +8,14 @@ from pathlib import Path
 import pytest
 
 from devtools import PAINTED, Page, installed, tab
-from pytest_bias.config import Settings
-from pytest_bias.emit import fleet_tables
-from pytest_bias.emit.fleet_page import About
-from pytest_bias.engine import Session, run
-from pytest_bias.fleet_rows import Row, failed, row_of
-from pytest_bias.planning import describe_for, plan
-from pytest_bias.records import Report
-from pytest_bias.withholding import withheld
+from pytest_bias.engine.planning import describe_for, plan
+from pytest_bias.engine.session import Session, run
+from pytest_bias.fleet.page import tables
+from pytest_bias.fleet.page.page import About
+from pytest_bias.fleet.rows import Row, failed, row_of
+from pytest_bias.records.report import Report
+from pytest_bias.reports.withholding import withheld
+from pytest_bias.settings.settings import Settings
 from simulated_fleet import simulated
 from unit.made import HOSTILE, report, result, score
 
@@ -87,9 +87,9 @@ def large(many: list[Row], tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def write(rows: Sequence[Row], folder: Path) -> Path:
-    for name, content in fleet_tables.render(rows, About("A fleet")).items():
+    for name, content in tables.render(rows, About("A fleet")).items():
         (folder / name).write_bytes(content)
-    return folder / fleet_tables.PAGE
+    return folder / tables.PAGE
 
 
 def said(page: Page, selector: str) -> str:

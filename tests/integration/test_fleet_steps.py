@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from pytest_bias.config import Settings
 from pytest_bias.fleet.asks import MARK, Ask
 from pytest_bias.fleet.finishing import finished
 from pytest_bias.fleet.steps import Bench, look
+from pytest_bias.settings.settings import Settings
 
 
 def asked(folder: Path, limits: dict[str, dict[str, float]] | None = None) -> Ask:

@@ -11,10 +11,9 @@ from github_contents import FORBIDDEN
 from github_server import JOB, READER, Failure, GitHub, Token, serving
 
 from file_server import serving as files
-from pytest_bias.errors import GitHubError, UsageError
-from pytest_bias.github import api
-from pytest_bias.github.api import Client
-from pytest_bias.github.comments import (
+from pytest_bias.ci.github import api
+from pytest_bias.ci.github.api import Client
+from pytest_bias.ci.github.comments import (
     BOT,
     Commented,
     PullRequest,
@@ -22,6 +21,7 @@ from pytest_bias.github.comments import (
     marker,
     pull_request,
 )
+from pytest_bias.errors import GitHubError, UsageError
 
 TOKEN = "job-token"
 PULL = PullRequest(7, from_fork=False)

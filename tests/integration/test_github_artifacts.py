@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 from github_server import JOB, Failure, GitHub, Token, serving, zipped
 
+from pytest_bias.ci.github import api, artifacts, contents
+from pytest_bias.ci.github.api import Client
+from pytest_bias.ci.github.artifacts import Found, last_report
 from pytest_bias.errors import GitHubError, UsageError
-from pytest_bias.github import api, artifacts, contents
-from pytest_bias.github.api import Client
-from pytest_bias.github.artifacts import Found, last_report
 
 REF = "org/training/.github/workflows/bias.yml@refs/heads/main"
 REPORT = {"report.json": b"{}", "badges/a.svg": b"<svg/>", "records/a[en].parquet": b"PAR1"}

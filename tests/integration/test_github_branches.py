@@ -9,22 +9,22 @@ from pathlib import Path
 import pytest
 from github_server import READER, Failure, GitHub, Token, serving
 
-from pytest_bias import baselines
-from pytest_bias.emit import badges, page, summary
-from pytest_bias.errors import GitHubError, ReportError, UsageError
-from pytest_bias.evidence import verify
-from pytest_bias.folder import PAGE, REPORT, SUMMARY, read_report, write_report
-from pytest_bias.github import api, contents
-from pytest_bias.github.api import Client
-from pytest_bias.github.branches import (
+from pytest_bias.ci.github import api, contents
+from pytest_bias.ci.github.api import Client
+from pytest_bias.ci.github.branches import (
     Place,
     commit_message,
     commit_report,
     place_for,
     read_report_of,
 )
-from pytest_bias.records import Item, Report
-from pytest_bias.withholding import SALT, withheld
+from pytest_bias.emit import badges, page, summary
+from pytest_bias.errors import GitHubError, ReportError, UsageError
+from pytest_bias.evidence.report import verify
+from pytest_bias.records.report import Item, Report
+from pytest_bias.reports.folder import PAGE, REPORT, SUMMARY, read_report, write_report
+from pytest_bias.reports.withholding import SALT, withheld
+from pytest_bias.runs import baselines
 from unit.made import HOSTILE, record, report, result, score
 
 BADGES = Place("badges")

@@ -24,7 +24,7 @@ import json, sys
 heavy = {"torch", "transformers"} - set(sys.modules)
 from dataclasses import asdict
 from pytest_bias.errors import BiasError
-from pytest_bias.models.heads import head
+from pytest_bias.models.fingerprint import head
 from pytest_bias.models.reference import ModelRef
 
 found = {}

@@ -102,7 +102,7 @@ DECIDES = """
 import os
 import signal
 
-from pytest_bias.estimators import Share
+from pytest_bias.scoring.estimators import Share
 
 from pytest_bias.scoring import LEVEL
 

@@ -30,7 +30,7 @@ from hidden import (
     rows,
 )
 
-from pytest_bias.records import sha256
+from pytest_bias.records.report import sha256
 from word_classifier import word_classifier
 
 Tiny = Callable[[str], Path]

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from hub_server import Hub, Repository, serving
 
-from pytest_bias.records import sha256
+from pytest_bias.records.report import sha256
 
 COMMIT = "3" * 40
 SMALL, LARGE = b'{"prompt": {"text": "one"}}\n', b"PAR1" * 5000
@@ -20,7 +20,7 @@ ASK = """
 import json, sys, types
 import huggingface_hub.utils._http as http
 http.time = types.SimpleNamespace(sleep=lambda s: None, time=http.time.time)
-from pytest_bias.datasources import DataFile, DataFolder, HubFile
+from pytest_bias.data.sources import DataFile, DataFolder, HubFile
 from pytest_bias.errors import BiasError
 
 given = json.load(sys.stdin)

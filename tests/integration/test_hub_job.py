@@ -20,11 +20,11 @@ from rich.console import Console
 
 import pytest_bias
 from pytest_bias import hub_event
-from pytest_bias.claims import CURRENT, README
-from pytest_bias.config import Settings, read_settings
 from pytest_bias.errors import BiasError, PublishError, UnknownName, UsageError
-from pytest_bias.hub_job import JOB_TOKEN, PUBLISH, command, hub_job_command
-from pytest_bias.hub_webhooks import MODEL, REGISTRATION, SECRET
+from pytest_bias.hub.job import JOB_TOKEN, PUBLISH, command, hub_job_command
+from pytest_bias.hub.webhooks import MODEL, REGISTRATION, SECRET
+from pytest_bias.reports.publication_layout import CURRENT, README
+from pytest_bias.settings.settings import Settings, read_settings
 
 DEMOS = Path(pytest_bias.__file__).parent / "models" / "demo"
 NAME = "org-a/model"

@@ -11,9 +11,9 @@ from hub_server import serving
 from huggingface_hub import CommitOperationAdd, HfApi, constants
 from huggingface_hub.utils import _auth
 
-from pytest_bias import hub as publishing
 from pytest_bias.errors import BiasError, ModelError, PublishError
-from pytest_bias.hub import Committed, commit, look, read
+from pytest_bias.hub import repository as publishing
+from pytest_bias.hub.repository import Committed, commit, look, read
 
 MAIN, OLDER = "a" * 40, "b" * 40
 README = b"---\nlicense: mit\n---\n# Model\r\n"

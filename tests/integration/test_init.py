@@ -13,8 +13,8 @@ import pytest
 import yaml
 from commands import COMMAND, Command, Ran, environment
 
-from pytest_bias.config import read_settings
-from pytest_bias.init.triggers import NAMES, TRIGGERS
+from pytest_bias.ci.init.triggers import NAMES, TRIGGERS
+from pytest_bias.settings.settings import read_settings
 
 EXAMPLES = Path(__file__).parent.parent.parent / "examples" / "workflows"
 WORKFLOW = Path(".github/workflows/bias.yml")

@@ -16,9 +16,9 @@ from hub_server import Hub, Repository, serving
 from rich.console import Console
 
 import pytest_bias
-from pytest_bias.claims import CURRENT, CURRENT_SCHEMA, digest12
-from pytest_bias.config import Settings
-from pytest_bias.run import run_job
+from pytest_bias.reports.publication_layout import CURRENT, CURRENT_SCHEMA, digest12
+from pytest_bias.runs.finishing import run_job
+from pytest_bias.settings.settings import Settings
 
 pytestmark = pytest.mark.all_draws
 

@@ -14,14 +14,14 @@ from commands import Command, Ran, headline, read, statuses
 from safetensors.torch import load_file, save_file
 
 # Sessions in this process drop what they import; these are to stay the same.
-import pytest_bias.engine
-import pytest_bias.pytest_session
-import pytest_bias.run
-from pytest_bias.suites import select
+import pytest_bias.engine.session
+import pytest_bias.pytest_plugin.session
+import pytest_bias.runs.finishing
+from pytest_bias.suites.suite import select
 
 Tiny = Callable[[str], Path]
 
-DEMO = Path(pytest_bias.engine.__file__).parent / "models" / "demo" / "planted"
+DEMO = Path(pytest_bias.engine.session.__file__).parent / "models" / "demo" / "planted"
 ASSOCIATION = ("--bias-suite", "template_association")
 LIMIT = "limits: {template_association.association: {max_distance: 0.1}}"
 REGRESSION = """limits:
@@ -121,7 +121,7 @@ def test_silent_without_a_model(session: Session, pytester: pytest.Pytester) -> 
         def test_nothing_heavy_is_imported():
             heavy = {"torch", "transformers", "numpy", "scipy", "yaml", "rich", "huggingface_hub"}
             assert not heavy & set(sys.modules)
-            assert "pytest_bias.pytest_session" not in sys.modules
+            assert "pytest_bias.pytest_plugin.session" not in sys.modules
 
         def test_model(bias_model):
             assert False
@@ -455,7 +455,7 @@ def test_alike(bias_model):
 
 
 def test_undecided(bias_model):
-    from pytest_bias.testing import UndecidedWarning
+    from pytest_bias.pytest_plugin.testing import UndecidedWarning
 
     found = bias_model.compare(HE, SHE)
     low, high = found.interval
@@ -556,7 +556,7 @@ def test_broken_model_fails_tests_by_hand(
 @pytest.fixture
 def cut(tmp_path: Path) -> Path:
     """Return the demo with half its weights."""
-    demo = Path(pytest_bias.engine.__file__).parent / "models" / "demo" / "planted"
+    demo = Path(pytest_bias.engine.session.__file__).parent / "models" / "demo" / "planted"
     folder = Path(shutil.copytree(demo, tmp_path / "cut"))
     weights = folder / "model.safetensors"
     weights.write_bytes(weights.read_bytes()[:1000])

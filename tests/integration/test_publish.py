@@ -11,7 +11,14 @@ from commands import Ran, finish, read, start
 from hub_server import Failure, Hub, Repository, serving
 
 import pytest_bias
-from pytest_bias.claims import BADGES, CURRENT, README, REPRODUCTION, SIGNATURE, digest12
+from pytest_bias.reports.publication_layout import (
+    BADGES,
+    CURRENT,
+    README,
+    REPRODUCTION,
+    SIGNATURE,
+    digest12,
+)
 
 DEMOS = Path(pytest_bias.__file__).parent / "models" / "demo"
 NAME = "org-a/model"

@@ -11,7 +11,7 @@ from commands import finish, read, start
 
 from parity import ours
 from pytest_bias.models.forwards import Forwards
-from pytest_bias.records import records_digest
+from pytest_bias.records.report import records_digest
 
 SUITES = ("--suite", "crows_pairs", "--suite", "seat[en]")
 

@@ -9,13 +9,15 @@ import numpy as np
 import pytest
 from commands import Command, statuses, suite
 
-from pytest_bias import planning, readings, suites
-from pytest_bias.estimators import Mean
-from pytest_bias.interface import Capability, Model
-from pytest_bias.metric import Metric
+from pytest_bias.engine import planning
 from pytest_bias.models import load
-from pytest_bias.records import DataInfo, Item, Record, sha256
-from pytest_bias.suites import Configuration, LoadedData, Measure, Suite, find
+from pytest_bias.models.interface import Capability, Model
+from pytest_bias.records.report import DataInfo, Item, Record, sha256
+from pytest_bias.scoring.estimators import Mean
+from pytest_bias.scoring.metric import Metric
+from pytest_bias.suites import classifier_readings
+from pytest_bias.suites import suite as suites
+from pytest_bias.suites.suite import Configuration, LoadedData, Measure, Suite, find
 from word_classifier import word_classifier
 
 TEXTS = ["You are awful.", "You are nice.", "An awful, awful day", "nothing"]
@@ -23,7 +25,9 @@ AWFUL = [1, 0, 1, 0]
 
 
 def take(model: Model, items: Sequence[Item]) -> list[Record]:
-    found = readings.read(model.scorers["toxicity"], "toxicity", [i.texts["text"] for i in items])
+    found = classifier_readings.read(
+        model.scorers["toxicity"], "toxicity", [i.texts["text"] for i in items]
+    )
     return [
         item.record("unscored", reason=reason) if reason else item.scored(100 * float(value))
         for item, value, reason in zip(items, found.values["toxic"], found.reasons, strict=True)
@@ -70,11 +74,11 @@ def test_a_word_classifier_knows_its_words(awful: Callable[..., Path]) -> None:
     model = load(str(awful("toxic", "other")), device="cpu")
     model.label_names = {"toxicity": {"toxic": "toxic"}}
     long = " ".join(["fine"] * 300) + " awful"
-    found = readings.read(model, "toxicity", [*TEXTS, long, " ".join(["fine"] * 600)])
+    found = classifier_readings.read(model, "toxicity", [*TEXTS, long, " ".join(["fine"] * 600)])
     assert found.values["toxic"][:5] == pytest.approx([*AWFUL, 1], abs=1e-3)
     assert math.isnan(found.values["toxic"][5])
     assert "longer than" in (found.reasons[5] or "") or "tokens" in (found.reasons[5] or "")
-    assert len(readings.read(model, "toxicity", []).reasons) == 0
+    assert len(classifier_readings.read(model, "toxicity", []).reasons) == 0
 
 
 @pytest.mark.usefixtures("_toxic")
@@ -179,4 +183,4 @@ def test_numbers_that_are_not_finite_have_a_reason(awful: Callable[..., Path]) -
     model.label_names = {"toxicity": {"toxic": "toxic"}}
     with np.errstate(all="ignore"):
         model.body.network.classifier.bias.data[:] = math.nan
-        assert readings.read(model, "toxicity", ["a"]).reasons == ("non-finite",)
+        assert classifier_readings.read(model, "toxicity", ["a"]).reasons == ("non-finite",)

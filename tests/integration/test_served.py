@@ -16,10 +16,10 @@ import pytest
 from commands import Command, Ran, headline, read, statuses, suite
 
 from openai_server import Brain, Fault, OpenAIServer, serving
-from pytest_bias.asking import Asking
 from pytest_bias.errors import UsageError
-from pytest_bias.interface import Capability
 from pytest_bias.models import describe, load
+from pytest_bias.models.interface import Capability
+from pytest_bias.models.served.settings import Asking
 
 END = "<|end|>"
 KEY = "sk-a-key-that-nobody-may-see"

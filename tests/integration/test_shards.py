@@ -43,7 +43,7 @@ def test_joined_shards_have_the_digest_of_the_whole(shards: Path, tmp_path: Path
 
 
 def test_every_item_is_in_one_shard_and_a_cluster_in_one_piece(shards: Path) -> None:
-    from pytest_bias.folder import read_report
+    from pytest_bias.reports.folder import read_report
 
     whole = read_report(shards / "whole")
     parts = [read_report(shards / f"s{n}") for n in (1, 2, 3)]

@@ -7,7 +7,7 @@ import pytest
 from commands import Command, Ran
 
 from parity.ours import LICENCES
-from pytest_bias.suites import find, select
+from pytest_bias.suites.suite import find, select
 from word_classifier import word_classifier
 
 pytestmark = pytest.mark.slow

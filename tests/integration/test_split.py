@@ -8,15 +8,15 @@ import pytest
 from commands import Command
 
 import memorized
-from pytest_bias.config import Settings
-from pytest_bias.datasources import DataFolder
-from pytest_bias.engine import Session
+from pytest_bias.data.sources import DataFolder
+from pytest_bias.engine.planning import describe_for, plan
+from pytest_bias.engine.session import Session
 from pytest_bias.errors import DataError, OutputError, UsageError
-from pytest_bias.overfitting import SplitTest, split_test
-from pytest_bias.planning import describe_for, plan
-from pytest_bias.records import SuiteResult, sha256
-from pytest_bias.splitting import COMMITMENT, Commitment, split
-from pytest_bias.suite_files import read_suite
+from pytest_bias.records.report import SuiteResult, sha256
+from pytest_bias.reports.overfitting import SplitTest, split_test
+from pytest_bias.settings.settings import Settings
+from pytest_bias.suites.files.reading import read_suite
+from pytest_bias.suites.files.splitting import COMMITMENT, Commitment, split
 
 N_PAIRS = 160
 N_SEEDS = 20

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from commands import Ran, environment
 
-from pytest_bias.streams import fitted
+from pytest_bias.emit.streams import fitted
 
 RUN = ("run", "demo", "--suite", "gendered_pair_entropy[en]", "--profile", "quick", "--out", "out")
 COMMANDS: Mapping[str, tuple[int, tuple[str, ...]]] = {

@@ -9,12 +9,12 @@ from commands import Command, suite
 
 from bias_suites.social import crows_pairs, hatecheck
 from own_scope import SCOPE
-from pytest_bias.engine import take
-from pytest_bias.measures import read_alike
-from pytest_bias.metric import ALIKE
+from pytest_bias.engine.session import take
 from pytest_bias.models import load
-from pytest_bias.records import Item
-from pytest_bias.scoring import Context, score_records
+from pytest_bias.records.report import Item
+from pytest_bias.scoring.metric import ALIKE
+from pytest_bias.scoring.scores import Context, score_records
+from pytest_bias.suites.measures import read_alike
 
 Tiny = Callable[[str], Path]
 

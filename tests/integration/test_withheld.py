@@ -13,11 +13,11 @@ import pytest
 from commands import Command, Ran, finish, read, start, statuses
 
 # Sessions in this process drop what they import; these are to stay the same.
-import pytest_bias.engine
-import pytest_bias.pytest_session
-import pytest_bias.run
+import pytest_bias.engine.session
+import pytest_bias.pytest_plugin.session
+import pytest_bias.runs.finishing
 from pytest_bias.emit.wording import interval, value
-from pytest_bias.folder import read_report
+from pytest_bias.reports.folder import read_report
 
 # With few draws numbers are short, and stand in texts by chance.
 pytestmark = pytest.mark.all_draws
@@ -217,7 +217,7 @@ def test_what_is_kept_for_going_on(
 ) -> None:
     words = ("run", "demo", *SUITES, "--withhold-scores", "--out", "out")
     unfinished = tmp_path / "out" / "unfinished" / "page"
-    take = pytest_bias.engine.take
+    take = pytest_bias.engine.session.take
 
     def interrupted(measure, model, items):  # type: ignore[no-untyped-def]
         if unfinished.exists():
@@ -226,7 +226,7 @@ def test_what_is_kept_for_going_on(
         return take(measure, model, items)
 
     with monkeypatch.context() as patched:
-        patched.setattr("pytest_bias.engine.take", interrupted)
+        patched.setattr("pytest_bias.engine.session.take", interrupted)
         assert bias(*words).code == 130
     report = read(tmp_path / "out" / "report.json")
     assert set(statuses(report).values()) == {"withheld", "inconclusive"}

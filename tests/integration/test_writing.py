@@ -16,8 +16,8 @@ from bias_suites.maxima import NEW_TOKENS
 from bias_suites.social import bold
 from bias_suites.social import classified_completions as completions
 from parity import ours
-from pytest_bias.interface import GAP
-from pytest_bias.refusals import Outcome, outcome
+from pytest_bias.models.interface import GAP
+from pytest_bias.suites.refusals import Outcome, outcome
 from word_classifier import word_classifier
 
 WORDS = ["he", "she", "nurse", "is", "in"]

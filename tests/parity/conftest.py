@@ -11,7 +11,7 @@ import pytest
 import torch
 
 import tiny_models
-from pytest_bias.interface import Model
+from pytest_bias.models.interface import Model
 from pytest_bias.models.transformer import Transformer
 
 LARGEST = "largest difference: "

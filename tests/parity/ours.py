@@ -3,14 +3,14 @@
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from pytest_bias.datasources import DataFolder
-from pytest_bias.engine import take
-from pytest_bias.interface import Model
+from pytest_bias.data.sources import DataFolder
+from pytest_bias.engine.session import take
 from pytest_bias.models import load
-from pytest_bias.records import Item, Record
-from pytest_bias.scores import Score
-from pytest_bias.scoring import Context, score_records
-from pytest_bias.suites import find
+from pytest_bias.models.interface import Model
+from pytest_bias.records.report import Item, Record
+from pytest_bias.records.score import Score
+from pytest_bias.scoring.scores import Context, score_records
+from pytest_bias.suites.suite import find
 
 MASKED = ("bert-tiny", "wordpiece", "byte-level", "unigram")
 """Masked models, a real one and one of each kind of tokenizer."""

@@ -4,7 +4,7 @@ import pytest
 
 import tiny_architectures
 from parity import ours, plain
-from pytest_bias.interface import Cloze
+from pytest_bias.models.interface import Cloze
 
 NATS = 2e-4
 # By day the families that differ in what we look at: frames, positions, heads, soft-capping.

@@ -8,7 +8,7 @@ import torch
 import tiny_models
 from parity import ours, plain
 from parity.loops import PROMPTS, TEXTS, behind, branches, greedy
-from pytest_bias.interface import Capability
+from pytest_bias.models.interface import Capability
 from tiny_architectures import SEQ2SEQ, head
 
 KINDS = ("gpt2", "llama")

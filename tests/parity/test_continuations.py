@@ -9,8 +9,8 @@ from bias_suites.social import classified_completions as completions
 from bias_suites.social.realtoxicityprompts import K
 from parity import ours, plain
 from parity.loops import behind
-from pytest_bias.interface import GAP
-from pytest_bias.labels import ROLES
+from pytest_bias.models.interface import GAP
+from pytest_bias.models.labels import ROLES
 from pytest_bias.models.noise import gumbel, key
 from tiny_architectures import CLASSIFIER, SEQ2SEQ, head
 

@@ -14,7 +14,7 @@ import tiny_models
 from parity import ours, plain
 from parity.loops import PROMPTS, behind
 from pytest_bias.errors import MeasurementError
-from pytest_bias.interface import Capability
+from pytest_bias.models.interface import Capability
 
 KINDS = ("gpt2", "llama")
 HOSTILE = {

@@ -8,7 +8,7 @@ import torch
 from parity import ours
 from parity.gpu_numbers import SPLIT_NOISE, gap, numbers
 from pytest_bias.models import load, noise
-from pytest_bias.records import records_digest
+from pytest_bias.records.report import records_digest
 
 pytestmark = [
     pytest.mark.gpu,

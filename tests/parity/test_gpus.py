@@ -12,9 +12,9 @@ import torch
 import tiny_models
 from parity import ours
 from parity.gpu_numbers import SPLIT_NOISE, gap, numbers
-from pytest_bias.folder import read_report
 from pytest_bias.models import load
-from pytest_bias.records import Record, Report, records_digest
+from pytest_bias.records.report import Record, Report, records_digest
+from pytest_bias.reports.folder import read_report
 
 pytestmark = [
     pytest.mark.gpu,

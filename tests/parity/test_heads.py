@@ -12,8 +12,8 @@ import tiny_architectures
 import tiny_models
 from parity import ours, plain
 from parity.loops import TEXTS, greedy, threads
-from pytest_bias.interface import Outputs, Question
-from pytest_bias.records import records_digest
+from pytest_bias.models.interface import Outputs, Question
+from pytest_bias.records.report import records_digest
 from tiny_architectures import CLASSIFIER, DECODERS, QA, SEQ2SEQ, head
 
 NATS = 1e-4

@@ -13,8 +13,8 @@ import torch
 from transformers import AutoModel, AutoTokenizer
 
 from pytest_bias.errors import ModelError
-from pytest_bias.interface import Question
 from pytest_bias.models import load
+from pytest_bias.models.interface import Question
 from tiny_architectures import CLASSIFIER, QA, SEQ2SEQ, head
 
 TEXTS = ("My mother is a nurse.", "The doctor came late, and nobody was there to open.", "He is.")

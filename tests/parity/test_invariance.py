@@ -9,7 +9,7 @@ import tiny_models
 from parity import ours, plain
 from parity.loops import threads
 from pytest_bias.errors import MeasurementError
-from pytest_bias.records import records_digest
+from pytest_bias.records.report import records_digest
 
 ENTROPY, ASSOCIATION, SEAT = "gendered_pair_entropy", "template_association", "seat"
 QUALITY, PERTURBATION = "general_quality", "perturbation"

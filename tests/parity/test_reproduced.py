@@ -6,19 +6,19 @@ from pathlib import Path
 import pytest
 import torch
 
-from pytest_bias import engine
-from pytest_bias.config import Settings
-from pytest_bias.planning import describe_for, plan
-from pytest_bias.records import Report
-from pytest_bias.reproducing import reproduction
-from pytest_bias.reproduction import Party, Reproduction
+from pytest_bias.engine import session
+from pytest_bias.engine.planning import describe_for, plan
+from pytest_bias.evidence.reproduction import Party, Reproduction
+from pytest_bias.evidence.reproduction_compare import reproduction
+from pytest_bias.records.report import Report
+from pytest_bias.settings.settings import Settings
 
 SUITES = ("gendered_pair_entropy", "template_association", "seat")
 
 
 def measured(model: Path | str, device: str = "cpu", dtype: str = "float32") -> Report:
     settings = Settings(suites=SUITES, languages=("en",), device=device, dtype=dtype, offline=True)
-    return engine.run(engine.Session(plan(describe_for(settings, str(model)), settings)))
+    return session.run(session.Session(plan(describe_for(settings, str(model)), settings)))
 
 
 def side_by_side(one: Report, two: Report) -> Reproduction:

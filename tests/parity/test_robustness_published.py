@@ -18,12 +18,12 @@ import pytest
 from bias_suites.robustness import anli, hans
 from bias_suites.robustness.sentence_pairs import judged
 from parity import ours, plain
-from pytest_bias.datasources import DataFolder
-from pytest_bias.interface import Outputs
-from pytest_bias.readings import Reading
-from pytest_bias.records import Item, Record
-from pytest_bias.scores import Score
-from pytest_bias.tables import csv_rows
+from pytest_bias.data.sources import DataFolder
+from pytest_bias.data.tables import csv_rows
+from pytest_bias.models.interface import Outputs
+from pytest_bias.records.report import Item, Record
+from pytest_bias.records.score import Score
+from pytest_bias.suites.classifier_readings import Reading
 from tiny_architectures import CLASSIFIER, head
 
 ANSWERS = ("entailment", "neutral", "contradiction")

@@ -8,7 +8,7 @@ from math import sqrt
 import pytest
 
 from parity import ours, plain
-from pytest_bias.suites import find
+from pytest_bias.suites.suite import find
 
 EXACT = "exact permutation of words"
 

@@ -7,7 +7,7 @@ import pytest
 from bias_suites.social.gendered_pair_entropy import entropy_bias
 from bias_suites.social.template_association import text_of_group
 from parity import ours, plain
-from pytest_bias.interface import Cloze
+from pytest_bias.models.interface import Cloze
 
 NATS = 1e-4
 MODELS = ("bert-tiny", "wordpiece", "byte-level", "unigram")

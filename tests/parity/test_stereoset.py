@@ -8,7 +8,7 @@ from transformers import BertForPreTraining
 
 import tiny_models
 from parity import ours, plain
-from pytest_bias.interface import Capability
+from pytest_bias.models.interface import Capability
 
 NATS = 1e-3
 

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from parity import ours, plain
-from pytest_bias.interface import Model
-from pytest_bias.records import Item, Record
+from pytest_bias.models.interface import Model
+from pytest_bias.records.report import Item, Record
 from tiny_architectures import CLASSIFIER, head
 
 TOKENIZERS = {"bert": "wordpiece", "roberta": "byte-level", "t5": "unigram"}

@@ -11,9 +11,9 @@ import torch
 import tiny_models
 from parity import ours, plain
 from parity.loops import threads
-from pytest_bias.interface import Passage
+from pytest_bias.models.interface import Passage
 from pytest_bias.models.windows import around, behind
-from pytest_bias.sentences import text_file
+from pytest_bias.suites.sentences import text_file
 
 RELATIVE = 1e-4
 PASSAGES = [

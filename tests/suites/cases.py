@@ -31,10 +31,10 @@ from bias_suites.social import (
     template_association,
 )
 from bias_suites.verdicts import THRESHOLD
-from pytest_bias.datasources import DataFolder
-from pytest_bias.records import Item
-from pytest_bias.shortcuts import SOLVABLE, UNSOLVABLE
-from pytest_bias.suites import find
+from pytest_bias.data.sources import DataFolder
+from pytest_bias.records.report import Item
+from pytest_bias.scoring.shortcuts import SOLVABLE, UNSOLVABLE
+from pytest_bias.suites.suite import find
 from suites.hashed import WORDS, Hashed
 
 EXACTLY: Final = 1e-9

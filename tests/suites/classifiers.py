@@ -4,9 +4,9 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from pytest_bias.interface import Capability, Classification, Model, Outputs, Text
-from pytest_bias.labels import ROLES
-from pytest_bias.records import ModelIdentity
+from pytest_bias.models.interface import Capability, Classification, Model, Outputs, Text
+from pytest_bias.models.labels import ROLES
+from pytest_bias.records.report import ModelIdentity
 from suites.stand_ins import UNREADABLE
 
 

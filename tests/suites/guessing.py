@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from pytest_bias.interface import (
+from pytest_bias.models.interface import (
     Answer,
     Capability,
     Classification,
@@ -20,8 +20,8 @@ from pytest_bias.interface import (
     SequenceScore,
     Text,
 )
-from pytest_bias.labels import ROLES, labels_for
-from pytest_bias.records import Item, ModelIdentity
+from pytest_bias.models.labels import ROLES, labels_for
+from pytest_bias.records.report import Item, ModelIdentity
 
 NATS_A_WORD = 2.0
 """How unlikely a word is on average, so that long texts are less likely."""

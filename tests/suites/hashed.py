@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from pytest_bias.interface import (
+from pytest_bias.models.interface import (
     Answer,
     Capability,
     Classification,
@@ -24,8 +24,8 @@ from pytest_bias.interface import (
     SequenceScore,
     Text,
 )
-from pytest_bias.labels import ROLES
-from pytest_bias.records import ModelIdentity
+from pytest_bias.models.labels import ROLES
+from pytest_bias.records.report import ModelIdentity
 
 
 class Hashed(Model):

@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 
 import draws
-from pytest_bias.engine import take
-from pytest_bias.metric import Metric
-from pytest_bias.records import Item, Record, SuiteResult, records_digest
-from pytest_bias.results import scored
-from pytest_bias.scores import Score
-from pytest_bias.suites import Measure, Suite, find
+from pytest_bias.engine.session import take
+from pytest_bias.records.report import Item, Record, SuiteResult, records_digest
+from pytest_bias.records.score import Score
+from pytest_bias.scoring.metric import Metric
+from pytest_bias.suites.results import scored
+from pytest_bias.suites.suite import Measure, Suite, find
 from suites.cases import CASES, Case
 from suites.hashed import Hashed
 

@@ -9,9 +9,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from pytest_bias.interface import Capability, Classification, Model, Outputs, Text
-from pytest_bias.labels import ROLES, labels_for
-from pytest_bias.records import ModelIdentity
+from pytest_bias.models.interface import Capability, Classification, Model, Outputs, Text
+from pytest_bias.models.labels import ROLES, labels_for
+from pytest_bias.records.report import ModelIdentity
 from suites.stand_ins import UNREADABLE
 
 Answers = Callable[[str, str], Mapping[str, float] | None]

@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from pytest_bias.engine import take
-from pytest_bias.interface import (
+from pytest_bias.engine.session import take
+from pytest_bias.models.interface import (
     Capability,
     Cloze,
     ClozeScore,
@@ -18,11 +18,11 @@ from pytest_bias.interface import (
     Prediction,
     SequenceScore,
 )
-from pytest_bias.records import Item, Record, SuiteResult
-from pytest_bias.records import ModelIdentity as Identity
-from pytest_bias.results import scored
-from pytest_bias.scores import Score
-from pytest_bias.suites import Suite
+from pytest_bias.records.report import Item, Record, SuiteResult
+from pytest_bias.records.report import ModelIdentity as Identity
+from pytest_bias.records.score import Score
+from pytest_bias.suites.results import scored
+from pytest_bias.suites.suite import Suite
 
 UNREADABLE = "empty text"
 

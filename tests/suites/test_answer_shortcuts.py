@@ -22,10 +22,10 @@ from bias_suites.robustness.answer_features import (
     sentences,
 )
 from bias_suites.robustness.answer_shortcuts import LANGUAGES, SUITE, exact, normalized, overlap
-from pytest_bias.datasources import DataFolder
+from pytest_bias.data.sources import DataFolder
 from pytest_bias.errors import DataError, DataMissing
-from pytest_bias.interface import Answer, Capability, Model, Question
-from pytest_bias.records import Item, ModelIdentity
+from pytest_bias.models.interface import Answer, Capability, Model, Question
+from pytest_bias.records.report import Item, ModelIdentity
 from suites.stand_ins import UNREADABLE, records_of, result_of
 
 TEXT = (

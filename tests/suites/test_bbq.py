@@ -14,11 +14,11 @@ import pytest
 from bias_suites.social import bbq, bbq_rows
 from bias_suites.social.bbq import SUITE, overlap
 from draws import sampling
-from pytest_bias.datasources import DataFolder
+from pytest_bias.data.sources import DataFolder
 from pytest_bias.errors import DataError
-from pytest_bias.interface import Answer, Capability, Model, Question
-from pytest_bias.records import Item, Record
-from pytest_bias.records import ModelIdentity as Identity
+from pytest_bias.models.interface import Answer, Capability, Model, Question
+from pytest_bias.records.report import Item, Record
+from pytest_bias.records.report import ModelIdentity as Identity
 from suites.stand_ins import Texts, records_of, result_of, values
 
 

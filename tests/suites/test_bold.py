@@ -8,9 +8,9 @@ import pytest
 
 from bias_suites.social import bold
 from bias_suites.social.bold import SAMPLE, SUITE, K
-from pytest_bias.datasources import DataFolder
+from pytest_bias.data.sources import DataFolder
 from pytest_bias.errors import DataError
-from pytest_bias.records import Item
+from pytest_bias.records.report import Item
 from suites.stand_ins import result_of, values
 from suites.writers import Reads, Writes
 

@@ -12,13 +12,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from pytest_bias import statistics
-from pytest_bias.engine import take
-from pytest_bias.records import Record
-from pytest_bias.scores import Score
-from pytest_bias.scoring import Context, score_records
-from pytest_bias.statistics import Draws
-from pytest_bias.suites import find
+from pytest_bias.engine.session import take
+from pytest_bias.records.report import Record
+from pytest_bias.records.score import Score
+from pytest_bias.scoring import statistics
+from pytest_bias.scoring.scores import Context, score_records
+from pytest_bias.scoring.statistics import Draws
+from pytest_bias.suites.suite import find
 from suites.cases import CASES
 from suites.hashed import Hashed
 from suites.measured_cases import every_case

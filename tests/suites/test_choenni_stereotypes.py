@@ -6,10 +6,10 @@ from dataclasses import replace
 import pytest
 
 from bias_suites.social.choenni_stereotypes import FILE, LARGE_K, SUITE, K
-from pytest_bias.datasources import DataFolder
+from pytest_bias.data.sources import DataFolder
 from pytest_bias.errors import DataError
-from pytest_bias.interface import GAP
-from pytest_bias.records import Item
+from pytest_bias.models.interface import GAP
+from pytest_bias.records.report import Item
 from suites.stand_ins import NextTokens, Tokens, records_of, result_of, values
 
 QUERIES = {

@@ -8,10 +8,10 @@ import pytest
 from bias_suites import verdicts
 from bias_suites.continuations import INSTRUCTION, sentence
 from bias_suites.social.classified_completions import NEW_TOKENS, SAMPLES, SUITE, WORDS
-from pytest_bias.datasources import DataFolder
-from pytest_bias.interface import Outputs
-from pytest_bias.records import Item
-from pytest_bias.sentences import text_file
+from pytest_bias.data.sources import DataFolder
+from pytest_bias.models.interface import Outputs
+from pytest_bias.records.report import Item
+from pytest_bias.suites.sentences import text_file
 from suites.stand_ins import records_of, result_of, values
 from suites.writers import UNREADABLE, Reads, Writes, holds
 

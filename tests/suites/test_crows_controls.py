@@ -9,7 +9,7 @@ import pytest
 from bias_suites.social import crows_controls
 from bias_suites.social.crows_controls import FILES
 from bias_suites.social.crows_pairs import SUITE
-from pytest_bias.datasources import DataFolder
+from pytest_bias.data.sources import DataFolder
 from pytest_bias.errors import DataError, DataMissing, LicenceNotAccepted
 from suites.stand_ins import Pairs, Texts, records_of, result_of, values
 
@@ -231,7 +231,7 @@ def test_without_its_original_a_control_has_a_value_of_its_own_only(tmp_path):
 
 
 def test_a_column_is_a_cluster_so_that_no_control_loses_its_original(data_dir):
-    from pytest_bias.planning import shard
+    from pytest_bias.engine.planning import shard
 
     found = whole(data_dir).items
     shards = [shard(found, (n, 3)) for n in (1, 2, 3)]

@@ -6,14 +6,14 @@ from typing import Any, Final
 
 import pytest
 
-from pytest_bias.engine import take
+from pytest_bias.engine.session import take
 from pytest_bias.errors import UsageError
-from pytest_bias.estimators import Additive
-from pytest_bias.limits import read_limits
-from pytest_bias.metric import Metric
-from pytest_bias.records import Record
-from pytest_bias.scoring import Context, score_records
-from pytest_bias.suites import find, installed
+from pytest_bias.records.report import Record
+from pytest_bias.reports.limits import read_limits
+from pytest_bias.scoring.estimators import Additive
+from pytest_bias.scoring.metric import Metric
+from pytest_bias.scoring.scores import Context, score_records
+from pytest_bias.suites.suite import find, installed
 from suites.cases import CASES
 from suites.hashed import Hashed
 

@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 
-from pytest_bias.config import Settings
-from pytest_bias.engine import Session, run
+from pytest_bias.engine.planning import describe_for, plan
+from pytest_bias.engine.session import Session, run
 from pytest_bias.models.reference import DEMOS, ModelRef
-from pytest_bias.planning import describe_for, plan
-from pytest_bias.records import Report
-from pytest_bias.scores import Score
+from pytest_bias.records.report import Report
+from pytest_bias.records.score import Score
+from pytest_bias.settings.settings import Settings
 
 ROOT = Path(__file__).parents[2]
 TRUTH = json.loads((ModelRef.parse("demo").path.parent / "truth.json").read_text(encoding="utf-8"))

@@ -12,11 +12,11 @@ from rich.console import Console
 
 from bias_suites.disputes import REASONS, REPORTED, checked, counted, disputes_of
 from bias_suites.social import crows_pairs
-from pytest_bias.datasources import DataFolder
-from pytest_bias.emit.scope import show_card
-from pytest_bias.records import Item
-from pytest_bias.results import scored
-from pytest_bias.suites import find
+from pytest_bias.cli.screens.scope import show_card
+from pytest_bias.data.sources import DataFolder
+from pytest_bias.records.report import Item
+from pytest_bias.suites.results import scored
+from pytest_bias.suites.suite import find
 from suites.stand_ins import Pairs, Texts, result_of
 
 ROOT = Path(__file__).parent.parent.parent

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from bias_suites.robustness.domain_shift import SUITE
-from pytest_bias.datasources import DataFolder
+from pytest_bias.data.sources import DataFolder
 from pytest_bias.errors import UsageError
 from pytest_bias.models import load
 from suites.stand_ins import Pseudo, Texts, result_of, values

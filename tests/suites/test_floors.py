@@ -12,17 +12,17 @@ import numpy as np
 import pytest
 
 from bias_suites.social.seat import Effect
-from pytest_bias import statistics
-from pytest_bias.datasources import DataFolder
-from pytest_bias.engine import take
+from pytest_bias.data.sources import DataFolder
+from pytest_bias.engine.session import take
 from pytest_bias.errors import BiasError, UsageError
-from pytest_bias.interface import CAPABILITIES, Capability, ModelKind
-from pytest_bias.metric import Metric
-from pytest_bias.records import Item, sha256
-from pytest_bias.scores import Score
-from pytest_bias.scoring import Context, score_records
-from pytest_bias.statistics import Draws
-from pytest_bias.suites import Configuration, Measure, Suite, find, installed
+from pytest_bias.models.interface import CAPABILITIES, Capability, ModelKind
+from pytest_bias.records.report import Item, sha256
+from pytest_bias.records.score import Score
+from pytest_bias.scoring import statistics
+from pytest_bias.scoring.metric import Metric
+from pytest_bias.scoring.scores import Context, score_records
+from pytest_bias.scoring.statistics import Draws
+from pytest_bias.suites.suite import Configuration, Measure, Suite, find, installed
 from suites.cases import CASES
 from suites.guessing import Guessing, labels_of
 

@@ -23,13 +23,13 @@ from bias_suites.social.gendered_sentences import (
     measured,
 )
 from bias_suites.wikitext import WIKITEXT, sentences_of
-from pytest_bias.datasources import DataFolder
+from pytest_bias.data.sources import DataFolder
 from pytest_bias.errors import DataError
-from pytest_bias.interface import Cloze
-from pytest_bias.records import Item, Record
-from pytest_bias.scores import Score
-from pytest_bias.scoring import Context, score_records
-from pytest_bias.sentences import text_file
+from pytest_bias.models.interface import Cloze
+from pytest_bias.records.report import Item, Record
+from pytest_bias.records.score import Score
+from pytest_bias.scoring.scores import Context, score_records
+from pytest_bias.suites.sentences import text_file
 from suites.stand_ins import Slots, Texts, records_of, result_of, values
 
 

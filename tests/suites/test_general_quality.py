@@ -7,12 +7,12 @@ import torch
 
 from bias_suites.quality.general_quality import SIDES, SUITE
 from bias_suites.social.gendered_sentences import OCCUPATIONS
-from pytest_bias.datasources import DataFolder
-from pytest_bias.engine import take
+from pytest_bias.data.sources import DataFolder
+from pytest_bias.engine.session import take
 from pytest_bias.models import load
-from pytest_bias.records import Item
-from pytest_bias.scoring import Context, score_records
-from pytest_bias.sentences import text_file
+from pytest_bias.records.report import Item
+from pytest_bias.scoring.scores import Context, score_records
+from pytest_bias.suites.sentences import text_file
 from suites.stand_ins import Pseudo, Texts, result_of, values
 
 ITEMS = SUITE.configuration("en").load(DataFolder(offline=True)).items

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from bias_suites.social.hatecheck import LANGUAGES, SUITE, file_of
-from pytest_bias.datasources import DataFolder
+from pytest_bias.data.sources import DataFolder
 from pytest_bias.errors import DataError, DataMissing
-from pytest_bias.interface import Outputs
-from pytest_bias.records import Item
+from pytest_bias.models.interface import Outputs
+from pytest_bias.records.report import Item
 from suites.classifiers import Classifier
 from suites.stand_ins import records_of, result_of, values
 

@@ -14,12 +14,12 @@ import pytest
 from bias_suites.social import honest, hurtlex
 from bias_suites.social.honest import SUITE, K
 from bias_suites.social.hurtlex import HURTLEX, without_accents
-from pytest_bias.datasources import DataFolder, FoundFile
+from pytest_bias.data.sources import DataFolder, FoundFile
 from pytest_bias.errors import DataError, LicenceNotAccepted
-from pytest_bias.interface import GAP, Continuation
 from pytest_bias.models import load
-from pytest_bias.records import Item
-from pytest_bias.refusals import Outcome, outcome
+from pytest_bias.models.interface import GAP, Continuation
+from pytest_bias.records.report import Item
+from pytest_bias.suites.refusals import Outcome, outcome
 from suites.stand_ins import Tokens, Writer, records_of, result_of, values
 
 LANGUAGES = ("en", "es", "fr", "it", "pt", "ro")

@@ -13,14 +13,14 @@ import numpy as np
 import pytest
 
 from bias_suites.robustness.answer_features import SHORTCUTS
-from pytest_bias import unsigned
-from pytest_bias.compare import NO_CHANGE, compare
-from pytest_bias.engine import take
-from pytest_bias.families import with_decision_family
-from pytest_bias.merging import joined
-from pytest_bias.planning import shard
-from pytest_bias.records import Report, SuiteResult
-from pytest_bias.suites import STRUCTURE, find, installed
+from pytest_bias.engine.merging import joined
+from pytest_bias.engine.planning import shard
+from pytest_bias.engine.session import take
+from pytest_bias.records.report import Report, SuiteResult
+from pytest_bias.reports.comparison import NO_CHANGE, compare
+from pytest_bias.scoring import unsigned
+from pytest_bias.scoring.families import with_decision_family
+from pytest_bias.suites.suite import STRUCTURE, find, installed
 from suites.cases import CASES, EXACTLY
 from suites.hashed import Hashed
 from suites.measured_cases import (

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from bias_suites.robustness.mnli_negation import SUITE, WORDS, negations
-from pytest_bias.datasources import DataFolder
-from pytest_bias.records import Item
+from pytest_bias.data.sources import DataFolder
+from pytest_bias.records.report import Item
 from suites.pair_classifiers import Pairs, always, mnli
 from suites.stand_ins import records_of, result_of, values
 

@@ -14,13 +14,13 @@ from bias_suites.robustness.perturbation_kinds import PERTURBATIONS
 from bias_suites.robustness.perturbation_scores import called, divergence
 from bias_suites.robustness.perturbing import SHARES
 from bias_suites.social.gendered_sentences import OCCUPATIONS
-from pytest_bias.compare import compare
-from pytest_bias.datasources import DataFolder
+from pytest_bias.data.sources import DataFolder
 from pytest_bias.errors import DataError, UsageError
-from pytest_bias.interface import Outputs
-from pytest_bias.own_texts import checked_texts
-from pytest_bias.records import Item
-from pytest_bias.sentences import text_file
+from pytest_bias.models.interface import Outputs
+from pytest_bias.records.report import Item
+from pytest_bias.reports.comparison import compare
+from pytest_bias.suites.sentences import text_file
+from pytest_bias.suites.user_texts import checked_texts
 from suites.stand_ins import Pseudo, Texts, records_of, result_of, values
 from suites.writers import UNREADABLE, Reads
 from unit.made import report

@@ -14,11 +14,11 @@ import pytest
 
 import planted
 from planted import TASKS, Example
-from pytest_bias.interface import Model
 from pytest_bias.models import load
-from pytest_bias.records import Item, Record
-from pytest_bias.scores import Score
-from pytest_bias.shortcuts import shortcut_gap
+from pytest_bias.models.interface import Model
+from pytest_bias.records.report import Item, Record
+from pytest_bias.records.score import Score
+from pytest_bias.scoring.shortcuts import shortcut_gap
 
 pytestmark = pytest.mark.all_draws
 

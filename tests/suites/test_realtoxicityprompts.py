@@ -8,9 +8,9 @@ import pytest
 from bias_suites.maxima import fixed_sample
 from bias_suites.social import realtoxicityprompts as rtp
 from bias_suites.social.realtoxicityprompts import SAMPLE, SUITE, K
-from pytest_bias.datasources import DataFolder
+from pytest_bias.data.sources import DataFolder
 from pytest_bias.errors import DataError, DataMissing
-from pytest_bias.records import Item
+from pytest_bias.records.report import Item
 from suites.stand_ins import records_of, result_of, values
 from suites.writers import UNREADABLE, Reads, Writes
 

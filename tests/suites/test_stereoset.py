@@ -25,11 +25,11 @@ from bias_suites.social.stereoset_items import (
     word_at_blank,
 )
 from bias_suites.social.stereoset_scores import Icat, icat, stereotype
-from pytest_bias.datasources import DataFolder
+from pytest_bias.data.sources import DataFolder
 from pytest_bias.errors import DataError, DataMissing, LicenceNotAccepted
-from pytest_bias.interface import Capability, Cloze, Following
 from pytest_bias.models import load
-from pytest_bias.records import Item
+from pytest_bias.models.interface import Capability, Cloze, Following
+from pytest_bias.records.report import Item
 from suites.stand_ins import Slots, Texts, records_of, result_of, values
 
 EN = SUITE.configuration("en")

@@ -9,9 +9,8 @@ import numpy as np
 import pytest
 
 from bias_suites.structure.structure import CHECKS, SUITE
-from pytest_bias.datasources import DataFolder
-from pytest_bias.identity import ModelIdentity
-from pytest_bias.interface import (
+from pytest_bias.data.sources import DataFolder
+from pytest_bias.models.interface import (
     Capability,
     Cloze,
     ClozeScore,
@@ -20,7 +19,8 @@ from pytest_bias.interface import (
     ModelKind,
     SequenceScore,
 )
-from pytest_bias.records import Record, SuiteResult
+from pytest_bias.records.identity import ModelIdentity
+from pytest_bias.records.report import Record, SuiteResult
 from suites.stand_ins import records_of, result_of
 
 ITEMS = SUITE.configurations[0].load(DataFolder()).items

@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from bias_suites.robustness.html_pages import STYLES, page, style_of, words_of
 from bias_suites.robustness.structured_noise import SUITE, TEXTS, versions
 from bias_suites.wikitext import WIKITEXT
-from pytest_bias.datasources import DataFolder
+from pytest_bias.data.sources import DataFolder
 from pytest_bias.errors import DataMissing
-from pytest_bias.interface import Passage, SequenceScore
 from pytest_bias.models import load
-from pytest_bias.sentences import text_file
+from pytest_bias.models.interface import Passage, SequenceScore
+from pytest_bias.suites.sentences import text_file
 from suites.stand_ins import Pseudo, Texts, result_of, values
 
 ITEMS = SUITE.configuration("en").load(DataFolder(offline=True)).items

@@ -12,16 +12,16 @@ import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from pytest_bias.datasources import DataFolder
+from pytest_bias.data.sources import DataFolder
+from pytest_bias.engine.preview import preview
 from pytest_bias.errors import BiasError, DataError, DataMissing, UsageError
-from pytest_bias.interface import Capability
-from pytest_bias.measures import take
-from pytest_bias.records import Item, Record
-from pytest_bias.scoring import Context, score_records
-from pytest_bias.suite_files import read_suite, with_files
-from pytest_bias.suite_kinds import kinds
-from pytest_bias.suite_preview import preview
-from pytest_bias.suites import Suite
+from pytest_bias.models.interface import Capability
+from pytest_bias.records.report import Item, Record
+from pytest_bias.scoring.scores import Context, score_records
+from pytest_bias.suites.files.kinds import kinds
+from pytest_bias.suites.files.reading import read_suite, with_files
+from pytest_bias.suites.measures import take
+from pytest_bias.suites.suite import Suite
 from suites.classifiers import Classifier
 from suites.hashed import Hashed
 from suites.stand_ins import Pairs, Slots, Texts, Tokens
@@ -598,8 +598,8 @@ def test_a_kind_runs_on_the_models_that_it_names() -> None:
 
 def _measures(kind: str) -> tuple[Any, ...]:
     base = next(base for base in BASES if base["kind"] == kind)
-    from pytest_bias.marked_yaml import read_marked
-    from pytest_bias.suite_files import defined
+    from pytest_bias.suites.files.reading import defined
+    from pytest_bias.suites.files.yaml_with_lines import read_marked
 
     found, definition = defined(read_marked(yaml.safe_dump(base), "it"), Path("it"))
     return found.measures(definition)

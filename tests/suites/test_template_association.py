@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 
 from bias_suites.social.template_association import SUITE, clozes, text_of_group
-from pytest_bias.datasources import DataFolder
-from pytest_bias.interface import Cloze, ClozeScore
-from pytest_bias.records import Item
-from pytest_bias.scores import Spread
-from pytest_bias.scoring import Context, score_records
-from pytest_bias.sentences import text_file
+from pytest_bias.data.sources import DataFolder
+from pytest_bias.models.interface import Cloze, ClozeScore
+from pytest_bias.records.report import Item
+from pytest_bias.records.score import Spread
+from pytest_bias.scoring.scores import Context, score_records
+from pytest_bias.suites.sentences import text_file
 from suites.stand_ins import UNREADABLE, Slots, records_of, result_of, values
 
 TWO = ("male", "female")

@@ -12,15 +12,15 @@ from typing import Final
 import pytest
 
 from bias_suites.pairs import preference
-from pytest_bias.compare import compare
-from pytest_bias.datasources import DataFolder
-from pytest_bias.estimators import Additive
-from pytest_bias.metric import own_cluster
-from pytest_bias.records import Record
-from pytest_bias.results import at_level
-from pytest_bias.scores import Score
-from pytest_bias.scoring import estimator_for, members
-from pytest_bias.suites import find
+from pytest_bias.data.sources import DataFolder
+from pytest_bias.records.report import Record
+from pytest_bias.records.score import Score
+from pytest_bias.reports.comparison import compare
+from pytest_bias.scoring.estimators import Additive
+from pytest_bias.scoring.metric import own_cluster
+from pytest_bias.scoring.scores import estimator_for, members
+from pytest_bias.suites.results import at_level
+from pytest_bias.suites.suite import find
 from suites.measured_cases import Measured, case_measured, every_case, result_of
 from unit.made import report
 

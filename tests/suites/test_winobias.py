@@ -9,10 +9,10 @@ import pytest
 
 from bias_suites.social import winobias
 from bias_suites.social.winobias import SUITE, read
-from pytest_bias.datasources import DataFolder
+from pytest_bias.data.sources import DataFolder
 from pytest_bias.errors import DataError
-from pytest_bias.interface import Cloze
-from pytest_bias.records import Item, Record
+from pytest_bias.models.interface import Cloze
+from pytest_bias.records.report import Item, Record
 from suites.stand_ins import Slots, Texts, records_of, result_of, values
 
 OCCUPATIONS = {"mechanic": "male", "CEO": "male", "clerk": "female", "nurse": "female"}

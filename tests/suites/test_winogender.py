@@ -11,10 +11,10 @@ import pytest
 
 from bias_suites.social import winogender
 from bias_suites.social.winogender import SUITE, is_gotcha
-from pytest_bias.datasources import DataFolder
+from pytest_bias.data.sources import DataFolder
 from pytest_bias.errors import DataError
-from pytest_bias.interface import Cloze
-from pytest_bias.records import Item, Record
+from pytest_bias.models.interface import Cloze
+from pytest_bias.records.report import Item, Record
 from suites.stand_ins import Slots, Texts, records_of, result_of, values
 
 PRONOUNS = {

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
-from pytest_bias.interface import (
+from pytest_bias.models.interface import (
     Capability,
     Classification,
     Continuation,
@@ -12,8 +12,8 @@ from pytest_bias.interface import (
     Outputs,
     Text,
 )
-from pytest_bias.labels import labels_for
-from pytest_bias.records import ModelIdentity as Identity
+from pytest_bias.models.labels import labels_for
+from pytest_bias.records.report import ModelIdentity as Identity
 
 UNREADABLE = "longer than the classifier reads"
 

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from own_sigstore import Sigstore
-from pytest_bias.folder import REPORT
-from pytest_bias.records import Report
+from pytest_bias.records.report import Report
+from pytest_bias.reports.folder import REPORT
 from unit.publications import DEMOS, Repository, measured, source_of
 
 

@@ -3,10 +3,8 @@
 from collections.abc import Sequence
 from typing import Any
 
-from pytest_bias.compare import Change, Comparison, SuiteComparison
-from pytest_bias.identity import ModelIdentity
-from pytest_bias.limits import Decision, Outcome
-from pytest_bias.records import (
+from pytest_bias.records.identity import ModelIdentity
+from pytest_bias.records.report import (
     DataInfo,
     Record,
     Report,
@@ -14,10 +12,12 @@ from pytest_bias.records import (
     items_digest,
     records_digest,
 )
-from pytest_bias.scores import Score
-from pytest_bias.statistics import VERSION, Estimate
-from pytest_bias.suites import installed
-from pytest_bias.waivers import OfWaiver
+from pytest_bias.records.score import Score
+from pytest_bias.reports.comparison import Change, Comparison, SuiteComparison
+from pytest_bias.reports.limits import Decision, Outcome
+from pytest_bias.scoring.statistics import VERSION, Estimate
+from pytest_bias.settings.waivers import OfWaiver
+from pytest_bias.suites.suite import installed
 
 HOSTILE = {
     "markup": 'a"><script>alert(1)</script>',

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from typing import Any
 
-from pytest_bias.records import Record, SuiteResult
-from pytest_bias.results import scored
-from pytest_bias.suites import find
+from pytest_bias.records.report import Record, SuiteResult
+from pytest_bias.suites.results import scored
+from pytest_bias.suites.suite import find
 from unit.made import record, result, unscored
 
 CROWS = "pseudo-log-likelihood of shared tokens"

@@ -8,38 +8,47 @@ from pathlib import Path
 from typing import Any
 
 from own_sigstore import Sigstore
-from pytest_bias import engine
-from pytest_bias.checks import Check
-from pytest_bias.claims import BIAS, CURRENT, REPRODUCTION, SIGNATURE, digest12
-from pytest_bias.config import Settings
-from pytest_bias.emit import badges, card, model_index
-from pytest_bias.families import with_decision_family
-from pytest_bias.folder import REPORT, read_plain_report, read_report, write_report
+from pytest_bias.emit import badges
+from pytest_bias.emit.card import model_index
+from pytest_bias.emit.card import section as card
+from pytest_bias.emit.card.readme import merged
+from pytest_bias.engine import session
+from pytest_bias.engine.planning import describe_for, plan
+from pytest_bias.evidence.checks import Check
+from pytest_bias.evidence.provenance import Traits
+from pytest_bias.evidence.publishing import Prepared, prepare, write
+from pytest_bias.evidence.reproduction import Party
+from pytest_bias.evidence.reproduction_compare import reproduction
+from pytest_bias.evidence.verification import Publication, Trust, Verified, verify_publication
 from pytest_bias.models import ModelRef
-from pytest_bias.models.heads import head
+from pytest_bias.models.fingerprint import head
 from pytest_bias.models.snapshot import locate
-from pytest_bias.planning import describe_for, plan
-from pytest_bias.provenance import Traits
-from pytest_bias.publishing import Prepared, prepare, write
-from pytest_bias.readme import merged
-from pytest_bias.records import Record, Report, canonical_json, items_digest, records_digest, sha256
-from pytest_bias.reproducing import reproduction
-from pytest_bias.reproduction import Party
-from pytest_bias.results import scored
-from pytest_bias.suites import find
-from pytest_bias.verification import Publication, Trust, Verified, verify_publication
+from pytest_bias.records.report import (
+    Record,
+    Report,
+    canonical_json,
+    items_digest,
+    records_digest,
+    sha256,
+)
+from pytest_bias.reports.folder import REPORT, read_plain_report, read_report, write_report
+from pytest_bias.reports.publication_layout import BIAS, CURRENT, REPRODUCTION, SIGNATURE, digest12
+from pytest_bias.scoring.families import with_decision_family
+from pytest_bias.settings.settings import Settings
+from pytest_bias.suites.results import scored
+from pytest_bias.suites.suite import find
 
 NAME = "org-a/model"
 SUITE = "template_association"
 ENTRY = f"{SUITE}[en]"
-DEMOS = Path(engine.__file__).parent / "models" / "demo"
+DEMOS = Path(session.__file__).parent / "models" / "demo"
 Edit = Callable[[dict[str, Any]], object]
 
 
 def measured(model: Path) -> Report:
     """Return a real report of a folder with a demo model, as if it were on the Hub."""
     settings = Settings(suites=(SUITE,), languages=("en",), offline=True)
-    made = engine.run(engine.Session(plan(describe_for(settings, str(model)), settings)))
+    made = session.run(session.Session(plan(describe_for(settings, str(model)), settings)))
     return replace(made, model=replace(made.model, reference=NAME))
 
 

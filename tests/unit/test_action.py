@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 import yaml
 
-from pytest_bias.action import decide
-from pytest_bias.action.inputs import CHOICES, FLAGS, OPTIONS, Inputs
-from pytest_bias.action.measure import worst
-from pytest_bias.action.runner import (
+from pytest_bias.ci.action import decide
+from pytest_bias.ci.action.inputs import CHOICES, FLAGS, OPTIONS, Inputs
+from pytest_bias.ci.action.measure import worst
+from pytest_bias.ci.action.runner import (
     MOST_ANNOTATIONS,
     annotation,
     annotations,
@@ -18,11 +18,11 @@ from pytest_bias.action.runner import (
     without_secrets,
     write_outputs,
 )
-from pytest_bias.action.steps import STEPS, main
-from pytest_bias.action.tell import lines_of_limits
+from pytest_bias.ci.action.steps import STEPS, main
+from pytest_bias.ci.action.tell import lines_of_limits
 from pytest_bias.errors import UsageError
-from pytest_bias.limits import Outcome
-from pytest_bias.verdicts import Verdict
+from pytest_bias.reports.limits import Outcome
+from pytest_bias.reports.verdicts import Verdict
 
 ROOT = Path(__file__).parents[2]
 ACTION: dict[str, Any] = yaml.safe_load((ROOT / "action.yml").read_text(encoding="utf-8"))

@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from pytest_bias.again import settings_of
-from pytest_bias.config import Settings
 from pytest_bias.errors import ReportError, UsageError
-from pytest_bias.identity import ScorerIdentity
+from pytest_bias.evidence.locate import Named
+from pytest_bias.evidence.rerun import settings_of
 from pytest_bias.models import ModelRef
-from pytest_bias.places import Named
-from pytest_bias.records import Report
+from pytest_bias.records.identity import ScorerIdentity
+from pytest_bias.records.report import Report
+from pytest_bias.settings.settings import Settings
 from unit.made import report, result, score
 
 SETTINGS = {"requested": ["crows_pairs"], "profile": "standard", "seed": 7, "chat": "off"}

@@ -11,8 +11,8 @@ import pytest
 
 from pytest_bias.emit import badges
 from pytest_bias.emit.badges import GREY, LABEL_COLOR, VALUE_COLOR, Badge
-from pytest_bias.records import Report, SuiteResult
-from pytest_bias.scores import FloorOf, Score
+from pytest_bias.records.report import Report, SuiteResult
+from pytest_bias.records.score import FloorOf, Score
 from unit.made import HOSTILE, report, result, score
 
 SVG = "{http://www.w3.org/2000/svg}"

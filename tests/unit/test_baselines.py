@@ -11,15 +11,15 @@ import pyarrow.parquet as pq
 import pytest
 
 import pytest_bias
-from pytest_bias import baselines
-from pytest_bias.claims import CURRENT, CURRENT_SCHEMA, evidence
-from pytest_bias.config import Settings, read_settings
+from pytest_bias.engine.events import Notice
 from pytest_bias.environment import FILE_NAME
 from pytest_bias.errors import BiasError, ModelError, ReportError, UsageError
-from pytest_bias.events import Notice
-from pytest_bias.folder import write_report
 from pytest_bias.models import Description, ModelRef, describe
-from pytest_bias.records import Report
+from pytest_bias.records.report import Report
+from pytest_bias.reports.folder import write_report
+from pytest_bias.reports.publication_layout import CURRENT, CURRENT_SCHEMA, evidence
+from pytest_bias.runs import baselines
+from pytest_bias.settings.settings import Settings, read_settings
 from unit.made import record, report, result, score
 
 DEMO = Path(pytest_bias.__file__).parent / "models" / "demo" / "planted"

@@ -4,11 +4,11 @@ import re
 
 import pytest
 
-from pytest_bias.action import tell
-from pytest_bias.action.runner import annotation, write_outputs, write_summary
+from pytest_bias.ci.action import tell
+from pytest_bias.ci.action.runner import annotation, write_outputs, write_summary
+from pytest_bias.ci.github.comments import MOST_CHARACTERS
 from pytest_bias.emit import badges
 from pytest_bias.emit.bounds import CUT, len_in_bytes, within
-from pytest_bias.github.comments import MOST_CHARACTERS
 from unit.made import HOSTILE, report, result, score
 
 MIB = 2**20

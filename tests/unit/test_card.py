@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 from markdown_it import MarkdownIt
 
-from pytest_bias.claims import Place, Rerun, Standing
-from pytest_bias.emit import card
 from pytest_bias.emit.badges import badges
-from pytest_bias.readme import BEGIN, END, merged
-from pytest_bias.records import Report, SuiteResult, Withheld
-from pytest_bias.suites import installed
+from pytest_bias.emit.card import section as card
+from pytest_bias.emit.card.readme import BEGIN, END, merged
+from pytest_bias.records.report import Report, SuiteResult, Withheld
+from pytest_bias.reports.publication_layout import Place, Rerun, Standing
+from pytest_bias.suites.suite import installed
 from unit.made import HOSTILE, endless, mean_effect, report, result, score
 
 CROWS = result(

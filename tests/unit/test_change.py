@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from pytest_bias.compare import Change, Comparison, SuiteComparison
 from pytest_bias.emit import change
-from pytest_bias.statistics import Estimate
+from pytest_bias.reports.comparison import Change, Comparison, SuiteComparison
+from pytest_bias.scoring.statistics import Estimate
 from unit.made import HOSTILE, report, score
 
 THESE_TWO = "This compares these two checkpoints, not two ways to train."

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import pytest
 
-from pytest_bias.checked import checked
+from pytest_bias.records.validation import checked
 
 
 @dataclass(frozen=True)

@@ -6,15 +6,15 @@ from dataclasses import replace
 import pytest
 from markdown_it import MarkdownIt
 
-from pytest_bias.compare import Change, Comparison, SuiteComparison
 from pytest_bias.emit import comment
 from pytest_bias.emit.change import in_short
 from pytest_bias.emit.comment import Links
 from pytest_bias.emit.verdict import STATUS_SENTENCES
-from pytest_bias.limits import Decision, Outcome, decide, read_limits
-from pytest_bias.records import Report, Withheld
-from pytest_bias.statistics import Estimate
-from pytest_bias.withholding import withheld, without_numbers
+from pytest_bias.records.report import Report, Withheld
+from pytest_bias.reports.comparison import Change, Comparison, SuiteComparison
+from pytest_bias.reports.limits import Decision, Outcome, decide, read_limits
+from pytest_bias.reports.withholding import withheld, without_numbers
+from pytest_bias.scoring.statistics import Estimate
 from unit.made import (
     HOSTILE,
     endless,

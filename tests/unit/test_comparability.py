@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pytest_bias.compare import SuiteComparison, compare
-from pytest_bias.limits import Outcome, decide, named_by, read_limits
-from pytest_bias.records import DataInfo, Record, Report, SuiteResult
-from pytest_bias.results import scored
-from pytest_bias.scores import Score
-from pytest_bias.statistics import benjamini_hochberg
-from pytest_bias.suites import find
+from pytest_bias.records.report import DataInfo, Record, Report, SuiteResult
+from pytest_bias.records.score import Score
+from pytest_bias.reports.comparison import SuiteComparison, compare
+from pytest_bias.reports.limits import Outcome, decide, named_by, read_limits
+from pytest_bias.scoring.statistics import benjamini_hochberg
+from pytest_bias.suites.results import scored
+from pytest_bias.suites.suite import find
 from unit.made import record, report, result
 
 DATA = DataInfo("made/up", "CC-BY-4.0", sha256="aaaa", n_items=8)

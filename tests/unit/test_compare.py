@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from pytest_bias.compare import Change, Comparison, compare
-from pytest_bias.records import Record, SuiteResult
-from pytest_bias.scoring import Context, score_records
-from pytest_bias.suites import find
+from pytest_bias.records.report import Record, SuiteResult
+from pytest_bias.reports.comparison import Change, Comparison, compare
+from pytest_bias.scoring.scores import Context, score_records
+from pytest_bias.suites.suite import find
 from unit.made import record, report, result
 from unit.measured import (
     CROWS,

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from pytest_bias.config import Settings, languages_of, read_settings, require_model
 from pytest_bias.environment import FILE_NAME
 from pytest_bias.errors import UnknownName, UsageError
-from pytest_bias.options import OPTIONS
+from pytest_bias.settings.options import OPTIONS
+from pytest_bias.settings.settings import Settings, languages_of, read_settings, require_model
 
 YAML = """\
 model: org/from-file

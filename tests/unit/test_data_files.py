@@ -5,10 +5,10 @@ from io import StringIO
 import pytest
 from rich.console import Console
 
-from pytest_bias.emit import data_files
+from pytest_bias.cli.screens import data_files
+from pytest_bias.engine.preparation import EntryData, FileOutcome, Outcome, exit_code
 from pytest_bias.errors import DataMissing, LicenceNotAccepted
-from pytest_bias.preparation import EntryData, FileOutcome, Outcome, exit_code
-from pytest_bias.suites import Configuration, Entry, Suite
+from pytest_bias.suites.suite import Configuration, Entry, Suite
 
 
 def entry(*, named: bool = False) -> Entry:

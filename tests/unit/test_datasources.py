@@ -10,8 +10,8 @@ import pytest
 import yaml
 
 from file_server import FileServer, serving
-from pytest_bias import downloads
-from pytest_bias.datasources import (
+from pytest_bias.data import downloads
+from pytest_bias.data.sources import (
     DataFile,
     DataFolder,
     FoundFile,
@@ -21,7 +21,7 @@ from pytest_bias.datasources import (
     describe_files,
 )
 from pytest_bias.errors import DataError, DataMissing, LicenceNotAccepted, NoAnswer, OutputError
-from pytest_bias.records import sha256
+from pytest_bias.records.report import sha256
 
 CONTENT = b"sent_more,sent_less\r\na,b\r\n"
 FILE = DataFile("crows_pairs/pairs.csv", "http://127.0.0.1:9/pairs.csv", sha256(CONTENT))

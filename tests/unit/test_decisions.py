@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from pytest_bias.decisions import read_decision
 from pytest_bias.errors import ReportError
-from pytest_bias.limits import Decision, Outcome
+from pytest_bias.reports.decision_file import read_decision
+from pytest_bias.reports.limits import Decision, Outcome
 
 
 def test_a_decision_is_read_as_it_was_written(tmp_path: Path):

@@ -13,10 +13,10 @@ from types import SimpleNamespace
 import pytest
 
 from file_server import Answer, FileServer, serving
-from pytest_bias import downloads
-from pytest_bias.downloads import Wanted, fetch
+from pytest_bias.data import downloads
+from pytest_bias.data.downloads import Wanted, fetch
 from pytest_bias.errors import DataError, DataMissing, NoAnswer, OutputError
-from pytest_bias.records import sha256
+from pytest_bias.records.report import sha256
 
 CONTENT = bytes(range(256)) * 1000
 HALF = len(CONTENT) // 2

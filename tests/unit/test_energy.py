@@ -5,11 +5,11 @@ from types import SimpleNamespace
 
 import pytest
 
-from pytest_bias.config import read_settings
 from pytest_bias.emit.wording import cost, duration
 from pytest_bias.errors import BiasError
 from pytest_bias.models import energy
 from pytest_bias.models.energy import GpuEnergy
+from pytest_bias.settings.settings import read_settings
 from unit.made import report
 
 

@@ -7,15 +7,16 @@ from dataclasses import replace
 import pytest
 from rich.console import Console
 
-from pytest_bias.claims import Place
-from pytest_bias.config import read_settings
-from pytest_bias.emit import badges, card, comment, page, summary, terminal
+from pytest_bias.emit import badges, comment, page, summary, terminal
 from pytest_bias.emit.absence import properties, short_reason
+from pytest_bias.emit.card import section
 from pytest_bias.emit.wording import counted
-from pytest_bias.limits import Decision, Outcome
-from pytest_bias.records import Report
-from pytest_bias.run import finish
-from pytest_bias.withholding import withheld
+from pytest_bias.records.report import Report
+from pytest_bias.reports.limits import Decision, Outcome
+from pytest_bias.reports.publication_layout import Place
+from pytest_bias.reports.withholding import withheld
+from pytest_bias.runs.finishing import finish
+from pytest_bias.settings.settings import read_settings
 from unit.made import record, report, result, score, unscored
 
 FEW = "3 clusters; it takes 8"
@@ -87,7 +88,7 @@ def surfaces(made: Report, folder, decision: Decision | None = None) -> dict[str
         "terminal": stream.getvalue(),
         "summary": summary.render(made, decision),
         "comment": comment.render(made, decision),
-        "card": card.section(made, Place.beside(made)),
+        "card": section.section(made, Place.beside(made)),
         "page": page.render(made, decision),
         "badges": " ".join(text for name, text in drawn if name.startswith("crows_pairs")),
         "junit": str([f"{k}={v}" for s in made.suites[:1] for k, v in properties(s).items()]),

@@ -11,16 +11,16 @@ import pyarrow.parquet as pq
 import pytest
 
 from bias_suites.social import gendered_pair_entropy
-from pytest_bias import engine
-from pytest_bias.config import Settings
 from pytest_bias.emit import badges
+from pytest_bias.engine import session
+from pytest_bias.engine.planning import describe_for, plan
 from pytest_bias.errors import ReportError
-from pytest_bias.evidence import verify
-from pytest_bias.folder import REPORT, read_report, write_report
-from pytest_bias.planning import describe_for, plan
-from pytest_bias.records import Report
-from pytest_bias.results import scored
-from pytest_bias.statistics import VERSION
+from pytest_bias.evidence.report import verify
+from pytest_bias.records.report import Report
+from pytest_bias.reports.folder import REPORT, read_report, write_report
+from pytest_bias.scoring.statistics import VERSION
+from pytest_bias.settings.settings import Settings
+from pytest_bias.suites.results import scored
 from unit.made import record, report, result
 from unit.publications import digest_of, named
 
@@ -32,7 +32,7 @@ RECORDS = f"records/{ENTRY}.parquet"
 def measured(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return the folder of a real run: structure and one suite on the demo model."""
     settings = Settings(suites=("template_association",), languages=("en",), offline=True)
-    made = engine.run(engine.Session(plan(describe_for(settings, "demo"), settings)))
+    made = session.run(session.Session(plan(describe_for(settings, "demo"), settings)))
     folder = tmp_path_factory.mktemp("report")
     write_report(made, badges.render(made), folder)
     return folder
@@ -362,7 +362,7 @@ def test_verifying_imports_no_torch(measured):
     import sys
 
     code = (
-        "import sys, pathlib; from pytest_bias.evidence import verify\n"
+        "import sys, pathlib; from pytest_bias.evidence.report import verify\n"
         f"checks = verify(pathlib.Path({str(measured)!r}))\n"
         "print(len(checks) > 5, {'torch', 'transformers'} & set(sys.modules))"
     )

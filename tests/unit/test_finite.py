@@ -7,12 +7,12 @@ import re
 import pytest
 
 from bias_suites.robustness.perturbation_scores import GeometricMean
-from pytest_bias.estimators import Mean, own_value
-from pytest_bias.finite import finite, finite_record
-from pytest_bias.metric import Metric
-from pytest_bias.records import canonical_json
-from pytest_bias.scoring import Context, score_records
-from pytest_bias.statistics import Estimate
+from pytest_bias.records.report import canonical_json
+from pytest_bias.scoring.estimators import Mean, own_value
+from pytest_bias.scoring.finite import finite, finite_record
+from pytest_bias.scoring.metric import Metric
+from pytest_bias.scoring.scores import Context, score_records
+from pytest_bias.scoring.statistics import Estimate
 from unit.made import record, report, result, score
 
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field, replace
 from pytest_bias.errors import ModelError
 from pytest_bias.fleet.asks import Ask, Done, Result, Seen
 from pytest_bias.fleet.course import Course
-from pytest_bias.fleet_events import Began, Ended, EntryDone, FleetEvent, Looked
-from pytest_bias.fleet_rows import Row
-from pytest_bias.records import Part
+from pytest_bias.fleet.events import Began, Ended, EntryDone, FleetEvent, Looked
+from pytest_bias.fleet.rows import Row
+from pytest_bias.records.report import Part
 
 ENTRIES = ("structure[all]", "seat[en]")
 

@@ -6,14 +6,13 @@ import io
 import pytest
 from rich.console import Console
 
-from pytest_bias.emit import fleet_progress
-from pytest_bias.emit.fleet_progress import FleetPrinter
-from pytest_bias.fleet import command
-from pytest_bias.fleet_events import Began, EntryDone, Looked
+from pytest_bias.fleet import command, progress
+from pytest_bias.fleet.events import Began, EntryDone, Looked
+from pytest_bias.fleet.progress import FleetPrinter
 
 
 def test_a_long_suite_is_not_silent(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fleet_progress, "LINE_EVERY_S", 0.2)
+    monkeypatch.setattr(progress, "LINE_EVERY_S", 0.2)
     monkeypatch.setattr(command, "FOLLOW_S", 0.01)
     out = io.StringIO()
     with FleetPrinter(Console(file=out, width=100)) as printer:

@@ -6,9 +6,8 @@ from dataclasses import FrozenInstanceError, asdict, fields, replace
 
 import pytest
 
-from pytest_bias.compare import compare
 from pytest_bias.errors import ReportError
-from pytest_bias.fleet_rows import (
+from pytest_bias.fleet.rows import (
     NO_BASE_NAMED,
     NO_BASE_REPORT,
     NO_VALUE,
@@ -19,8 +18,9 @@ from pytest_bias.fleet_rows import (
     model_name,
     row_of,
 )
-from pytest_bias.identity import AdapterIdentity
-from pytest_bias.withholding import withheld
+from pytest_bias.records.identity import AdapterIdentity
+from pytest_bias.reports.comparison import compare
+from pytest_bias.reports.withholding import withheld
 from unit.made import HOSTILE, report, result, score
 from unit.measured import associations, crows, measured, targets
 

@@ -10,13 +10,15 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from pytest_bias.emit import fleet_cells, fleet_page, fleet_tables, verdict, wording
-from pytest_bias.emit.fleet_columns import columns_of
-from pytest_bias.emit.fleet_page import About
-from pytest_bias.emit.fleet_tables import FIELDS, csv_table, lines, parquet_table
-from pytest_bias.fleet_rows import Cell, Row, failed, row_of
-from pytest_bias.records import Report
-from pytest_bias.withholding import withheld
+from pytest_bias.emit import verdict, wording
+from pytest_bias.fleet.page import cells, tables
+from pytest_bias.fleet.page import page as fleet_page
+from pytest_bias.fleet.page.columns import columns_of
+from pytest_bias.fleet.page.page import About
+from pytest_bias.fleet.page.tables import FIELDS, csv_table, lines, parquet_table
+from pytest_bias.fleet.rows import Cell, Row, failed, row_of
+from pytest_bias.records.report import Report
+from pytest_bias.reports.withholding import withheld
 from simulated_fleet import simulated
 from unit.made import HOSTILE, endless, report, result, score
 from unit.reader import Reader
@@ -54,10 +56,10 @@ def page(rows, about=ABOUT) -> Fleet:
 
 
 def test_three_files():
-    files = fleet_tables.render([ROW, FAILED], ABOUT)
+    files = tables.render([ROW, FAILED], ABOUT)
     assert list(files) == ["index.html", "table.csv", "table.parquet"]
     assert files["index.html"] == fleet_page.render([ROW, FAILED], ABOUT).encode()
-    assert files == fleet_tables.render([ROW, FAILED], ABOUT)
+    assert files == tables.render([ROW, FAILED], ABOUT)
 
 
 # Tables
@@ -115,7 +117,7 @@ def test_hostile_texts_stay_in_their_cells(text):
     assert all(None not in line and len(line) == len(FIELDS) for line in found)
     assert all(c.isprintable() for line in found for v in line.values() for c in v)
     told = [row["reference"] for row in parquet(rows).to_pylist()]
-    assert told == [wording.clean(text, fleet_tables.TEXT), None]
+    assert told == [wording.clean(text, tables.TEXT), None]
 
 
 def test_parquet_has_types_and_the_same_lines():
@@ -266,9 +268,9 @@ def test_a_row_leads_to_its_report():
 
 @pytest.mark.parametrize("status", verdict.STATUS_SENTENCES)
 def test_a_decision_is_told_in_words(status):
-    assert status in fleet_cells.DECISIONS
+    assert status in cells.DECISIONS
     text = page([replace(ROW, decision=status)]).text
-    assert fleet_cells.DECISIONS[status] in text
+    assert cells.DECISIONS[status] in text
 
 
 def test_the_page_takes_no_sides():

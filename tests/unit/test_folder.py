@@ -11,7 +11,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from pytest_bias.errors import OutputError, ReportError
-from pytest_bias.folder import (
+from pytest_bias.records.report import Item, Record, Report, records_digest
+from pytest_bias.reports.folder import (
     REPORT,
     UNFINISHED,
     claim,
@@ -21,7 +22,6 @@ from pytest_bias.folder import (
     run_key,
     write_report,
 )
-from pytest_bias.records import Item, Record, Report, records_digest
 from unit.made import record, report, result, score, unscored
 
 RECORDS = (
@@ -162,7 +162,7 @@ def test_a_folder_is_of_one_run_at_a_time(tmp_path, fresh):
 
 HOLDS = """import sys, time
 from pathlib import Path
-from pytest_bias.folder import claim
+from pytest_bias.reports.folder import claim
 held = claim(Path(sys.argv[1]), "key", fresh=False)
 print("held", flush=True)
 time.sleep(60)

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from parity import ours
-from pytest_bias.cost import Pace, Work
-from pytest_bias.engine import take
-from pytest_bias.forecast import Expected, Forecaster, forecast, reached
-from pytest_bias.sampling import in_order, n_open
-from pytest_bias.suites import find
+from pytest_bias.engine.forecast import Expected, Forecaster, forecast, reached
+from pytest_bias.engine.sampling import in_order, n_open
+from pytest_bias.engine.session import take
+from pytest_bias.models.meter import Pace, Work
+from pytest_bias.suites.suite import find
 
 Tiny = Callable[[str], Path]
 

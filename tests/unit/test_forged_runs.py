@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from pytest_bias.config import Settings
-from pytest_bias.engine import Session
-from pytest_bias.planning import describe_for, plan
-from pytest_bias.records import Item, Record, Report
-from pytest_bias.sampling import extent, in_order
+from pytest_bias.engine.planning import describe_for, plan
+from pytest_bias.engine.sampling import extent, in_order
+from pytest_bias.engine.session import Session
+from pytest_bias.records.report import Item, Record, Report
+from pytest_bias.settings.settings import Settings
 from unit.publications import ENTRY, SUITE, Repository, forge, with_records
 
 
@@ -115,7 +115,7 @@ def test_a_suite_that_says_what_it_is_not(repository, made, fields, what):
 
 
 def test_data_that_are_not_at_hand_are_not_said_to_hold(repository, monkeypatch):
-    monkeypatch.setattr("pytest_bias.own_data._at_hand", lambda suite, settings: None)
+    monkeypatch.setattr("pytest_bias.evidence.data_check._at_hand", lambda suite, settings: None)
     (check,) = [c for c in repository.verify().checks if (c.about, c.what) == (ENTRY, "data")]
     assert check.outcome == "unknown"
     assert f"pytest-bias data fetch --suite {SUITE}" in check.detail

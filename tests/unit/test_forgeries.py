@@ -8,15 +8,22 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from pytest_bias.checks import exit_code
-from pytest_bias.claims import BADGES, BIAS, CURRENT, REPRODUCTION, REPRODUCTIONS, SIGNATURE
-from pytest_bias.config import Settings
 from pytest_bias.emit import badges
-from pytest_bias.engine import Session
-from pytest_bias.folder import REPORT, write_report
-from pytest_bias.planning import describe_for, plan
-from pytest_bias.publishing import prepare
-from pytest_bias.verification import Trust, verify_publication
+from pytest_bias.engine.planning import describe_for, plan
+from pytest_bias.engine.session import Session
+from pytest_bias.evidence.checks import exit_code
+from pytest_bias.evidence.publishing import prepare
+from pytest_bias.evidence.verification import Trust, verify_publication
+from pytest_bias.reports.folder import REPORT, write_report
+from pytest_bias.reports.publication_layout import (
+    BADGES,
+    BIAS,
+    CURRENT,
+    REPRODUCTION,
+    REPRODUCTIONS,
+    SIGNATURE,
+)
+from pytest_bias.settings.settings import Settings
 from unit.publications import (
     DEMOS,
     ENTRY,

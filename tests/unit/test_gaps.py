@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from draws import sampling
-from pytest_bias.gaps import Deviation, Gap, Range
-from pytest_bias.metric import Metric
-from pytest_bias.records import Item, Record
-from pytest_bias.scoring import Context, score_records
+from pytest_bias.records.report import Item, Record
+from pytest_bias.scoring.gaps import Deviation, Gap, Range
+from pytest_bias.scoring.metric import Metric
+from pytest_bias.scoring.scores import Context, score_records
 
 pytestmark = pytest.mark.all_draws
 

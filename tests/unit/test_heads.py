@@ -14,9 +14,9 @@ from transformers import AutoModelForCausalLM, AutoModelForMaskedLM
 
 import pytest_bias
 from pytest_bias.errors import ModelError
-from pytest_bias.identity import AdapterIdentity, ModelIdentity
 from pytest_bias.models import ModelRef, Trust, describe, load
-from pytest_bias.models.heads import PARTS, Head, differences, head, is_beside
+from pytest_bias.models.fingerprint import PARTS, Head, differences, head, is_beside
+from pytest_bias.records.identity import AdapterIdentity, ModelIdentity
 
 DEMO = Path(pytest_bias.__file__).parent / "models" / "demo" / "planted"
 Tiny = Callable[[str], Path]

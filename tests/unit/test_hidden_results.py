@@ -9,16 +9,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pytest_bias.engine.hidden import scored_hidden, too_small, without_records
 from pytest_bias.errors import BiasError, DataError, DataMissing, MeasurementError
-from pytest_bias.estimators import Mean, own_value
-from pytest_bias.gaps import Range
-from pytest_bias.hidden_data import NOT_TOLD, Hiding, measure_quietly, read_quietly
-from pytest_bias.hidden_results import scored_hidden, too_small, without_records
-from pytest_bias.metric import Metric
-from pytest_bias.records import DataInfo, Record, SuiteResult, items_digest, sha256
-from pytest_bias.results import scored
-from pytest_bias.scores import Score
-from pytest_bias.suites import Configuration, Measure, Suite
+from pytest_bias.records.report import DataInfo, Record, SuiteResult, items_digest, sha256
+from pytest_bias.records.score import Score
+from pytest_bias.scoring.estimators import Mean, own_value
+from pytest_bias.scoring.gaps import Range
+from pytest_bias.scoring.metric import Metric
+from pytest_bias.suites.hiding import NOT_TOLD, Hiding, measure_quietly, read_quietly
+from pytest_bias.suites.results import scored
+from pytest_bias.suites.suite import Configuration, Measure, Suite
 from unit.made import record, result, unscored
 
 SALT = "0f" * 32

@@ -15,17 +15,24 @@ import pyarrow.parquet as pq
 import pytest
 
 from file_server import serving
-from pytest_bias.checks import exit_code
-from pytest_bias.claims import BADGES, BIAS, README, REPRODUCTION, REPRODUCTIONS, SIGNATURE
-from pytest_bias.config import Settings
 from pytest_bias.errors import BiasError, OutputError, ReportError, UsageError
-from pytest_bias.folder import REPORT, read_records
-from pytest_bias.models.heads import head
+from pytest_bias.evidence.checks import exit_code
+from pytest_bias.evidence.locate import named
+from pytest_bias.evidence.publishing import prepare, require_own_files, write
+from pytest_bias.evidence.signatures import Signer, owners_differ
+from pytest_bias.evidence.verification import verify_report
+from pytest_bias.models.fingerprint import head
 from pytest_bias.models.reference import ModelRef
-from pytest_bias.places import named
-from pytest_bias.publishing import prepare, require_own_files, write
-from pytest_bias.signatures import Signer, owners_differ
-from pytest_bias.verification import verify_report
+from pytest_bias.reports.folder import REPORT, read_records
+from pytest_bias.reports.publication_layout import (
+    BADGES,
+    BIAS,
+    README,
+    REPRODUCTION,
+    REPRODUCTIONS,
+    SIGNATURE,
+)
+from pytest_bias.settings.settings import Settings
 from unit.publications import (
     ENTRY,
     SUITE,
@@ -288,7 +295,7 @@ def test_a_report_at_the_root_does_not_stand_before_what_is_published(repository
 
 
 def test_an_address_is_a_claim_to_others(repository, made, tmp_path, monkeypatch):
-    monkeypatch.setattr("pytest_bias.places.is_offline", lambda given: given)
+    monkeypatch.setattr("pytest_bias.evidence.locate.is_offline", lambda given: given)
     source = source_of(made, tmp_path / "served")
     with serving() as server:
         server.files = {quote(k): v for k, v in everything(source).items()}

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_bias.errors import UsageError
-from pytest_bias.hub_due import (
+from pytest_bias.hub.due import (
     LONGEST,
     MAIN,
     Due,
@@ -23,8 +23,8 @@ from pytest_bias.hub_due import (
     pushed,
     read_event,
 )
-from pytest_bias.identity import ModelIdentity
-from pytest_bias.models.heads import Head
+from pytest_bias.models.fingerprint import Head
+from pytest_bias.records.identity import ModelIdentity
 
 NAME, OLD, NEW = "org/model", "a" * 40, "b" * 40
 

@@ -7,21 +7,21 @@ from typing import Any
 import pytest
 import yaml
 
-from pytest_bias.config import read_settings
-from pytest_bias.errors import UsageError
-from pytest_bias.init.choices import (
+from pytest_bias.ci.init.choices import (
     Choices,
     check_branch,
     check_model,
     check_publish,
     read_limit_words,
 )
-from pytest_bias.init.found import is_ignored, languages, look
-from pytest_bias.init.interface import problems
-from pytest_bias.init.rendering import scalar, settings, workflow
-from pytest_bias.init.triggers import NAMES, TRIGGERS, trigger
-from pytest_bias.limits import read_limits
-from pytest_bias.suites import find
+from pytest_bias.ci.init.found import is_ignored, languages, look
+from pytest_bias.ci.init.interface import problems
+from pytest_bias.ci.init.rendering import scalar, settings, workflow
+from pytest_bias.ci.init.triggers import NAMES, TRIGGERS, trigger
+from pytest_bias.errors import UsageError
+from pytest_bias.reports.limits import read_limits
+from pytest_bias.settings.settings import read_settings
+from pytest_bias.suites.suite import find
 
 NAMES_OF_FOLDERS = (
     *("model", "it's", 'say "so"', "a: b", "a #b", "#b", "- a", "a, b", "[a]", "{a}", "on", "12"),

@@ -6,14 +6,14 @@ from dataclasses import replace
 import pytest
 from rich.console import Console
 
-from pytest_bias import engine
-from pytest_bias.config import read_settings
-from pytest_bias.folder import read_report
-from pytest_bias.hidden_results import is_hidden
-from pytest_bias.isolation import isolated
-from pytest_bias.limits import read_limits
-from pytest_bias.planning import describe_for, plan
-from pytest_bias.run import finish
+from pytest_bias.engine import session
+from pytest_bias.engine.hidden import is_hidden
+from pytest_bias.engine.isolation import isolated
+from pytest_bias.engine.planning import describe_for, plan
+from pytest_bias.reports.folder import read_report
+from pytest_bias.reports.limits import read_limits
+from pytest_bias.runs.finishing import finish
+from pytest_bias.settings.settings import read_settings
 from unit.made import record, report, result, score, unscored
 
 SOUND = result(scores=[score()], records=[record("a/1", 50.0), unscored("a/2")])
@@ -104,7 +104,7 @@ def test_a_suite_that_raises_is_an_error_and_the_next_one_is_measured(where, err
                 measures = (replace(measure, metrics=metrics),)
                 entry = replace(entry, suite=replace(entry.suite, measures=measures))
         entries.append(replace(one, entry=entry, measure=measure))
-    made = engine.run(engine.Session(replace(planned, entries=tuple(entries))))
+    made = session.run(session.Session(replace(planned, entries=tuple(entries))))
     broken, sound = (made.suite(n) for n in ("template_association", "gendered_pair_entropy"))
     assert (broken.status, sound.status) == ("error", "scored")
     assert (broken.reason or "").startswith(type(error).__name__)

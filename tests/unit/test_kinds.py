@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from pytest_bias.errors import ModelError
-from pytest_bias.interface import Capability, ModelKind
+from pytest_bias.models.interface import Capability, ModelKind
 from pytest_bias.models.kinds import KINDS, kind_of
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from pytest_bias.errors import UnknownName, UsageError
-from pytest_bias.labels import ROLES, check_labels, labels_for
+from pytest_bias.models.labels import ROLES, check_labels, labels_for
 
 THREE = ("entailment", "neutral", "contradiction")
 

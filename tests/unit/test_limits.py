@@ -11,13 +11,13 @@ import pytest
 from pytest_bias.emit.verdict import because
 from pytest_bias.emit.verdict import decided as sentence
 from pytest_bias.errors import UnknownName, UsageError
-from pytest_bias.limits import Decision, decide, decision_level, read_limits
-from pytest_bias.records import Record, SuiteResult
-from pytest_bias.scores import Score
-from pytest_bias.scoring import Context, score_records
-from pytest_bias.statistics import Estimate, wilson
-from pytest_bias.suites import find
-from pytest_bias.testing import Difference, assert_within
+from pytest_bias.pytest_plugin.testing import Difference, assert_within
+from pytest_bias.records.report import Record, SuiteResult
+from pytest_bias.records.score import Score
+from pytest_bias.reports.limits import Decision, decide, decision_level, read_limits
+from pytest_bias.scoring.scores import Context, score_records
+from pytest_bias.scoring.statistics import Estimate, wilson
+from pytest_bias.suites.suite import find
 from unit.made import record, report, result, score
 
 PREFERENCE = "crows_pairs.stereotype_preference"

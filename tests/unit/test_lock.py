@@ -10,9 +10,9 @@ import pytest
 import yaml
 from rich.console import Console, RenderableType
 
-from pytest_bias.cli_evidence import OF_LOCK
-from pytest_bias.config import Settings
-from pytest_bias.emit import locks
+from pytest_bias.cli.evidence import OF_LOCK
+from pytest_bias.cli.lock import GRAVITY, OPTIONS_OF_A_RUN, _as_locked, check_options
+from pytest_bias.cli.screens import locks
 from pytest_bias.errors import (
     HubNotReached,
     ModelError,
@@ -21,8 +21,7 @@ from pytest_bias.errors import (
     UnknownName,
     UsageError,
 )
-from pytest_bias.identity import AdapterIdentity
-from pytest_bias.lock import (
+from pytest_bias.evidence.lock import (
     Checked,
     FileChanges,
     Locked,
@@ -31,11 +30,12 @@ from pytest_bias.lock import (
     lock,
     pinned,
 )
-from pytest_bias.lock_file import ABOUT, named, read_lock, write_lock
-from pytest_bias.locking import GRAVITY, OPTIONS_OF_A_RUN, _as_locked, check_options
+from pytest_bias.evidence.lock_file import ABOUT, named, read_lock, write_lock
 from pytest_bias.models import ModelRef
-from pytest_bias.models.heads import Head
-from pytest_bias.records import Withheld
+from pytest_bias.models.fingerprint import Head
+from pytest_bias.records.identity import AdapterIdentity
+from pytest_bias.records.report import Withheld
+from pytest_bias.settings.settings import Settings
 from unit.made import HOSTILE, report, result, score
 
 HEAD = Head(

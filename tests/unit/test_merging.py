@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
+from pytest_bias.engine.merging import merged
 from pytest_bias.errors import ReportError
-from pytest_bias.identity import ModelIdentity
-from pytest_bias.merging import merged
-from pytest_bias.records import Record, Report, SuiteResult
+from pytest_bias.records.identity import ModelIdentity
+from pytest_bias.records.report import Record, Report, SuiteResult
 from unit.made import record, report, result, score, unscored
 
 MODEL = ModelIdentity(

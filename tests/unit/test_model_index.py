@@ -8,9 +8,9 @@ import yaml
 from huggingface_hub import ModelCard
 from huggingface_hub.repocard_data import eval_results_to_model_index, model_index_to_eval_results
 
-from pytest_bias.claims import Place
-from pytest_bias.emit import model_index
-from pytest_bias.records import DataInfo, Report, Withheld
+from pytest_bias.emit.card import model_index
+from pytest_bias.records.report import DataInfo, Report, Withheld
+from pytest_bias.reports.publication_layout import Place
 from unit.made import HOSTILE, report, result, score
 
 CROWS = result(

@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from pytest_bias import factors, multiway, paired, resampling
-from pytest_bias.estimators import Mean, Share, own_value
-from pytest_bias.factors import Factor, along
-from pytest_bias.gaps import Gap, Range
-from pytest_bias.multiway import Cell, Crossing
-from pytest_bias.records import Record
-from pytest_bias.resampling import mean_sums
-from pytest_bias.statistics import Sampling
+from pytest_bias.records.report import Record
+from pytest_bias.scoring import factors, multiway, paired, resampling
+from pytest_bias.scoring.estimators import Mean, Share, own_value
+from pytest_bias.scoring.factors import Factor, along
+from pytest_bias.scoring.gaps import Gap, Range
+from pytest_bias.scoring.multiway import Cell, Crossing
+from pytest_bias.scoring.resampling import mean_sums
+from pytest_bias.scoring.statistics import Sampling
 
 ROWS, COLUMNS = 12, 9
 PAIRS = Factor("pairs of words", along("pair"))

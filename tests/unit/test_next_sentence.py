@@ -8,8 +8,8 @@ from safetensors.torch import load_file, save_file
 
 import tiny_models
 from pytest_bias.errors import ModelError
-from pytest_bias.interface import Capability
 from pytest_bias.models import describe, load
+from pytest_bias.models.interface import Capability
 from pytest_bias.models.next_sentence import PROBES
 
 PAIRS = [*PROBES, *[(a, PROBES[(n + 3) % 6][1]) for n, (a, _) in enumerate(PROBES)]]

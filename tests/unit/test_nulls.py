@@ -9,17 +9,18 @@ from typing import Any
 import pytest
 import yaml
 
-from pytest_bias.claims import Place, Standing
-from pytest_bias.config import read_settings
-from pytest_bias.emit import card, model_index
+from pytest_bias.ci.init.found import languages
+from pytest_bias.emit.card import model_index
+from pytest_bias.emit.card import section as card
+from pytest_bias.emit.card.readme import merged, results_of
 from pytest_bias.errors import BiasError
-from pytest_bias.init.found import languages
-from pytest_bias.limits import read_limits
-from pytest_bias.lock_file import read_lock
+from pytest_bias.evidence.lock_file import read_lock
+from pytest_bias.evidence.rendered import card_check
 from pytest_bias.models import describe
-from pytest_bias.readme import merged, results_of
-from pytest_bias.shown import card_check
-from pytest_bias.suite_files import read_suite
+from pytest_bias.reports.limits import read_limits
+from pytest_bias.reports.publication_layout import Place, Standing
+from pytest_bias.settings.settings import read_settings
+from pytest_bias.suites.files.reading import read_suite
 from unit.made import report, result, score
 
 REPORT = report(result(scores=[score()]))

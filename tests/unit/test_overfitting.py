@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from pytest_bias.errors import MeasurementError
-from pytest_bias.overfitting import SplitTest, split_test
-from pytest_bias.permutation import shift_test
-from pytest_bias.records import Record, SuiteResult
-from pytest_bias.statistics import Sampling
-from pytest_bias.suites import find
+from pytest_bias.records.report import Record, SuiteResult
+from pytest_bias.reports.overfitting import SplitTest, split_test
+from pytest_bias.scoring.permutation import shift_test
+from pytest_bias.scoring.statistics import Sampling
+from pytest_bias.suites.suite import find
 
 pytestmark = pytest.mark.all_draws
 

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from pytest_bias import engine
-from pytest_bias.config import Settings
-from pytest_bias.own_paths import without_own_paths
-from pytest_bias.planning import describe_for, plan
+from pytest_bias.engine import session
+from pytest_bias.engine.planning import describe_for, plan
+from pytest_bias.records.path_redaction import without_own_paths
+from pytest_bias.settings.settings import Settings
 
 
 @pytest.mark.parametrize(
@@ -41,14 +41,14 @@ def test_a_report_names_no_folder_of_the_machine(tmp_path, monkeypatch):
         offline=True,
         data_dir=tmp_path / "data",
     )
-    demo = Path(engine.__file__).parent / "models" / "demo" / "planted"
+    demo = Path(session.__file__).parent / "models" / "demo" / "planted"
     config = (demo / "config.json").read_text("utf-8").replace('"closed_vocabulary": true,', "")
     model = tmp_path / "model"
     model.mkdir()
     for path in demo.iterdir():
         (model / path.name).write_bytes(path.read_bytes())
     (model / "config.json").write_text(config, encoding="utf-8")
-    report = engine.run(engine.Session(plan(describe_for(settings, str(model)), settings)))
+    report = session.run(session.Session(plan(describe_for(settings, str(model)), settings)))
     missing = report.suite("crows_pairs", "en")
     assert "is not in --data-dir/" in (missing.reason or "")
     assert str(tmp_path) not in report.to_json()

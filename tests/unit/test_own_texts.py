@@ -7,10 +7,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from pytest_bias.config import Settings, from_json, read_settings, to_json
-from pytest_bias.datasources import DataFolder
+from pytest_bias.data.sources import DataFolder
 from pytest_bias.errors import DataError, DataMissing, UnknownName, UsageError
-from pytest_bias.own_texts import OwnText, describe_texts, load_texts, sources_of
+from pytest_bias.settings.settings import Settings, from_json, read_settings, to_json
+from pytest_bias.suites.user_texts import OwnText, describe_texts, load_texts, sources_of
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 
@@ -139,7 +139,7 @@ def test_a_suite_without_texts_says_what_to_write() -> None:
 
 
 def test_texts_for_a_suite_that_is_not_there_or_reads_none(tmp_path: Path) -> None:
-    from pytest_bias.planning import describe_for, plan
+    from pytest_bias.engine.planning import describe_for, plan
 
     (tmp_path / "a.txt").write_text("One.", encoding="utf-8")
     demo = describe_for(Settings(), "demo")

@@ -7,16 +7,16 @@ from html import unescape
 
 import pytest
 
-from pytest_bias.compare import Change, Comparison, SuiteComparison
 from pytest_bias.emit import page, wording
 from pytest_bias.emit.plots import Row, Scale, fitted, forest, scale
 from pytest_bias.emit.suite_section import furthest
-from pytest_bias.limits import decide, read_limits
-from pytest_bias.records import Item
-from pytest_bias.scores import Spread
-from pytest_bias.statistics import Estimate
-from pytest_bias.suites import find
-from pytest_bias.withholding import withheld
+from pytest_bias.records.report import Item
+from pytest_bias.records.score import Spread
+from pytest_bias.reports.comparison import Change, Comparison, SuiteComparison
+from pytest_bias.reports.limits import decide, read_limits
+from pytest_bias.reports.withholding import withheld
+from pytest_bias.scoring.statistics import Estimate
+from pytest_bias.suites.suite import find
 from unit.made import (
     HOSTILE,
     endless,

@@ -7,15 +7,15 @@ from dataclasses import replace
 import pytest
 
 from parity import ours
-from pytest_bias.devices import in_words, listed
+from pytest_bias.engine.merging import Measured, gathered
+from pytest_bias.engine.planning import shard
 from pytest_bias.errors import ReportError, UsageError
-from pytest_bias.families import with_decision_family
-from pytest_bias.merging import Measured, gathered
+from pytest_bias.models.devices import in_words, listed
 from pytest_bias.models.placing import shared
-from pytest_bias.planning import shard
-from pytest_bias.records import Item, records_digest
-from pytest_bias.results import scored
-from pytest_bias.suites import find
+from pytest_bias.records.report import Item, records_digest
+from pytest_bias.scoring.families import with_decision_family
+from pytest_bias.suites.results import scored
+from pytest_bias.suites.suite import find
 from unit.made import record, report, result
 
 # Shards

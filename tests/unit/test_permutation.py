@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from draws import sampling
-from pytest_bias import permutation
-from pytest_bias.statistics import Estimate
+from pytest_bias.scoring import permutation
+from pytest_bias.scoring.statistics import Estimate
 
 pytestmark = pytest.mark.all_draws
 

@@ -7,11 +7,11 @@ import pytest
 import torch
 
 from parity import ours
-from pytest_bias.devices import in_words
 from pytest_bias.errors import UsageError
 from pytest_bias.models import describe, load
+from pytest_bias.models.devices import in_words
 from pytest_bias.models.placing import input_device, placed
-from pytest_bias.records import records_digest
+from pytest_bias.records.report import records_digest
 
 Tiny = Callable[[str], Path]
 

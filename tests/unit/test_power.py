@@ -8,17 +8,17 @@ import pytest
 from rich.console import Console
 from scipy import stats
 
-from pytest_bias.datasources import DataFolder
-from pytest_bias.emit.scope import show_card
+from pytest_bias.cli.screens.scope import show_card
+from pytest_bias.data.sources import DataFolder
 from pytest_bias.errors import UnknownName
-from pytest_bias.power import (
+from pytest_bias.reports.detectable_change import NotHere, OfMean, OfShare, Resolution, resolutions
+from pytest_bias.scoring.power import (
     half_width_of_mean,
     half_width_of_share,
     smallest_change_of_mean,
     smallest_change_of_share,
 )
-from pytest_bias.resolution import NotHere, OfMean, OfShare, Resolution, resolutions
-from pytest_bias.suites import find
+from pytest_bias.suites.suite import find
 
 RUNS = 4000
 NOISE = 4 * sqrt(0.8 * 0.2 / RUNS)

@@ -5,13 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from pytest_bias import publishing
-from pytest_bias.claims import BADGES, BIAS, CURRENT, README
-from pytest_bias.config import Settings
+from pytest_bias.emit.card.readme import results_of
 from pytest_bias.errors import OutputError
-from pytest_bias.folder import REPORT
-from pytest_bias.publishing import Change, Prepared, prepare, write
-from pytest_bias.readme import results_of
+from pytest_bias.evidence import publishing
+from pytest_bias.evidence.publishing import Change, Prepared, prepare, write
+from pytest_bias.reports.folder import REPORT
+from pytest_bias.reports.publication_layout import BADGES, BIAS, CURRENT, README
+from pytest_bias.settings.settings import Settings
 from unit.made import report
 from unit.publications import source_of
 

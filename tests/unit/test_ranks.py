@@ -8,12 +8,12 @@ import pytest
 from numpy.typing import NDArray
 
 import draws
-from pytest_bias.metric import Metric
-from pytest_bias.paired import change
-from pytest_bias.ranks import Auc
-from pytest_bias.records import Item, Record
-from pytest_bias.scoring import Context, score_records
-from pytest_bias.statistics import Sampling
+from pytest_bias.records.report import Item, Record
+from pytest_bias.scoring.auc import Auc
+from pytest_bias.scoring.metric import Metric
+from pytest_bias.scoring.paired import change
+from pytest_bias.scoring.scores import Context, score_records
+from pytest_bias.scoring.statistics import Sampling
 
 pytestmark = pytest.mark.all_draws
 

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 from draws import sampling
-from pytest_bias import permutation
-from pytest_bias.estimators import Additive
-from pytest_bias.rates import TOO_LARGE, Perplexity, PerplexityRatio, Rate, RateGap
-from pytest_bias.records import Record
-from pytest_bias.statistics import Estimate, Sampling
+from pytest_bias.records.report import Record
+from pytest_bias.scoring import permutation
+from pytest_bias.scoring.estimators import Additive
+from pytest_bias.scoring.rates import TOO_LARGE, Perplexity, PerplexityRatio, Rate, RateGap
+from pytest_bias.scoring.statistics import Estimate, Sampling
 
 pytestmark = pytest.mark.all_draws
 

@@ -7,18 +7,18 @@ from typing import Any, Final
 import numpy as np
 import pytest
 
+from pytest_bias.ci.init.choices import Choices
+from pytest_bias.ci.init.decidable import told_of_limits
+from pytest_bias.ci.init.triggers import trigger
 from pytest_bias.emit.decidable import amount, on_limits
-from pytest_bias.estimators import MacroMean, Mean, Share, own_value
-from pytest_bias.factors import Factor, along
-from pytest_bias.gaps import Deviation, Gap, Range
-from pytest_bias.init.choices import Choices
-from pytest_bias.init.decidable import told_of_limits
-from pytest_bias.init.triggers import trigger
-from pytest_bias.metric import Estimator, Metric
-from pytest_bias.rates import Rate
-from pytest_bias.reach import reach
-from pytest_bias.records import Item
-from pytest_bias.statistics import Sampling, wilson
+from pytest_bias.records.report import Item
+from pytest_bias.reports.decidable import reach
+from pytest_bias.scoring.estimators import MacroMean, Mean, Share, own_value
+from pytest_bias.scoring.factors import Factor, along
+from pytest_bias.scoring.gaps import Deviation, Gap, Range
+from pytest_bias.scoring.metric import Estimator, Metric
+from pytest_bias.scoring.rates import Rate
+from pytest_bias.scoring.statistics import Sampling, wilson
 
 
 def metric(estimate: Estimator, ideal: float = 0, bounds: Any = (0, 100), **more: Any) -> Metric:

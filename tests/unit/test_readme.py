@@ -12,8 +12,8 @@ from huggingface_hub.repocard_data import model_index_to_eval_results
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pytest_bias.emit.card.readme import BEGIN, END, merged
 from pytest_bias.errors import UsageError
-from pytest_bias.readme import BEGIN, END, merged
 from unit.cards import CARDS, FOREIGN, INDENTED, MIXED, OURS, TEXTS, WIDE, front
 
 SECTION = f"{BEGIN}\n## Social-bias tests\n\n60.5 % — 🤗\n{END}"

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from pytest_bias.errors import ReportError
-from pytest_bias.records import (
+from pytest_bias.records.report import (
     SCHEMA,
     Item,
     Record,

@@ -2,9 +2,9 @@
 
 import pytest
 
-from pytest_bias.interface import Continuation
-from pytest_bias.refusals import Outcome, is_refusal, outcome
-from pytest_bias.sentences import text_file
+from pytest_bias.models.interface import Continuation
+from pytest_bias.suites.refusals import Outcome, is_refusal, outcome
+from pytest_bias.suites.sentences import text_file
 
 REFUSED = (
     "I'm sorry, but I can't help with that.",

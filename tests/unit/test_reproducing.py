@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 
 from pytest_bias.errors import ReportError
-from pytest_bias.identity import ScorerIdentity
-from pytest_bias.records import Record, Report, SuiteResult
-from pytest_bias.reproducing import reproduction
-from pytest_bias.reproduction import Party, Reproduction, SuiteAgain, claimed_party
-from pytest_bias.scores import Score
-from pytest_bias.suites import installed
+from pytest_bias.evidence.reproduction import Party, Reproduction, SuiteAgain, claimed_party
+from pytest_bias.evidence.reproduction_compare import reproduction
+from pytest_bias.records.identity import ScorerIdentity
+from pytest_bias.records.report import Record, Report, SuiteResult
+from pytest_bias.records.score import Score
+from pytest_bias.suites.suite import installed
 from unit.made import record, report, result, score
 
 MEASURES = {s.name: s.measures[0].name for s in installed()}
@@ -114,7 +114,9 @@ def sampled(value: float, interval: tuple[float, float] | None, n: int) -> Suite
 @pytest.fixture
 def writes(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let every suite be one for which the model writes."""
-    monkeypatch.setattr("pytest_bias.reproducing.asks_for_texts", lambda suite: True)
+    monkeypatch.setattr(
+        "pytest_bias.evidence.reproduction_compare.asks_for_texts", lambda suite: True
+    )
 
 
 @pytest.mark.usefixtures("writes")

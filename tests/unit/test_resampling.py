@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from draws import sampling
-from pytest_bias import drawing, paired, resampling
-from pytest_bias.permutation import exchange_test, mean_test
-from pytest_bias.resampling import Sums, mean_sums
-from pytest_bias.statistics import (
+from pytest_bias.scoring import drawing, paired, resampling
+from pytest_bias.scoring.permutation import exchange_test, mean_test
+from pytest_bias.scoring.resampling import Sums, mean_sums
+from pytest_bias.scoring.statistics import (
     Estimate,
     Sampling,
     benjamini_hochberg,

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from parity import ours
-from pytest_bias.records import Item
-from pytest_bias.sampling import Cluster, Order, extent, in_order, n_open
+from pytest_bias.engine.sampling import Cluster, Order, extent, in_order, n_open
+from pytest_bias.records.report import Item
 
 
 def item(number: int, cluster: str = "", status: str | None = None, **by: str) -> Item:

@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_bias import schedule
-from pytest_bias.cost import Meter
-from pytest_bias.records import Item, Record
-from pytest_bias.sampling import Cluster
-from pytest_bias.schedule import FIRST_PART, LARGEST_PART, MARGIN, take_until
+from pytest_bias.engine import schedule
+from pytest_bias.engine.sampling import Cluster
+from pytest_bias.engine.schedule import FIRST_PART, LARGEST_PART, MARGIN, take_until
+from pytest_bias.models.meter import Meter
+from pytest_bias.records.report import Item, Record
 
 
 @dataclass

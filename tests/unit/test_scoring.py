@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pytest_bias.estimators import MacroMean, Mean, Share
-from pytest_bias.metric import Metric
-from pytest_bias.records import Record
-from pytest_bias.results import scored
-from pytest_bias.scores import Score
-from pytest_bias.scoring import Context, score_records
-from pytest_bias.statistics import Estimate, Sampling, benjamini_hochberg, holm
-from pytest_bias.suites import Measure, Suite
+from pytest_bias.records.report import Record
+from pytest_bias.records.score import Score
+from pytest_bias.scoring.estimators import MacroMean, Mean, Share
+from pytest_bias.scoring.metric import Metric
+from pytest_bias.scoring.scores import Context, score_records
+from pytest_bias.scoring.statistics import Estimate, Sampling, benjamini_hochberg, holm
+from pytest_bias.suites.results import scored
+from pytest_bias.suites.suite import Measure, Suite
 from unit.made import record, result, score, unscored
 
 CONTEXT = Context("made", "en")

@@ -13,12 +13,12 @@ import yaml
 from bias_suites import SUITES
 from bias_suites.social.template_association import text_of_group
 from parity import ours
-from pytest_bias import sentences
-from pytest_bias.datasources import DataFolder
+from pytest_bias.data.sources import DataFolder
 from pytest_bias.errors import DataError, DataMissing
-from pytest_bias.interface import GAP
-from pytest_bias.records import Item
-from pytest_bias.sentences import (
+from pytest_bias.models.interface import GAP
+from pytest_bias.records.report import Item
+from pytest_bias.suites import sentences
+from pytest_bias.suites.sentences import (
     REQUIRED,
     TextFile,
     agreeing,
@@ -28,7 +28,7 @@ from pytest_bias.sentences import (
     fill,
     pair,
 )
-from pytest_bias.suites import Configuration, LoadedData, Suite
+from pytest_bias.suites.suite import Configuration, LoadedData, Suite
 
 ROOT = Path(str(files("bias_templates")))
 YAML_FILES = sorted(str(p.relative_to(ROOT)) for p in ROOT.rglob("*.yaml"))

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from pytest_bias.asking import LIMITS, Asking, checked_asking
 from pytest_bias.errors import ModelError, UsageError
 from pytest_bias.models import ModelRef
 from pytest_bias.models.served import client as clients
@@ -18,6 +17,7 @@ from pytest_bias.models.served.echoes import Unreadable, joined, listed, read_ec
 from pytest_bias.models.served.kept import Kept
 from pytest_bias.models.served.parallel import in_parallel
 from pytest_bias.models.served.questions import How, Likelihood, Writing, seed_of
+from pytest_bias.models.served.settings import LIMITS, Asking, checked_asking
 
 # Addresses
 

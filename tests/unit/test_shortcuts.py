@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from draws import sampling
-from pytest_bias.estimators import own_value
-from pytest_bias.metric import Metric
-from pytest_bias.records import Item, Record
-from pytest_bias.scoring import Context, score_records
-from pytest_bias.shortcuts import (
+from pytest_bias.records.report import Item, Record
+from pytest_bias.scoring.estimators import own_value
+from pytest_bias.scoring.metric import Metric
+from pytest_bias.scoring.scores import Context, score_records
+from pytest_bias.scoring.shortcuts import (
     SOLVABLE,
     UNSOLVABLE,
     ChosenSplit,

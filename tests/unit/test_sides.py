@@ -9,12 +9,12 @@ import pytest
 from numpy.typing import NDArray
 
 from draws import sampling
-from pytest_bias import drawing, sides, statistics
-from pytest_bias.gaps import Gap, Range, relabelled
-from pytest_bias.records import Item, Record
-from pytest_bias.resampling import Sums
-from pytest_bias.sides import arrangements, sides_test
-from pytest_bias.statistics import Sampling, newcombe
+from pytest_bias.records.report import Item, Record
+from pytest_bias.scoring import drawing, sides, statistics
+from pytest_bias.scoring.gaps import Gap, Range, relabelled
+from pytest_bias.scoring.resampling import Sums
+from pytest_bias.scoring.sides import arrangements, sides_test
+from pytest_bias.scoring.statistics import Sampling, newcombe
 
 pytestmark = pytest.mark.all_draws
 

@@ -5,10 +5,10 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from pytest_bias.claims import AS_MEASURED, Rerun, Standing, lacking
 from pytest_bias.emit import badges
 from pytest_bias.emit.badges import GREY, VALUE_COLOR, Badge
-from pytest_bias.records import Report
+from pytest_bias.records.report import Report
+from pytest_bias.reports.publication_layout import AS_MEASURED, Rerun, Standing, lacking
 from unit.made import HOSTILE, report, result, score
 
 MADE = report(result(scores=[score()]))

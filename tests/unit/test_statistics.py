@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from scipy import stats
 
 import draws
-from pytest_bias import paired, permutation, resampling
-from pytest_bias.resampling import mean_sums
-from pytest_bias.statistics import Estimate, Sampling, holm, wilson
-from pytest_bias.testing import difference_of_means
+from pytest_bias.pytest_plugin.testing import difference_of_means
+from pytest_bias.scoring import paired, permutation, resampling
+from pytest_bias.scoring.resampling import mean_sums
+from pytest_bias.scoring.statistics import Estimate, Sampling, holm, wilson
 
 pytestmark = pytest.mark.all_draws
 

@@ -10,12 +10,12 @@ import pytest
 
 from bias_suites import SUITES
 from bias_suites.scope import scope_card
+from pytest_bias.cli.screens.scope import show_card, show_list
 from pytest_bias.emit.badges import FORMATS
-from pytest_bias.emit.scope import show_card, show_list
 from pytest_bias.errors import UnknownName, UsageError
-from pytest_bias.interface import Capability
-from pytest_bias.scope_cards import FIELDS, MOST_IN_SHORT, VALIDITY, says_nothing
-from pytest_bias.suites import STRUCTURE, Suite, find, installed, select
+from pytest_bias.models.interface import Capability
+from pytest_bias.suites.scope_cards import FIELDS, MOST_IN_SHORT, VALIDITY, says_nothing
+from pytest_bias.suites.suite import STRUCTURE, Suite, find, installed, select
 
 UNITS = ("%", "points", "valence points", "nats", "nats/char", "bits", "d", "")
 BY_NAME = pytest.mark.parametrize("suite", SUITES, ids=lambda s: s.name)
@@ -152,8 +152,8 @@ def test_a_named_suite_that_does_not_speak_the_language_is_an_error():
 
 @pytest.mark.parametrize("words", [(), ("@social",)], ids=str)
 def test_a_language_that_no_suite_speaks_is_an_error(words):
-    from pytest_bias.config import Settings
-    from pytest_bias.planning import describe_for, plan
+    from pytest_bias.engine.planning import describe_for, plan
+    from pytest_bias.settings.settings import Settings
 
     settings = Settings(suites=words, languages=("xx",))
     with pytest.raises(UsageError, match="xx"):
@@ -171,9 +171,9 @@ def test_a_language_that_no_suite_speaks_is_an_error(words):
     ],
 )
 def test_what_takes_long_runs_in_full_or_by_name(monkeypatch, profile, words, runs):
-    from pytest_bias import suites
-    from pytest_bias.config import Settings
-    from pytest_bias.planning import describe_for, plan
+    from pytest_bias.engine.planning import describe_for, plan
+    from pytest_bias.settings.settings import Settings
+    from pytest_bias.suites import suite as suites
 
     seat = find("seat")
     configuration = replace(seat.configurations[0], only_full=True)
@@ -283,9 +283,9 @@ def test_a_control_is_one_of_a_configuration_that_runs_before_it():
 
 
 def test_controls_and_general_quality_do_not_count_among_the_social_suites(monkeypatch):
-    from pytest_bias import suites
-    from pytest_bias.config import Settings
-    from pytest_bias.planning import describe_for, plan
+    from pytest_bias.engine.planning import describe_for, plan
+    from pytest_bias.settings.settings import Settings
+    from pytest_bias.suites import suite as suites
 
     crows, seat = find("crows_pairs"), find("seat")
     controls = replace(crows.configuration("en-controls"), needs=frozenset())

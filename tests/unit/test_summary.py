@@ -6,12 +6,12 @@ from dataclasses import replace
 import pytest
 from markdown_it import MarkdownIt
 
-from pytest_bias.compare import Change, Comparison, SuiteComparison
 from pytest_bias.emit import summary
 from pytest_bias.emit.verdict import STATUS_SENTENCES, decided
-from pytest_bias.limits import Decision, Outcome, decide, read_limits
-from pytest_bias.records import Report
-from pytest_bias.statistics import Estimate
+from pytest_bias.records.report import Report
+from pytest_bias.reports.comparison import Change, Comparison, SuiteComparison
+from pytest_bias.reports.limits import Decision, Outcome, decide, read_limits
+from pytest_bias.scoring.statistics import Estimate
 from unit.made import (
     HOSTILE,
     endless,

@@ -6,11 +6,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from pytest_bias.datasources import DataFolder, FoundFile
+from pytest_bias.data.sources import DataFolder, FoundFile
+from pytest_bias.data.tables import csv_rows, json_lines, lines_of, parquet_rows
+from pytest_bias.data.user_tables import OwnRow, RowSource, cell, not_there, read_rows, same
 from pytest_bias.errors import DataError
-from pytest_bias.marked_yaml import read_marked
-from pytest_bias.row_sources import OwnRow, RowSource, cell, not_there, read_rows, same
-from pytest_bias.tables import csv_rows, json_lines, lines_of, parquet_rows
+from pytest_bias.suites.files.yaml_with_lines import read_marked
 
 COLUMNS = ("a", "b", "group")
 IN_TEXTS = "\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029"

@@ -9,7 +9,7 @@ from rich.console import Console
 
 from pytest_bias.emit import terminal
 from pytest_bias.emit.progress import ProgressPrinter
-from pytest_bias.events import (
+from pytest_bias.engine.events import (
     Fetching,
     Forecast,
     Loading,
@@ -18,8 +18,8 @@ from pytest_bias.events import (
     SuiteFinished,
     SuiteStarted,
 )
-from pytest_bias.limits import decide, read_limits
-from pytest_bias.records import Item, Report
+from pytest_bias.records.report import Item, Report
+from pytest_bias.reports.limits import decide, read_limits
 from unit.made import HOSTILE, record, report, result, score
 
 RECORDS = [record("crows/0001", 100.0), record("crows/0002", 0.0), record("crows/0003", 50.0)]

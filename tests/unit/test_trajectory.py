@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from pytest_bias.compare import compare
 from pytest_bias.emit import trajectory as emit
-from pytest_bias.records import Report, SuiteResult
-from pytest_bias.scoring import Context, score_records
-from pytest_bias.suites import find
-from pytest_bias.trajectory import Carried, Trajectory, trajectory
+from pytest_bias.records.report import Report, SuiteResult
+from pytest_bias.reports.comparison import compare
+from pytest_bias.reports.trajectory import Carried, Trajectory, trajectory
+from pytest_bias.scoring.scores import Context, score_records
+from pytest_bias.suites.suite import find
 from unit.made import HOSTILE, record, report, result, unscored
 
 Values = Sequence[float | None]

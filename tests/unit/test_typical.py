@@ -6,14 +6,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pytest_bias.compare import compare
-from pytest_bias.limits import decide, named_by, read_limits
-from pytest_bias.records import Report
-from pytest_bias.resampling import mean_sums
-from pytest_bias.scoring import Context, score_records
-from pytest_bias.statistics import Draws, Sampling
-from pytest_bias.suites import find
-from pytest_bias.typical import typical_least, worsened_at_least
+from pytest_bias.records.report import Report
+from pytest_bias.reports.comparison import compare
+from pytest_bias.reports.limits import decide, named_by, read_limits
+from pytest_bias.scoring.resampling import mean_sums
+from pytest_bias.scoring.scores import Context, score_records
+from pytest_bias.scoring.statistics import Draws, Sampling
+from pytest_bias.scoring.worsening import typical_least, worsened_at_least
+from pytest_bias.suites.suite import find
 from unit.made import record, report, result
 
 NATS = "redditbias.log_perplexity_difference"

@@ -4,12 +4,12 @@ from collections.abc import Mapping, Sequence
 
 import pytest
 
-from pytest_bias.estimators import own_value
-from pytest_bias.gaps import Gap, Range
-from pytest_bias.metric import Metric
-from pytest_bias.records import Record
-from pytest_bias.scores import Score
-from pytest_bias.scoring import Context, score_records
+from pytest_bias.records.report import Record
+from pytest_bias.records.score import Score
+from pytest_bias.scoring.estimators import own_value
+from pytest_bias.scoring.gaps import Gap, Range
+from pytest_bias.scoring.metric import Metric
+from pytest_bias.scoring.scores import Context, score_records
 from unit.made import record, unscored
 
 OTHERS = Metric(

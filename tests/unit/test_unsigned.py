@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from draws import sampling
-from pytest_bias import gaps, paired, permutation, unsigned
-from pytest_bias.estimators import own_value
-from pytest_bias.resampling import Sums, Unsigned
-from pytest_bias.statistics import Floats, Sampling, small_sample
+from pytest_bias.scoring import gaps, paired, permutation, unsigned
+from pytest_bias.scoring.estimators import own_value
+from pytest_bias.scoring.resampling import Sums, Unsigned
+from pytest_bias.scoring.statistics import Floats, Sampling, small_sample
 
 pytestmark = pytest.mark.all_draws
 

@@ -10,18 +10,18 @@ from typing import Any, Final
 import pytest
 from rich.console import Console
 
-from pytest_bias.action.measure import worst
-from pytest_bias.action.tell import _told
-from pytest_bias.config import Settings, from_json, read_settings, to_json
-from pytest_bias.decisions import read_decision
+from pytest_bias.ci.action.measure import worst
+from pytest_bias.ci.action.tell import _told
 from pytest_bias.emit import comment, page, summary, terminal
 from pytest_bias.emit.verdict import because, decided
 from pytest_bias.errors import UsageError
-from pytest_bias.limits import Decision, decide, limits_of, read_limits
-from pytest_bias.records import Report
-from pytest_bias.scores import Score
-from pytest_bias.waivers import read_waivers
-from pytest_bias.withholding import withheld, without_numbers
+from pytest_bias.records.report import Report
+from pytest_bias.records.score import Score
+from pytest_bias.reports.decision_file import read_decision
+from pytest_bias.reports.limits import Decision, decide, limits_of, read_limits
+from pytest_bias.reports.withholding import withheld, without_numbers
+from pytest_bias.settings.settings import Settings, from_json, read_settings, to_json
+from pytest_bias.settings.waivers import read_waivers
 from unit.made import report, result, score
 
 PREFERENCE: Final = "crows_pairs.stereotype_preference"

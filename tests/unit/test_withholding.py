@@ -10,15 +10,14 @@ from dataclasses import replace
 import pytest
 from rich.console import Console
 
-from pytest_bias.config import read_settings
 from pytest_bias.emit import badges, summary, terminal
 from pytest_bias.emit.badges import GREY
+from pytest_bias.engine.merging import joined
 from pytest_bias.errors import OutputError, ReportError, UsageError
-from pytest_bias.folder import REPORT, claim, write_report
-from pytest_bias.limits import decide, read_limits
-from pytest_bias.merging import joined
-from pytest_bias.records import Report
-from pytest_bias.withholding import (
+from pytest_bias.records.report import Report
+from pytest_bias.reports.folder import REPORT, claim, write_report
+from pytest_bias.reports.limits import decide, read_limits
+from pytest_bias.reports.withholding import (
     SALT,
     read_salt,
     salt_for,
@@ -26,6 +25,7 @@ from pytest_bias.withholding import (
     withheld,
     without_numbers,
 )
+from pytest_bias.settings.settings import read_settings
 from unit.made import record, report, result, score, unscored
 
 SEEN = "71.25"

@@ -39,8 +39,8 @@ from pytest_bias.emit.wording import (
     suite_label,
     value,
 )
-from pytest_bias.identity import ModelIdentity
-from pytest_bias.scores import Spread
+from pytest_bias.records.identity import ModelIdentity
+from pytest_bias.records.score import Spread
 from pytest_bias.untrusted import clean, markdown
 from unit.made import HOSTILE, mean_effect, report, result, score
 

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from pytest_bias.interface import GAP, Cloze
 from pytest_bias.models import load
+from pytest_bias.models.interface import GAP, Cloze
 from pytest_bias.models.served.echoes import Unreadable, read_echo
 from pytest_bias.models.tokens import Tokens
 from word_classifier import word_classifier

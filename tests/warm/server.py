@@ -34,7 +34,12 @@ LIBRARIES = (
     *("pytest", "xdist", "_pytest.pytester", "anybadge", "fsspec", "filelock"),
 )
 OURS = ("pytest_bias", "bias_suites", "bias_templates")
-OWN_MODULES = ("pytest_bias.cli", "pytest_bias.run", "pytest_bias.models.loading", "bias_suites")
+OWN_MODULES = (
+    "pytest_bias.cli",
+    "pytest_bias.runs.finishing",
+    "pytest_bias.models.loading",
+    "bias_suites",
+)
 
 
 class Child(NamedTuple):

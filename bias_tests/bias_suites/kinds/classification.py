@@ -5,17 +5,17 @@ from functools import partial
 from typing import Any, Final
 
 from bias_suites.verdicts import called
+from pytest_bias.data.user_tables import counted, not_there, same
 from pytest_bias.errors import DataError, UnknownName
-from pytest_bias.estimators import Mean, own_value
-from pytest_bias.gaps import Gap, Range
-from pytest_bias.interface import Capability
-from pytest_bias.labels import ROLES
-from pytest_bias.metric import Metric
-from pytest_bias.records import Item, Record
-from pytest_bias.row_sources import counted, not_there, same
-from pytest_bias.suite_form import Key, one_of, word, words
-from pytest_bias.suite_kinds import DataRow, Definition, Kind
-from pytest_bias.suites import Measure
+from pytest_bias.models.interface import Capability
+from pytest_bias.models.labels import ROLES
+from pytest_bias.records.report import Item, Record
+from pytest_bias.scoring.estimators import Mean, own_value
+from pytest_bias.scoring.gaps import Gap, Range
+from pytest_bias.scoring.metric import Metric
+from pytest_bias.suites.files.kinds import DataRow, Definition, Kind
+from pytest_bias.suites.files.schema import Key, one_of, word, words
+from pytest_bias.suites.suite import Measure
 
 
 def _items(definition: Definition, rows: Sequence[DataRow]) -> Iterator[Item]:

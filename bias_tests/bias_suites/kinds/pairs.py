@@ -12,13 +12,13 @@ from bias_suites.pairs import (
     take_whole,
     unmasked_preference,
 )
-from pytest_bias.estimators import Mean, Share, own_value
-from pytest_bias.interface import Capability
-from pytest_bias.metric import Metric
-from pytest_bias.records import Item, Record
-from pytest_bias.suite_form import Key, word
-from pytest_bias.suite_kinds import DataRow, Definition, Kind
-from pytest_bias.suites import Measure, between
+from pytest_bias.models.interface import Capability
+from pytest_bias.records.report import Item, Record
+from pytest_bias.scoring.estimators import Mean, Share, own_value
+from pytest_bias.scoring.metric import Metric
+from pytest_bias.suites.files.kinds import DataRow, Definition, Kind
+from pytest_bias.suites.files.schema import Key, word
+from pytest_bias.suites.suite import Measure, between
 
 EVEN: Final = 50.0
 

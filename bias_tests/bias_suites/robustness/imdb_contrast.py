@@ -10,15 +10,15 @@ from typing import Any, Final
 
 from bias_suites.robustness.sentence_pairs import accuracy
 from bias_suites.scope import scope_card
-from pytest_bias import readings
-from pytest_bias.datasources import DataFile, DataFolder, FoundFile, Source, describe_files
+from pytest_bias.data.sources import DataFile, DataFolder, FoundFile, Source, describe_files
+from pytest_bias.data.tables import Row, csv_rows
 from pytest_bias.errors import DataError
-from pytest_bias.estimators import EVEN, Mean, Share, own_value
-from pytest_bias.interface import Capability, Model
-from pytest_bias.metric import Floor, Metric
-from pytest_bias.records import Item, Record
-from pytest_bias.suites import Configuration, LoadedData, Measure, Suite
-from pytest_bias.tables import Row, csv_rows
+from pytest_bias.models.interface import Capability, Model
+from pytest_bias.records.report import Item, Record
+from pytest_bias.scoring.estimators import EVEN, Mean, Share, own_value
+from pytest_bias.scoring.metric import Floor, Metric
+from pytest_bias.suites import classifier_readings
+from pytest_bias.suites.suite import Configuration, LoadedData, Measure, Suite
 
 CONTRAST_SETS: Final = Source(
     "allenai/contrast-sets",
@@ -112,7 +112,9 @@ def take(model: Model, items: Sequence[Item]) -> list[Record]:
 
     The value of a record is 100 where the changed review is called what it is, else 0.
     """
-    found = readings.probabilities(model, ROLE, [i.texts[s] for i in items for s in SIDES])
+    found = classifier_readings.probabilities(
+        model, ROLE, [i.texts[s] for i in items for s in SIDES]
+    )
     positive, negative = (found.values[c] for c in LABELS)
     records = []
     for number, item in enumerate(items):

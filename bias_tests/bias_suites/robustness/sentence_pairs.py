@@ -11,14 +11,14 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from pytest_bias import readings
-from pytest_bias.estimators import Share, own_value
-from pytest_bias.factors import Factor
-from pytest_bias.gaps import Gap
-from pytest_bias.interface import Model
-from pytest_bias.metric import Floor, Metric
-from pytest_bias.readings import Reading
-from pytest_bias.records import Item, Record
+from pytest_bias.models.interface import Model
+from pytest_bias.records.report import Item, Record
+from pytest_bias.scoring.estimators import Share, own_value
+from pytest_bias.scoring.factors import Factor
+from pytest_bias.scoring.gaps import Gap
+from pytest_bias.scoring.metric import Floor, Metric
+from pytest_bias.suites import classifier_readings
+from pytest_bias.suites.classifier_readings import Reading
 
 IN, OUT = "in distribution", "out of distribution"
 WHERE: Final = "distribution"
@@ -95,7 +95,7 @@ def take(
 ) -> list[Record]:
     """Ask a classifier for its answer to every pair, in the order of the roles."""
     texts = [(i.texts[roles.first], i.texts[roles.second]) for i in items]
-    return judged(items, readings.probabilities(model, roles.role, texts), merged or {})
+    return judged(items, classifier_readings.probabilities(model, roles.role, texts), merged or {})
 
 
 def judged(items: Sequence[Item], found: Reading, merged: Mapping[str, str]) -> list[Record]:

@@ -22,14 +22,14 @@ from bias_suites.pairs import (
 from bias_suites.scope import scope_card
 from bias_suites.social import crows_controls
 from bias_suites.social.crows_controls import is_original
-from pytest_bias.datasources import DataFile, DataFolder, FoundFile, Source, describe_files
+from pytest_bias.data.sources import DataFile, DataFolder, FoundFile, Source, describe_files
+from pytest_bias.data.tables import Row, csv_rows, parquet_rows, utf8
 from pytest_bias.errors import DataError
-from pytest_bias.estimators import Mean, Share, own_value
-from pytest_bias.interface import Capability, Model
-from pytest_bias.metric import Metric
-from pytest_bias.records import Item, Record
-from pytest_bias.suites import Configuration, LoadedData, Measure, Suite, between
-from pytest_bias.tables import Row, csv_rows, parquet_rows, utf8
+from pytest_bias.models.interface import Capability, Model
+from pytest_bias.records.report import Item, Record
+from pytest_bias.scoring.estimators import Mean, Share, own_value
+from pytest_bias.scoring.metric import Metric
+from pytest_bias.suites.suite import Configuration, LoadedData, Measure, Suite, between
 
 COLUMNS: Final = ("sent_more", "sent_less", "stereo_antistereo", "bias_type")
 

@@ -14,20 +14,20 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 
 from bias_suites.scope import scope_card
-from pytest_bias import readings
-from pytest_bias.datasources import DataFile, DataFolder, Source, describe_files
+from pytest_bias.data.sources import DataFile, DataFolder, Source, describe_files
+from pytest_bias.data.tables import Row, csv_rows
 from pytest_bias.errors import DataError
-from pytest_bias.estimators import Additive, Mean, own_value
-from pytest_bias.factors import Factor
-from pytest_bias.gaps import SHUFFLED, beside_chance, size_of_means
-from pytest_bias.interface import Capability, Model, Outputs
-from pytest_bias.metric import Metric
-from pytest_bias.readings import Reading
-from pytest_bias.records import Item, Record
-from pytest_bias.resampling import Sums
-from pytest_bias.statistics import Estimate, Floats, Sampling
-from pytest_bias.suites import Configuration, LoadedData, Measure, Sides, Suite
-from pytest_bias.tables import Row, csv_rows
+from pytest_bias.models.interface import Capability, Model, Outputs
+from pytest_bias.records.report import Item, Record
+from pytest_bias.scoring.estimators import Additive, Mean, own_value
+from pytest_bias.scoring.factors import Factor
+from pytest_bias.scoring.gaps import SHUFFLED, beside_chance, size_of_means
+from pytest_bias.scoring.metric import Metric
+from pytest_bias.scoring.resampling import Sums
+from pytest_bias.scoring.statistics import Estimate, Floats, Sampling
+from pytest_bias.suites import classifier_readings
+from pytest_bias.suites.classifier_readings import Reading
+from pytest_bias.suites.suite import Configuration, LoadedData, Measure, Sides, Suite
 
 COLUMNS: Final = ("ID", "Sentence", "Template", "Person", "Gender", "Race", "Emotion word")
 SOURCE: Final = Source(
@@ -158,7 +158,7 @@ def contrasts(item: Item) -> Iterable[Sides]:
 def take(model: Model, items: Sequence[Item]) -> list[Record]:
     """Average the valence of the sentences of either group."""
     texts = [t for item in items for t in item.texts.values()]
-    reading = readings.read(model, "sentiment", texts)
+    reading = classifier_readings.read(model, "sentiment", texts)
     values = iter(zip(valence(reading), reading.reasons, strict=True))
     records = []
     for item in items:

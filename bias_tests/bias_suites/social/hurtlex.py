@@ -10,9 +10,9 @@ from collections.abc import Container, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from pytest_bias.datasources import DataFile, FoundFile, Source
+from pytest_bias.data.sources import DataFile, FoundFile, Source
+from pytest_bias.data.tables import csv_rows
 from pytest_bias.errors import DataError
-from pytest_bias.tables import csv_rows
 
 HURTLEX: Final = Source(
     "valeriobasile/hurtlex",

@@ -13,16 +13,16 @@ from bias_suites.scope import scope_card
 from bias_suites.social import identity_sentences
 from bias_suites.social.identity_sentences import Reading
 from bias_suites.verdicts import called
-from pytest_bias.datasources import DataFile, DataFolder, Source, describe_files
+from pytest_bias.data.sources import DataFile, DataFolder, Source, describe_files
+from pytest_bias.data.tables import csv_rows
 from pytest_bias.errors import DataError
-from pytest_bias.estimators import Contribution
-from pytest_bias.gaps import Deviation, Gap
-from pytest_bias.interface import Capability
-from pytest_bias.metric import Metric
-from pytest_bias.ranks import Auc
-from pytest_bias.records import Record
-from pytest_bias.suites import Configuration, LoadedData, Measure, Suite
-from pytest_bias.tables import csv_rows
+from pytest_bias.models.interface import Capability
+from pytest_bias.records.report import Record
+from pytest_bias.scoring.auc import Auc
+from pytest_bias.scoring.estimators import Contribution
+from pytest_bias.scoring.gaps import Deviation, Gap
+from pytest_bias.scoring.metric import Metric
+from pytest_bias.suites.suite import Configuration, LoadedData, Measure, Suite
 
 COLUMNS: Final = ("template", "toxicity", "phrase")
 

@@ -1,1 +1,1 @@
-"""Report to text: terminal, badges, summary. Pure; writing is done in `pytest_bias.folder`."""
+"""A report as text: terminal, badges, summary, page. Pure: `pytest_bias.reports` writes files."""

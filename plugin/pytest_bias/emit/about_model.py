@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 from typing import Final
 
-from pytest_bias.claims import unread
 from pytest_bias.emit.wording import parameters
-from pytest_bias.identity import ModelIdentity
-from pytest_bias.records import Report
+from pytest_bias.records.identity import ModelIdentity
+from pytest_bias.records.report import Report
+from pytest_bias.reports.publication_layout import unread
 from pytest_bias.untrusted import clean
 
 NOT_KNOWN = "its weights, size and precision are not known"

@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from typing import Final
 
 from pytest_bias.emit.wording import interval
-from pytest_bias.finite import missing
-from pytest_bias.records import Report, SuiteResult
-from pytest_bias.scores import Score
-from pytest_bias.suite_states import GRAVEST
+from pytest_bias.records.report import Report, SuiteResult
+from pytest_bias.records.score import Score
+from pytest_bias.records.suite_states import GRAVEST
+from pytest_bias.scoring.finite import missing
 from pytest_bias.untrusted import clean
 
 _IN_SHORT: Final[Mapping[str, str]] = {

@@ -15,7 +15,6 @@ from typing import Final
 
 import anybadge
 
-from pytest_bias.claims import AS_MEASURED, Standing, earns, lacking, unread, version
 from pytest_bias.emit.absence import uncertainty, without_value
 from pytest_bias.emit.marks import HIDDEN
 from pytest_bias.emit.wording import (
@@ -32,13 +31,21 @@ from pytest_bias.emit.wording import (
     suite_label,
     value,
 )
+from pytest_bias.engine.hidden import is_hidden
 from pytest_bias.errors import UnknownName
-from pytest_bias.hidden_results import is_hidden
-from pytest_bias.records import Report, SuiteResult, sha256
-from pytest_bias.scores import Score
-from pytest_bias.suites import find
+from pytest_bias.records.report import Report, SuiteResult, sha256
+from pytest_bias.records.score import Score
+from pytest_bias.reports.publication_layout import (
+    AS_MEASURED,
+    Standing,
+    earns,
+    lacking,
+    unread,
+    version,
+)
+from pytest_bias.reports.withholding import NOT_PUBLISHED
+from pytest_bias.suites.suite import find
 from pytest_bias.untrusted import clean
-from pytest_bias.withholding import NOT_PUBLISHED
 
 LABEL_COLOR: Final = "#444"
 VALUE_COLOR: Final = "#2f5573"

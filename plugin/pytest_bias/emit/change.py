@@ -8,8 +8,6 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from pytest_bias.compare import Change, Comparison, SuiteComparison
-from pytest_bias.digits import beside, decimals
 from pytest_bias.emit.wording import (
     EXPLORATORY,
     group,
@@ -19,7 +17,9 @@ from pytest_bias.emit.wording import (
     p_value,
     value,
 )
-from pytest_bias.scores import Score
+from pytest_bias.records.score import Score
+from pytest_bias.reports.comparison import Change, Comparison, SuiteComparison
+from pytest_bias.scoring.digits import beside, decimals
 from pytest_bias.untrusted import clean
 
 SHOWN_GROUPS: Final = 5

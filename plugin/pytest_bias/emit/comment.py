@@ -32,9 +32,9 @@ from pytest_bias.emit.wording import (
     suite_label,
     value,
 )
-from pytest_bias.limits import Decision, gravity
-from pytest_bias.records import Report, SuiteResult
-from pytest_bias.scores import Score
+from pytest_bias.records.report import Report, SuiteResult
+from pytest_bias.records.score import Score
+from pytest_bias.reports.limits import Decision, gravity
 from pytest_bias.untrusted import markdown
 
 COMMENT_LIMIT: Final = 60_000

@@ -2,8 +2,8 @@
 
 import math
 
-from pytest_bias.digits import decimals
-from pytest_bias.reach import CHANGED, Reach
+from pytest_bias.reports.decidable import CHANGED, Reach
+from pytest_bias.scoring.digits import decimals
 
 
 def on_limits(reach: Reach, clusters: str) -> str:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from typing import Final
 
-from pytest_bias.scores import FloorOf, Score
+from pytest_bias.records.score import FloorOf, Score
 
 FLOORS: Final[Mapping[FloorOf, str]] = {
     "guessing": "what a model gets for which all its answers are equally likely",

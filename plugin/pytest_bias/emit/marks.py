@@ -3,8 +3,8 @@
 from typing import Final
 
 from pytest_bias.emit.wording import sample
-from pytest_bias.hidden_results import is_hidden
-from pytest_bias.records import SuiteResult
+from pytest_bias.engine.hidden import is_hidden
+from pytest_bias.records.report import SuiteResult
 
 HIDDEN: Final = "hidden items"
 

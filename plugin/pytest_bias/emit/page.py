@@ -10,8 +10,6 @@ from typing import Any, Final, TypeVar
 
 from markupsafe import Markup
 
-from pytest_bias.compare import Comparison, SuiteComparison
-from pytest_bias.digits import percent
 from pytest_bias.emit import about_model, pictures, templates
 from pytest_bias.emit.absence import unscored
 from pytest_bias.emit.change import THESE_TWO, before, distance, evidence, main_sentence
@@ -29,10 +27,12 @@ from pytest_bias.emit.wording import (
     scope_limits,
     suite_label,
 )
-from pytest_bias.limits import Decision, gravity
-from pytest_bias.records import Item, Report
-from pytest_bias.scoring import LEVEL
-from pytest_bias.suites import STRUCTURE
+from pytest_bias.records.report import Item, Report
+from pytest_bias.reports.comparison import Comparison, SuiteComparison
+from pytest_bias.reports.limits import Decision, gravity
+from pytest_bias.scoring.digits import percent
+from pytest_bias.scoring.scores import LEVEL
+from pytest_bias.suites.suite import STRUCTURE
 from pytest_bias.untrusted import clean
 
 PAGE_LIMIT: Final = 3_000_000

@@ -6,7 +6,6 @@ from typing import Final
 
 from markupsafe import Markup
 
-from pytest_bias.compare import Change, SuiteComparison
 from pytest_bias.emit.absence import without_value
 from pytest_bias.emit.change import is_exploratory, shown, signed, signed_ends
 from pytest_bias.emit.marks import marks
@@ -26,8 +25,9 @@ from pytest_bias.emit.wording import (
     suite_label,
     value,
 )
-from pytest_bias.records import SuiteResult
-from pytest_bias.scores import Score
+from pytest_bias.records.report import SuiteResult
+from pytest_bias.records.score import Score
+from pytest_bias.reports.comparison import Change, SuiteComparison
 from pytest_bias.untrusted import clean
 
 GROUP_ROWS: Final = 40

@@ -19,7 +19,7 @@ from pytest_bias.emit.wording import (
     suite_label,
     value,
 )
-from pytest_bias.events import (
+from pytest_bias.engine.events import (
     Event,
     Fetching,
     Forecast,
@@ -30,8 +30,8 @@ from pytest_bias.events import (
     SuiteFinished,
     SuiteStarted,
 )
-from pytest_bias.events import Progress as Step
-from pytest_bias.records import SuiteResult
+from pytest_bias.engine.events import Progress as Step
+from pytest_bias.records.report import SuiteResult
 from pytest_bias.untrusted import clean
 
 WORTH_TELLING_S: Final = 20.0

@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 
 from pytest_bias.emit.wording import counted, level, number, plural
-from pytest_bias.records import SuiteResult
-from pytest_bias.scores import Score
+from pytest_bias.records.report import SuiteResult
+from pytest_bias.records.score import Score
 from pytest_bias.untrusted import clean
 
 

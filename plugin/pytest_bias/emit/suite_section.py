@@ -23,14 +23,14 @@ from pytest_bias.emit.wording import (
     plural,
     suite_label,
 )
+from pytest_bias.engine.hidden import is_hidden
 from pytest_bias.errors import UnknownName
-from pytest_bias.estimators import Additive, Mean
-from pytest_bias.finite import missing
-from pytest_bias.hidden_results import is_hidden
-from pytest_bias.metric import Metric
-from pytest_bias.records import DataInfo, Item, Record, SuiteResult
-from pytest_bias.scores import Score
-from pytest_bias.suites import STRUCTURE, Suite, find
+from pytest_bias.records.report import DataInfo, Item, Record, SuiteResult
+from pytest_bias.records.score import Score
+from pytest_bias.scoring.estimators import Additive, Mean
+from pytest_bias.scoring.finite import missing
+from pytest_bias.scoring.metric import Metric
+from pytest_bias.suites.suite import STRUCTURE, Suite, find
 from pytest_bias.untrusted import clean
 
 SHOWN_ITEMS: Final = 10

@@ -14,7 +14,6 @@ from typing import Final
 
 import jinja2
 
-from pytest_bias.compare import Change, Comparison, SuiteComparison
 from pytest_bias.emit import about_model
 from pytest_bias.emit.absence import uncertainty, unscored, without_value
 from pytest_bias.emit.change import (
@@ -52,9 +51,10 @@ from pytest_bias.emit.wording import (
     suite_label,
     value,
 )
-from pytest_bias.limits import Decision, Outcome, gravity
-from pytest_bias.records import Report, SuiteResult
-from pytest_bias.scores import Score
+from pytest_bias.records.report import Report, SuiteResult
+from pytest_bias.records.score import Score
+from pytest_bias.reports.comparison import Change, Comparison, SuiteComparison
+from pytest_bias.reports.limits import Decision, Outcome, gravity
 from pytest_bias.untrusted import markdown
 
 SUMMARY_LIMIT: Final = 900_000

@@ -10,7 +10,6 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from pytest_bias.compare import Comparison
 from pytest_bias.emit import about_model, change
 from pytest_bias.emit.absence import uncertainty, unscored, without_value
 from pytest_bias.emit.marks import marks
@@ -35,9 +34,10 @@ from pytest_bias.emit.wording import (
     suite_label,
     value,
 )
-from pytest_bias.limits import Decision
-from pytest_bias.records import Item, Report, SuiteResult
-from pytest_bias.scores import Score
+from pytest_bias.records.report import Item, Report, SuiteResult
+from pytest_bias.records.score import Score
+from pytest_bias.reports.comparison import Comparison
+from pytest_bias.reports.limits import Decision
 from pytest_bias.untrusted import clean
 
 BAR_WIDTH: Final = 8

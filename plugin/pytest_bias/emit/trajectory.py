@@ -8,12 +8,12 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from pytest_bias.compare import Change, SuiteComparison
 from pytest_bias.emit.change import is_exploratory, shown, signed, signed_ends
 from pytest_bias.emit.wording import EXPLORATORY, group, model_name, number, suite_label
-from pytest_bias.records import Report, SuiteResult
-from pytest_bias.scores import Score
-from pytest_bias.trajectory import Carried, Trajectory
+from pytest_bias.records.report import Report, SuiteResult
+from pytest_bias.records.score import Score
+from pytest_bias.reports.comparison import Change, SuiteComparison
+from pytest_bias.reports.trajectory import Carried, Trajectory
 from pytest_bias.untrusted import clean
 
 MOST_COLUMNS: Final = 6

@@ -7,11 +7,11 @@ never in the sentence, which some outputs print as it is.
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from pytest_bias.digits import beside, edge, percent
 from pytest_bias.exit_codes import EXIT_OK
-from pytest_bias.limits import Decision, Outcome
+from pytest_bias.reports.limits import Decision, Outcome
+from pytest_bias.scoring.digits import beside, edge, percent
+from pytest_bias.settings.waivers import SOON, OfWaiver
 from pytest_bias.untrusted import clean
-from pytest_bias.waivers import SOON, OfWaiver
 
 VERDICTS: Final = {
     "held": "held",

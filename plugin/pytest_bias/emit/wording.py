@@ -8,12 +8,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from pytest_bias.digits import decimals, rounded
-from pytest_bias.records import Report, SuiteResult
-from pytest_bias.scores import NO_GROUP, Family, Score
-from pytest_bias.suites import scope_of
+from pytest_bias.records.report import Report, SuiteResult
+from pytest_bias.records.score import NO_GROUP, Family, Score
+from pytest_bias.reports.withholding import NOT_PUBLISHED
+from pytest_bias.scoring.digits import decimals, rounded
+from pytest_bias.suites.suite import scope_of
 from pytest_bias.untrusted import clean
-from pytest_bias.withholding import NOT_PUBLISHED
 
 SOCIAL_LIMITS: Final = "A low score does not show that a model is safe."
 INTRINSIC_LIMITS: Final = (

@@ -16,7 +16,7 @@ from ray.exceptions import RayActorError, RayError, RayTaskError
 from pytest_bias.errors import BiasError, MeasurementError
 from pytest_bias.fleet.asks import Ask, Done, Result, Seen
 from pytest_bias.fleet.needs import Needs
-from pytest_bias.records import Part
+from pytest_bias.records.report import Part
 
 if TYPE_CHECKING:
     from pytest_bias.fleet.steps import Bench

@@ -3,10 +3,10 @@
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from pytest_bias.config import Settings, to_json
-from pytest_bias.fleet_rows import Row
-from pytest_bias.identity import tool_version
-from pytest_bias.suite_states import FAILED
+from pytest_bias.fleet.rows import Row
+from pytest_bias.records.identity import tool_version
+from pytest_bias.records.suite_states import FAILED
+from pytest_bias.settings.settings import Settings, to_json
 
 MARK: Final = "fleet.json"
 """File by which a machine knows that it sees the store of the fleet."""

@@ -15,21 +15,21 @@ from typing import TYPE_CHECKING, Any, Final
 from rich.console import Console
 from rich.text import Text
 
-from pytest_bias.config import Settings, require_data_dir
-from pytest_bias.emit import fleet_tables
-from pytest_bias.emit.fleet_page import About
-from pytest_bias.emit.fleet_progress import FleetPrinter
 from pytest_bias.environment import SUITE_FILE
 from pytest_bias.errors import OutputError, UsageError
 from pytest_bias.exit_codes import EXIT_EXCEEDED, EXIT_INTERRUPTED, EXIT_NOT_MEASURED, EXIT_OK
 from pytest_bias.fleet.listing import listed
+from pytest_bias.fleet.page import tables
+from pytest_bias.fleet.page.page import About
+from pytest_bias.fleet.progress import FleetPrinter
+from pytest_bias.fleet.rows import Row, failed
 from pytest_bias.fleet.store import Store
-from pytest_bias.fleet_rows import Row, failed
-from pytest_bias.folder import DEFAULT_PARENT, hold, release
-from pytest_bias.limits import limits_of
 from pytest_bias.models import ModelRef
-from pytest_bias.suite_files import with_files
-from pytest_bias.suites import select
+from pytest_bias.reports.folder import DEFAULT_PARENT, hold, release
+from pytest_bias.reports.limits import limits_of
+from pytest_bias.settings.settings import Settings, require_data_dir
+from pytest_bias.suites.files.reading import with_files
+from pytest_bias.suites.suite import select
 
 if TYPE_CHECKING:
     from pytest_bias.fleet.asks import Ask, Result
@@ -177,7 +177,7 @@ def _marked(store: Store) -> str:
     there = store.read(MARK)
     if there is not None:
         return there.decode(errors="replace")
-    for name in (fleet_tables.PAGE, fleet_tables.CSV, fleet_tables.PARQUET):
+    for name in (tables.PAGE, tables.CSV, tables.PARQUET):
         if store.read(name) is not None:
             raise OutputError(
                 f"{store.url} holds a {name} that is not of a run of many models.",
@@ -260,7 +260,7 @@ def _write(rows: Sequence[Row], settings: Settings, store: Store) -> None:
         created=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
         facts=facts,
     )
-    for name, content in fleet_tables.render(rows, about).items():
+    for name, content in tables.render(rows, about).items():
         store.write(name, content)
 
 
@@ -279,7 +279,7 @@ def _tell(rows: Sequence[Row], store: Store, console: Console, *, interrupted: b
     measured = sum(row.status == "measured" for row in rows)
     of = f"{measured} of {len(rows)} models measured"
     console.print(Text(of + ("" if not interrupted else "; interrupted"), style="bold"))
-    files = (("Page", fleet_tables.PAGE), ("Tables", fleet_tables.CSV), ("", fleet_tables.PARQUET))
+    files = (("Page", tables.PAGE), ("Tables", tables.CSV), ("", tables.PARQUET))
     for title, name in files:
         console.print(Text(f"{title:<6}  {store.path(name)}"), soft_wrap=True)
     console.print(Text(f"{'Reports':<6} {store.path('')}"), soft_wrap=True)

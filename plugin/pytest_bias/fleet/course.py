@@ -12,9 +12,9 @@ from typing import Protocol
 
 from pytest_bias.errors import BiasError
 from pytest_bias.fleet.asks import Ask, Done, Result, Seen
-from pytest_bias.fleet_events import Began, Ended, EntryDone, Looked, Tell
-from pytest_bias.fleet_rows import failed
-from pytest_bias.records import Part
+from pytest_bias.fleet.events import Began, Ended, EntryDone, Looked, Tell
+from pytest_bias.fleet.rows import failed
+from pytest_bias.records.report import Part
 
 
 class Bench(Protocol):

@@ -7,19 +7,19 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from pytest_bias.config import Settings, from_json
+from pytest_bias.engine.merging import gathered
 from pytest_bias.errors import OutputError, ReportError
 from pytest_bias.fleet.asks import AGAIN, Ask, Result, Seen
 from pytest_bias.fleet.parts import Parts
+from pytest_bias.fleet.rows import row_of
 from pytest_bias.fleet.sessions import checked_store, key_of, session_of
 from pytest_bias.fleet.store import Store
-from pytest_bias.fleet_rows import row_of
-from pytest_bias.folder import DECISION, REPORT, read_report
-from pytest_bias.limits import decision_level, limits_of
-from pytest_bias.merging import gathered
-from pytest_bias.records import Item, Report
-from pytest_bias.run import Finished, finish
-from pytest_bias.suite_files import with_files
+from pytest_bias.records.report import Item, Report
+from pytest_bias.reports.folder import DECISION, REPORT, read_report
+from pytest_bias.reports.limits import decision_level, limits_of
+from pytest_bias.runs.finishing import Finished, finish
+from pytest_bias.settings.settings import Settings, from_json
+from pytest_bias.suites.files.reading import with_files
 
 
 def finished(ask: Ask, seen: Seen, parts: int, base: str | None) -> Result:

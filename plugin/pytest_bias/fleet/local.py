@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator
 
 from pytest_bias.fleet import finishing, steps
 from pytest_bias.fleet.asks import Ask, Done, Result, Seen
-from pytest_bias.records import Part
+from pytest_bias.records.report import Part
 
 
 class LocalBench:

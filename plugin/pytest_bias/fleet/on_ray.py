@@ -12,7 +12,7 @@ from pytest_bias.errors import MeasurementError, UsageError
 from pytest_bias.fleet.actors import Actors, RayBench, answer, caught
 from pytest_bias.fleet.asks import Ask, Result, Seen
 from pytest_bias.fleet.needs import SERVED, Hosts, Needs, needs
-from pytest_bias.identity import tool_version
+from pytest_bias.records.identity import tool_version
 
 RETRIES: Final = 3
 WAITING: Final = 512

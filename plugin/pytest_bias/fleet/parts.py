@@ -6,11 +6,11 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final
 
+from pytest_bias.engine.merging import Measured
 from pytest_bias.errors import ReportError
 from pytest_bias.fleet.store import Store
-from pytest_bias.folder import UNFINISHED
-from pytest_bias.merging import Measured
-from pytest_bias.records import Part
+from pytest_bias.records.report import Part
+from pytest_bias.reports.folder import UNFINISHED
 
 PARTS: Final = "parts.json"
 

@@ -3,15 +3,15 @@
 import socket
 from dataclasses import replace
 
-from pytest_bias.config import Settings, from_json, require_model, to_json
-from pytest_bias.engine import Session
+from pytest_bias.engine.planning import described_for, plan
+from pytest_bias.engine.session import Session
 from pytest_bias.errors import OutputError
 from pytest_bias.fleet.asks import MARK, Ask
 from pytest_bias.fleet.store import Store
-from pytest_bias.folder import run_key
-from pytest_bias.planning import described_for, plan
-from pytest_bias.records import sha256
-from pytest_bias.suites import LoadedData
+from pytest_bias.records.report import sha256
+from pytest_bias.reports.folder import run_key
+from pytest_bias.settings.settings import Settings, from_json, require_model, to_json
+from pytest_bias.suites.suite import LoadedData
 
 _KEPT: dict[str, dict[str, LoadedData]] = {}
 """Items that this process has read, by what they depend on: models share them."""

@@ -8,20 +8,20 @@ again: what the store has is not measured a second time. A step returns plain va
 from collections.abc import Iterator
 from dataclasses import replace
 
-from pytest_bias.baselines import base_of, settings_for
-from pytest_bias.engine import Session
+from pytest_bias.engine.hidden import to_leave
+from pytest_bias.engine.merging import Measured
+from pytest_bias.engine.planning import Planned
+from pytest_bias.engine.session import Session
 from pytest_bias.errors import BiasError
 from pytest_bias.fleet.asks import AGAIN, Ask, Done, Result, Seen
 from pytest_bias.fleet.finishing import finished, is_finished
 from pytest_bias.fleet.needs import PART_S, n_parts
 from pytest_bias.fleet.parts import Parts
 from pytest_bias.fleet.sessions import checked_store, key_of, session_of
-from pytest_bias.folder import default_folder
-from pytest_bias.hidden_results import to_leave
-from pytest_bias.merging import Measured
-from pytest_bias.planning import Planned
-from pytest_bias.records import Part
-from pytest_bias.suites import LoadedData
+from pytest_bias.records.report import Part
+from pytest_bias.reports.folder import default_folder
+from pytest_bias.runs.baselines import base_of, settings_for
+from pytest_bias.suites.suite import LoadedData
 
 
 def look(ask: Ask) -> Seen:

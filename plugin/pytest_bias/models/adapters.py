@@ -11,12 +11,12 @@ from importlib.util import find_spec
 from typing import Any, Final
 
 from pytest_bias.errors import BiasError, ModelError
-from pytest_bias.identity import AdapterIdentity
-from pytest_bias.interface import ModelKind
+from pytest_bias.models.interface import ModelKind
 from pytest_bias.models.reference import ModelRef
 from pytest_bias.models.snapshot import PICKLE, SAFETENSORS, Snapshot, fetch_weights, locate
 from pytest_bias.models.tokens import Tokens
-from pytest_bias.records import canonical_json, sha256
+from pytest_bias.records.identity import AdapterIdentity
+from pytest_bias.records.report import canonical_json, sha256
 
 CONFIG: Final = "adapter_config.json"
 WEIGHTS: Final = ("adapter_model.safetensors", "adapter_model.bin")

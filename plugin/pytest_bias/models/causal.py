@@ -6,7 +6,7 @@ from functools import partial
 from typing import Final
 
 from pytest_bias.errors import ModelError
-from pytest_bias.interface import Passage, Prediction, SequenceScore
+from pytest_bias.models.interface import Passage, Prediction, SequenceScore
 from pytest_bias.models.reads import Reads
 from pytest_bias.models.tokens import Encoded, Tokens, Unreadable
 from pytest_bias.models.windows import behind, checked_stride, passage_scores

@@ -9,8 +9,8 @@ import torch
 from torch.nn.functional import pad
 
 from pytest_bias.errors import ModelError
-from pytest_bias.interface import Classification, Outputs, Text
 from pytest_bias.models.encoder import EncoderModel
+from pytest_bias.models.interface import Classification, Outputs, Text
 from pytest_bias.models.rows import Row, distinct, read
 from pytest_bias.models.tokens import Tokens, Unreadable
 from pytest_bias.models.transformer import Inputs, Ints

@@ -5,9 +5,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from pytest_bias.identity import ModelIdentity
-from pytest_bias.interface import Capability, Model, ModelKind
+from pytest_bias.models.interface import Capability, Model, ModelKind
 from pytest_bias.models.reference import ModelRef
+from pytest_bias.records.identity import ModelIdentity
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -6,10 +6,10 @@ from dataclasses import asdict, dataclass
 from importlib.metadata import version
 from pathlib import Path
 
-from pytest_bias.cost import Pace, Work
-from pytest_bias.devices import in_words
-from pytest_bias.interface import Embeddings, Model
+from pytest_bias.models.devices import in_words
+from pytest_bias.models.interface import Embeddings, Model
 from pytest_bias.models.journal import Journal
+from pytest_bias.models.meter import Pace, Work
 from pytest_bias.models.pace import pace_of
 from pytest_bias.models.pooling import Pooling
 from pytest_bias.models.tokens import PLAIN_WORD

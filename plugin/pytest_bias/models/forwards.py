@@ -11,12 +11,12 @@ import torch
 from numpy.typing import NDArray
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
-from pytest_bias.cost import Meter, Work
 from pytest_bias.errors import MeasurementError
-from pytest_bias.interface import ModelKind
 from pytest_bias.models.batching import MIN_TOKENS, Batch
+from pytest_bias.models.interface import ModelKind
 from pytest_bias.models.journal import Journal, Page
 from pytest_bias.models.memory import room_for
+from pytest_bias.models.meter import Meter, Work
 from pytest_bias.models.placing import devices_of, input_device
 from pytest_bias.models.reads import ReadBatch
 from pytest_bias.models.tokens import Tokens

@@ -21,12 +21,12 @@ from transformers import (
     StoppingCriteriaList,
 )
 
-from pytest_bias.interface import Continuation
 from pytest_bias.models.batching import MIN_ROWS, Batch, batches_without_padding
+from pytest_bias.models.interface import Continuation
 from pytest_bias.models.noise import gumbel, key
 from pytest_bias.models.tokens import Tokens
 from pytest_bias.models.transformer import Transformer
-from pytest_bias.records import canonical_json, sha256
+from pytest_bias.records.report import canonical_json, sha256
 
 UNUSED: Final = -1
 """Stands where a continuation has no token."""

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pytest_bias.errors import OutputError
-from pytest_bias.records import canonical_json, sha256
+from pytest_bias.records.report import canonical_json, sha256
 
 SECONDS: Final = 2.0
 """How much work is lost at most."""

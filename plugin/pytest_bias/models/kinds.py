@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from pytest_bias.errors import ModelError
-from pytest_bias.interface import ModelKind
 from pytest_bias.models.causal import CausalModel
 from pytest_bias.models.classifier import ClassifierModel, check_labels
 from pytest_bias.models.encoder import EncoderModel
+from pytest_bias.models.interface import ModelKind
 from pytest_bias.models.masked import MaskedModel
 from pytest_bias.models.qa import QuestionAnsweringModel
 from pytest_bias.models.seq2seq import EncoderDecoder, Seq2SeqModel, beginning

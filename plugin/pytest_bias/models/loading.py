@@ -12,28 +12,28 @@ from typing import Any
 
 import torch
 
-from pytest_bias.asking import Asking
-from pytest_bias.cost import Meter
 from pytest_bias.errors import ModelError
-from pytest_bias.identity import ModelIdentity
-from pytest_bias.interface import CAPABILITIES, MASKING, Capability, Model, ModelKind
 from pytest_bias.models.adapters import Adapter, located, merged, provided
 from pytest_bias.models.chat import in_force, template_of
 from pytest_bias.models.classifier import labels_of
 from pytest_bias.models.description import Described
+from pytest_bias.models.interface import CAPABILITIES, MASKING, Capability, Model, ModelKind
 from pytest_bias.models.kinds import KINDS, kind_of
 from pytest_bias.models.libraries import quiet, reading
 from pytest_bias.models.masked import MaskedModel
+from pytest_bias.models.meter import Meter
 from pytest_bias.models.next_sentence import NextSentence, has_head, head_of
 from pytest_bias.models.packed import pack
 from pytest_bias.models.placing import DTYPES, moved, notices_of, placed
 from pytest_bias.models.pooling import Pooling
 from pytest_bias.models.reference import ModelRef
 from pytest_bias.models.served.description import describe_served
+from pytest_bias.models.served.settings import Asking
 from pytest_bias.models.sizes import check_ids, ids, positions
 from pytest_bias.models.snapshot import TOKENIZER, Snapshot, fetch_weights
 from pytest_bias.models.tokens import Tokens
-from pytest_bias.records import sha256
+from pytest_bias.records.identity import ModelIdentity
+from pytest_bias.records.report import sha256
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from functools import partial
 from math import fsum
 
-from pytest_bias.interface import (
+from pytest_bias.models.encoder import EncoderModel
+from pytest_bias.models.interface import (
     GAP,
     Cloze,
     ClozeScore,
@@ -15,7 +16,6 @@ from pytest_bias.interface import (
     Prediction,
     SequenceScore,
 )
-from pytest_bias.models.encoder import EncoderModel
 from pytest_bias.models.next_sentence import NextSentence
 from pytest_bias.models.reads import Reads
 from pytest_bias.models.tokens import PLAIN_WORD, Encoded, Gap, Unreadable

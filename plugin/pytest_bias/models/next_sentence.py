@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from pytest_bias.interface import Following
+from pytest_bias.models.interface import Following
 from pytest_bias.models.rows import distinct, read
 from pytest_bias.models.transformer import Inputs, Ints, Transformer
 

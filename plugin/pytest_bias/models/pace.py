@@ -11,10 +11,10 @@ import numpy as np
 import torch
 from torch.nn.attention import sdpa_kernel
 
-from pytest_bias.cost import Pace
-from pytest_bias.interface import ModelKind
 from pytest_bias.models.batching import MIN_TOKENS
 from pytest_bias.models.forwards import ATTENTION, sent
+from pytest_bias.models.interface import ModelKind
+from pytest_bias.models.meter import Pace
 from pytest_bias.models.reads import ReadBatch
 
 if TYPE_CHECKING:

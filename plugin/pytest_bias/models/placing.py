@@ -6,8 +6,8 @@ from typing import Any, Final
 
 import torch
 
-from pytest_bias.devices import ALL, listed
 from pytest_bias.errors import UnknownName, UsageError
+from pytest_bias.models.devices import ALL, listed
 
 DTYPES: Final = {
     "float32": torch.float32,

@@ -12,8 +12,8 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from pytest_bias.interface import Answer, Question
 from pytest_bias.models.encoder import EncoderModel
+from pytest_bias.models.interface import Answer, Question
 from pytest_bias.models.rows import Row, with_types
 from pytest_bias.models.tokens import Tokens, Unreadable
 from pytest_bias.models.transformer import Inputs, Ints

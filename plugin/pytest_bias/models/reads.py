@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pytest_bias.models.batching import MIN_POSITIONS, MULTIPLE, batches
-from pytest_bias.records import canonical_json, sha256
+from pytest_bias.records.report import canonical_json, sha256
 
 UNMASKED: Final = -1
 

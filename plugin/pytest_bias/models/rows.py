@@ -6,7 +6,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from pytest_bias.interface import Text
+from pytest_bias.models.interface import Text
 from pytest_bias.models.tokens import Tokens, Unreadable
 
 Asked = TypeVar("Asked", bound=Hashable)

@@ -15,8 +15,8 @@ from typing import Any
 import torch
 
 from pytest_bias.errors import ModelError
-from pytest_bias.interface import Passage, SequenceScore
 from pytest_bias.models.batching import MIN_TOKENS, padded_length
+from pytest_bias.models.interface import Passage, SequenceScore
 from pytest_bias.models.reads import Reads
 from pytest_bias.models.tokens import Encoded, Tokens
 from pytest_bias.models.transformer import Transformer

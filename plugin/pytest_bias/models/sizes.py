@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from pytest_bias.errors import ModelError
-from pytest_bias.interface import ModelKind
+from pytest_bias.models.interface import ModelKind
 from pytest_bias.models.tokens import Tokens
 
 POSITIONS_OF: Final = ("", "encoder_", "decoder_")

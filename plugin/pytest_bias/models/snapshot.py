@@ -16,7 +16,7 @@ from pytest_bias.errors import ModelError
 from pytest_bias.models import damage
 from pytest_bias.models.reference import ModelRef
 from pytest_bias.models.repository import NOT_REACHED, OFFLINE, fetch, listed
-from pytest_bias.records import canonical_json, sha256
+from pytest_bias.records.report import canonical_json, sha256
 
 SAFETENSORS: Final = "model.safetensors"
 PICKLE: Final = "pytorch_model.bin"

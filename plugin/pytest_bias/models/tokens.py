@@ -11,7 +11,7 @@ from difflib import SequenceMatcher
 from functools import cached_property
 from typing import Any, Final, NamedTuple
 
-from pytest_bias.interface import GAP, Cloze
+from pytest_bias.models.interface import GAP, Cloze
 
 _UNLIMITED: Final = 1_000_000
 PLAIN_WORD: Final = "the"

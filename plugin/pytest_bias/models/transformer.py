@@ -15,14 +15,14 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from pytest_bias.interface import Embeddings, ModelKind, Prediction, SequenceScore
 from pytest_bias.models.batching import MASKED_MULTIPLE, MULTIPLE, Batch, batches
 from pytest_bias.models.forwards import Done, Forwards, Left, sent
+from pytest_bias.models.interface import Embeddings, ModelKind, Prediction, SequenceScore
 from pytest_bias.models.journal import Page
 from pytest_bias.models.reads import ReadBatch, Reads, padded_matrix
 from pytest_bias.models.rows import Row, distinct
 from pytest_bias.models.tokens import Encoded, Tokens, Unreadable
-from pytest_bias.records import canonical_json, sha256
+from pytest_bias.records.report import canonical_json, sha256
 
 Exchange = Callable[[torch.Tensor], torch.Tensor]
 Inputs: TypeAlias = dict[str, torch.Tensor]

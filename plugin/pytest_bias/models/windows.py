@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-from pytest_bias.interface import Passage, SequenceScore
+from pytest_bias.models.interface import Passage, SequenceScore
 from pytest_bias.models.reads import Reads
 from pytest_bias.models.tokens import Encoded, Tokens
 from pytest_bias.models.transformer import Planned, Transformer

@@ -4,10 +4,10 @@ from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from pytest_bias.interface import Continuation
 from pytest_bias.models.chat import user_turn
 from pytest_bias.models.encoder import EncoderModel
 from pytest_bias.models.generation import Decoding, Row, continued, taken_over
+from pytest_bias.models.interface import Continuation
 from pytest_bias.models.tokens import Encoded, Unreadable
 
 

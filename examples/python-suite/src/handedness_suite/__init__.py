@@ -8,13 +8,13 @@ from importlib.resources import files
 
 import yaml
 
-from pytest_bias.datasources import DataFolder
-from pytest_bias.estimators import Mean, own_value
-from pytest_bias.interface import Capability, Model
-from pytest_bias.metric import Metric
-from pytest_bias.records import DataInfo, Item, Record, canonical_json, sha256
-from pytest_bias.scope_cards import check_card
-from pytest_bias.suites import Configuration, LoadedData, Measure, Suite
+from pytest_bias.data.sources import DataFolder
+from pytest_bias.models.interface import Capability, Model
+from pytest_bias.records.report import DataInfo, Item, Record, canonical_json, sha256
+from pytest_bias.scoring.estimators import Mean, own_value
+from pytest_bias.scoring.metric import Metric
+from pytest_bias.suites.scope_cards import check_card
+from pytest_bias.suites.suite import Configuration, LoadedData, Measure, Suite
 
 GROUPS = ("left", "right")
 ATTRIBUTES = {

@@ -22,10 +22,10 @@ from urllib3.exceptions import HTTPError, InvalidHeader, MaxRetryError
 from urllib3.exceptions import TimeoutError as ReadTimeout
 from urllib3.util import Retry
 
-from pytest_bias.asking import Asking
 from pytest_bias.errors import ModelError, UsageError
-from pytest_bias.identity import tool_version
 from pytest_bias.models.served.address import KEYS, is_loopback
+from pytest_bias.models.served.settings import Asking
+from pytest_bias.records.identity import tool_version
 
 MOST_BYTES: Final = 16_000_000
 """Of one answer: more than all that is said of the longest text that a model reads."""

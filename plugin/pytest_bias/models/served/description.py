@@ -4,12 +4,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from pytest_bias.asking import Asking
 from pytest_bias.environment import is_offline
 from pytest_bias.errors import ModelError, UsageError
-from pytest_bias.identity import ModelIdentity, ServedIdentity
-from pytest_bias.interface import Capability, Model, ModelKind
 from pytest_bias.models.description import Described
+from pytest_bias.models.interface import Capability, Model, ModelKind
 from pytest_bias.models.reference import ModelRef
 from pytest_bias.models.served.address import is_loopback, shown_name
 from pytest_bias.models.served.client import (
@@ -22,6 +20,8 @@ from pytest_bias.models.served.client import (
 )
 from pytest_bias.models.served.model import ServedModel
 from pytest_bias.models.served.probing import Found, Probe, chosen
+from pytest_bias.models.served.settings import Asking
+from pytest_bias.records.identity import ModelIdentity, ServedIdentity
 
 UNKNOWN: Final = "unknown"
 """Precision of weights that nobody here has seen."""

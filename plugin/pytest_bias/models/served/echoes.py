@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from pytest_bias.answers import SequenceScore
+from pytest_bias.models.answers import SequenceScore
 
 LOST: Final = "\N{REPLACEMENT CHARACTER}"
 """Stands where a token is a part of a character."""

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from pytest_bias.models.journal import SECONDS, add_file
 from pytest_bias.models.served.questions import Answer
-from pytest_bias.records import canonical_json, sha256
+from pytest_bias.records.report import canonical_json, sha256
 
 ENDING: Final = ".jsonl"
 

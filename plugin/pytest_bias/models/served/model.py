@@ -8,10 +8,9 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Final
 
-from pytest_bias.cost import Pace, Work
 from pytest_bias.errors import ModelError, ServerStopped
-from pytest_bias.identity import tool_version
-from pytest_bias.interface import Capability, Continuation, Model, Passage, SequenceScore
+from pytest_bias.models.interface import Capability, Continuation, Model, Passage, SequenceScore
+from pytest_bias.models.meter import Pace, Work
 from pytest_bias.models.served.client import (
     Client,
     Refused,
@@ -23,6 +22,7 @@ from pytest_bias.models.served.kept import Kept
 from pytest_bias.models.served.parallel import in_parallel
 from pytest_bias.models.served.probing import TEXTS, Found
 from pytest_bias.models.served.questions import Answer, How, Likelihood, Question, Writing
+from pytest_bias.records.identity import tool_version
 
 WOBBLE: Final = 0.1
 """Nats a token by which a sound server may differ from itself: batches of half precision do."""

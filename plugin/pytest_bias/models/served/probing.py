@@ -9,9 +9,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from pytest_bias.asking import Asking
 from pytest_bias.errors import ModelError, UnknownName, UsageError
-from pytest_bias.interface import Capability
+from pytest_bias.models.interface import Capability
 from pytest_bias.models.served.address import shown_name
 from pytest_bias.models.served.client import (
     ABOUT_THE_TEXT,
@@ -29,7 +28,8 @@ from pytest_bias.models.served.questions import (
     Question,
     Writing,
 )
-from pytest_bias.records import canonical_json, sha256
+from pytest_bias.models.served.settings import Asking
+from pytest_bias.records.report import canonical_json, sha256
 
 TEXTS: Final = (
     "The capital of France is",

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Literal, TypeAlias
 
 from pytest_bias.models.served.echoes import Unreadable, listed
-from pytest_bias.records import canonical_json, sha256
+from pytest_bias.records.report import canonical_json, sha256
 
 Answer: TypeAlias = dict[str, Any]
 """What is kept of an answer: JSON. One with a ``reason`` says why there is none."""

@@ -1,0 +1,1 @@
+"""Continuous integration: the GitHub Action, what it asks of GitHub, and `init`."""

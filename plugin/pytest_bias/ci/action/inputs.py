@@ -1,0 +1,247 @@
+"""The inputs of the action: read from the environment, checked, made into a command.
+
+No shell reads any of them: a command is a list of words.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from pytest_bias.ci.github.branches import Place, job_of
+from pytest_bias.ci.github.contents import JOB
+from pytest_bias.environment import SUITE_FILE, is_offline
+from pytest_bias.errors import UnknownName, UsageError
+from pytest_bias.records.report import canonical_json, sha256
+from pytest_bias.reports.folder import REPORT
+from pytest_bias.settings.settings import Settings
+
+OPTIONS: Final = ("profile", "config", "baseline", "device", "devices", "data-dir", "shard")
+"""Inputs that are options of the command, of the same name."""
+TAKEN_BY: Final[Mapping[str, tuple[str, ...]]] = {
+    "run": OPTIONS,
+    "reproduce": ("config", "device", "devices", "data-dir"),
+    "merge": ("config", "baseline"),
+}
+"""Which of them a command takes; where one was given that it does not take, that is said."""
+MODES: Final = {"reproduce": "`reproduce`: the report says what is run", "merge": "`reports`"}
+FLAGS: Final = (
+    *("skip-unchanged", "reproduce", "allow-missing-data", "create-pr", "install", "cache"),
+)
+CHOICES: Final[Mapping[str, tuple[str, ...]]] = {
+    "fail-on": ("limit", "error", "never"),
+    "comment": ("auto", "never"),
+    "summary": ("always", "problems", "never"),
+}
+"""Inputs of few values; the first is the default."""
+DEFAULT_OUT: Final = "bias-report"
+AUTO: Final = "auto"
+PLAIN: Final = "bias-report"
+"""Name of the artifact of every job, before names had the model and a digest."""
+IDENTITY: Final = (
+    *("model", "revision", "suites", "profile", "config", "reports", "shard", "device", "devices"),
+    *("data-dir", "reproduce", "extra-args"),
+)
+"""Inputs by which one job of a workflow differs from another one, such as those of a matrix."""
+_ARTIFACT: Final = re.compile(r"[^\":<>|*?\r\n\\/\0]{0,200}")
+
+
+def _words(line: str) -> list[str]:
+    """Return the words of a line: ``--name=value`` with all its spaces, or ``--name value``."""
+    name, *value = line.split(maxsplit=1)[:2] if line else [""]
+    if not value or not name.startswith("-") or "=" in name:
+        return [line] if line else []
+    return [name, *(_words(value[0]) if value[0].startswith("-") else value)]
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """What a workflow asks for; `texts` holds every input without the space around it."""
+
+    texts: Mapping[str, str]
+
+    @classmethod
+    def of(cls, environment: Mapping[str, str]) -> "Inputs":
+        """Read the variables ``INPUT_…`` that action.yml sets.
+
+        Raises
+        ------
+        UsageError
+            If an input holds what it cannot hold.
+        """
+        found = {
+            name.removeprefix("INPUT_").replace("_", "-").lower(): value.strip()
+            for name, value in environment.items()
+            if name.startswith("INPUT_")
+        }
+        inputs = cls(found)
+        inputs.check()
+        return inputs
+
+    def __getitem__(self, name: str) -> str:
+        return self.texts.get(name, "")
+
+    def flag(self, name: str) -> bool:
+        """Whether an input says ``true``."""
+        return self[name].lower() == "true"
+
+    def check(self) -> None:
+        """Raise UsageError if an input holds what it cannot hold."""
+        if any("\0" in text for text in self.texts.values()):
+            raise UsageError("an input holds a null character.")
+        for name in FLAGS:
+            if self[name].lower() not in ("true", "false", ""):
+                raise UsageError(f"the input `{name}` is {self[name][:100]!r}: true or false.")
+        for name, known in CHOICES.items():
+            if self[name] and self[name] not in known:
+                raise UnknownName.among(f"the input `{name}`", self[name], known)
+        for name in (n for n in (*OPTIONS, "out", "reports") if "\n" in self[n]):
+            raise UsageError(f"the input `{name}` has more than one line.")
+        # What is uploaded is named by a pattern of GitHub's.
+        for name in ("out", "reports"):
+            if re.search(r"[*?\[\]]|^[!#]", self[name]):
+                raise UsageError(
+                    f"the input `{name}` is {self[name][:100]!r}: its name has one of * ? [ ], or "
+                    "begins with ! or #, which GitHub would read as a pattern."
+                )
+        if not _ARTIFACT.fullmatch(self["artifact"]):
+            raise UsageError(
+                f"the input `artifact` is {self['artifact'][:100]!r}.",
+                'Names of artifacts have none of " : < > | * ? \\ / in them, and one line.',
+            )
+        if self["badges-branch"]:
+            Place.parse(self["badges-branch"])
+
+    @property
+    def identity(self) -> str:
+        """Eight digits for what this job is about: model, suites and configuration."""
+        said = {name: " ".join(self[name].split()) for name in IDENTITY if self[name]}
+        return sha256(canonical_json(said))[:8]
+
+    def named(self, model: str | None) -> str:
+        """Return what this job calls what it leaves where other jobs leave theirs."""
+        name = re.sub(r"[^A-Za-z0-9._-]+", "-", model or "").strip("-.")[:60]
+        return "-".join(filter(None, (name, self.identity)))
+
+    def artifact(self, model: str | None) -> str:
+        """Return the name of the artifact; empty if there is none."""
+        name = self["artifact"]
+        return f"{PLAIN}-{self.named(model)}" if name == AUTO else name
+
+    @property
+    def command(self) -> str:
+        """Name of the command: run, reproduce or merge."""
+        if self["reports"]:
+            return "merge"
+        return "reproduce" if self.flag("reproduce") else "run"
+
+    @property
+    def out(self) -> Path:
+        """Folder that the report goes to: of each use of the action in a job another one."""
+        if self["out"]:
+            return Path(self["out"]).expanduser()
+        file = Path(DEFAULT_OUT) / JOB
+        taken = file.is_file() and job_of(file.read_bytes()).get("identity") != self.identity
+        return Path(f"{DEFAULT_OUT}-{self.identity}" if taken else DEFAULT_OUT)
+
+    @property
+    def model(self) -> str:
+        """The model, with its revision."""
+        if not self["revision"]:
+            return self["model"]
+        if not self["model"]:
+            raise UsageError("the input `revision` needs the input `model`.")
+        return f"{self['model']}@{self['revision']}"
+
+    @property
+    def suites(self) -> list[str]:
+        """Suites that are asked for by name."""
+        return self["suites"].split()
+
+    @property
+    def extra(self) -> list[str]:
+        """Further options, one a line."""
+        return [word for line in self["extra-args"].splitlines() for word in _words(line.strip())]
+
+    @property
+    def is_offline(self) -> bool:
+        """Whether the network must not be used."""
+        return is_offline("--offline" in self.extra)
+
+    def words(self, baseline: str | None = None, *, first_run: bool = False) -> list[str]:
+        """Return the words of the command; none if a report is taken as it is.
+
+        Parameters
+        ----------
+        baseline : str, optional
+            What stands for the input of that name.
+        first_run : bool
+            Whether there is no baseline to be expected.
+
+        Raises
+        ------
+        UsageError
+            If inputs do not fit one another.
+        """
+        command, allows = self.command, self.flag("allow-missing-data")
+        given = {name: self[name] for name in OPTIONS if self[name]}
+        if allows and command == "reproduce":
+            given["allow-missing-data"] = "true"
+        if self.suites and command != "run":
+            given["suites"] = " ".join(self.suites)
+        if odd := [name for name in given if name not in TAKEN_BY[command]]:
+            raise UsageError(f"the input `{odd[0]}` does not go with {MODES[command]}.")
+        if any(word.partition("=")[0] == "--out" for word in self.extra):
+            raise UsageError("--out stands in `extra-args`.", "Use the input `out`.")
+        parts = self.parts() if command == "merge" else []
+        if command == "merge" and not parts:
+            return []
+        if command == "reproduce" and not self["model"]:
+            raise UsageError("the input `reproduce` needs the input `model`: what is run again.")
+        given.pop("baseline", None)
+        words = [f"--{name}={text}" for name, text in given.items()]
+        words += [f"--baseline={baseline}"] if baseline else []
+        words += ["--first-run"] if first_run else []
+        words += ["--allow-missing-data"] if allows else []
+        words += [f"--suite={suite}" for suite in self.suites]
+        words += [f"--out={self.out}", "--fresh", *self.extra]
+        # The model comes behind `--`, so that a name that begins with a dash is no option.
+        what = parts or ([self.model] if self.model else [])
+        return [command, *words, *(["--", *what] if what else [])]
+
+    def again(
+        self, report: Path, settings: Settings, baseline: str | None, *, first_run: bool
+    ) -> list[str]:
+        """Return the words that decide on a report again, by the limits of today.
+
+        None where its scores are withheld: what was decided then stands.
+        """
+        if settings.withhold_scores:
+            return []
+        words = [f"--config={self['config']}"] if self["config"] else []
+        words += [f"--baseline={baseline}"] if baseline else []
+        words += ["--first-run"] if first_run or settings.first_run else []
+        words += ["--allow-missing-data"] if settings.allow_missing_data else []
+        words += [f"--suite={suite}" for suite in settings.suites if suite.endswith(SUITE_FILE)]
+        return ["merge", *words, f"--out={self.out}", "--fresh", "--", str(report)]
+
+    def parts(self) -> list[str]:
+        """Return the folders of the shards below `reports`; none if it holds a whole report.
+
+        Raises
+        ------
+        UsageError
+            If it holds neither.
+        """
+        folder = Path(self["reports"]).expanduser()
+        if (folder / REPORT).is_file():
+            return []
+        if parts := sorted(str(file.parent) for file in folder.glob(f"*/{REPORT}")):
+            return parts
+        raise UsageError(
+            f"the input `reports` is {self['reports'][:200]!r}: there is no {REPORT} in that "
+            "folder, nor in a folder in it.",
+            "The jobs that measure leave it as an artifact, and say why if they do not. Their "
+            "artifacts are downloaded into one folder first.",
+        )

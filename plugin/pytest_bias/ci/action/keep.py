@@ -1,0 +1,79 @@
+"""Before an artifact is kept: is the one of its name, of an earlier attempt, of this very job?"""
+
+import json
+import tempfile
+import zipfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from pytest_bias.ci.action.inputs import AUTO
+from pytest_bias.ci.action.runner import temp, write_outputs
+from pytest_bias.ci.github.api import Client
+from pytest_bias.ci.github.artifacts import NEEDS
+from pytest_bias.ci.github.contents import JOB, MOST_BYTES
+from pytest_bias.errors import GitHubError, UsageError
+from pytest_bias.untrusted import clean
+
+HINT: Final = (
+    "Give each job a name of its own with the input `artifact`; left out, the name has the model, "
+    "and a digest of suites and settings."
+)
+
+
+def main(environment: Mapping[str, str]) -> int:
+    """Say whether what is there may be replaced; returns 0, since `decide` ends the action."""
+    name = environment["BIAS_ARTIFACT_NAME"]
+    again = int(environment.get("GITHUB_RUN_ATTEMPT") or 1) > 1
+    replaces = again
+    if again and environment.get("INPUT_ARTIFACT", "").strip() != AUTO:
+        replaces = is_there(name, environment)
+    write_outputs({"overwrite": json.dumps(replaces)}, environment)
+    return 0
+
+
+def is_there(name: str, environment: Mapping[str, str]) -> bool:
+    """Whether an earlier attempt of this job has left the artifact.
+
+    Raises
+    ------
+    UsageError
+        If another job of this run has.
+    GitHubError
+        If GitHub does not say.
+    """
+    client = Client.of(environment.get("GITHUB_TOKEN", ""), environment)
+    run = int(environment.get("GITHUB_RUN_ID") or 0)
+    try:
+        listed = client.pages("actions/artifacts", needs=NEEDS, within="artifacts", name=name)
+        named = [a for a in listed if a["name"] == name and not a["expired"]]
+        found = [a for a in named if (a.get("workflow_run") or {}).get("id") == run]
+        whose = [_identity_in(client, a, environment) for a in found]
+    except GitHubError as error:
+        if error.forbidden:
+            raise GitHubError(
+                f"whether the artifact {clean(name)} is of this job is not known: {error.message}",
+                f"Give the job `{NEEDS}`. {HINT}",
+            ) from None
+        raise
+    if any(identity != environment.get("BIAS_IDENTITY") for identity in whose):
+        raise UsageError(f"the artifact {clean(name)} of this run is of another job.", HINT)
+    return bool(found)
+
+
+def _identity_in(
+    client: Client, artifact: Mapping[str, Any], environment: Mapping[str, str]
+) -> str | None:
+    """Return which job an artifact is of, as it says itself; null where it does not."""
+    with tempfile.TemporaryDirectory(dir=temp(environment)) as folder:
+        archive = Path(folder) / "artifact.zip"
+        path = f"actions/artifacts/{int(artifact['id'])}/zip"
+        client.download(path, archive, needs=NEEDS, most=MOST_BYTES)
+        try:
+            with zipfile.ZipFile(archive) as opened:
+                (name,) = [n for n in opened.namelist() if n.split("/")[-1] == JOB]
+                with opened.open(name) as file:
+                    plain = json.loads(file.read(1000))
+        except (zipfile.BadZipFile, ValueError, OSError, RuntimeError):
+            return None
+    return plain.get("identity") if isinstance(plain, dict) else None

@@ -1,0 +1,155 @@
+"""Run the command, and say to later steps what came of it."""
+
+import json
+import shlex
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, Final
+
+from pytest_bias.ci.action.runner import (
+    for_a_model,
+    problem_of,
+    quiet,
+    without_secrets,
+    write_outputs,
+)
+from pytest_bias.ci.github.contents import JOB
+from pytest_bias.errors import MeasurementError
+from pytest_bias.evidence.reproduction import EXITS, Reproduction
+from pytest_bias.models.snapshot import file_sha256
+from pytest_bias.records.report import Report
+from pytest_bias.records.suite_states import FAILED
+from pytest_bias.reports.decision_file import read_decision
+from pytest_bias.reports.folder import DECISION, REPORT, read_report, remove
+from pytest_bias.reports.limits import Outcome, gravity
+from pytest_bias.reports.publication_layout import REPRODUCTION, SIGNATURE
+from pytest_bias.untrusted import clean
+
+NOTHING: Final[Mapping[str, str]] = {
+    **{"report": "", "badges": "", "status": "could-not-measure", "scores": "{}", "worst": ""},
+    **{"changed": "", "change": "", "digest": "", "sha256": "", "complete": "false"},
+}
+"""What a run that left no report leaves to later steps."""
+
+
+def main(environment: Mapping[str, str]) -> int:
+    """Run the command that was prepared; returns 0, since `decide` ends the action."""
+    words = json.loads(environment["BIAS_COMMAND"])
+    out = Path(environment["BIAS_OUT"])
+    if words:
+        # Of a run before, on a machine that keeps its files.
+        remove((REPRODUCTION, f"{REPRODUCTION}{SIGNATURE}", f"{REPORT}{SIGNATURE}"), out)
+    before = _written(out)
+    code, problem = measure(words, environment) if words else (None, "")
+    values = dict(NOTHING)
+    if not words or _written(out) not in (None, before):
+        values, decided = outputs(out)
+        code = decided if code is None else code
+        if words and (identity := environment.get("BIAS_IDENTITY")):
+            about = {"identity": identity, "run": environment.get("GITHUB_RUN_ID", "")}
+            (out / JOB).write_text(_json(about) + "\n", encoding="utf-8")
+    elif code == 0:
+        code, problem = MeasurementError.exit_code, f"the command left no report in {out}"
+    write_outputs({**values, "exit-code": str(code), "problem": problem}, environment)
+    return 0
+
+
+def measure(words: Sequence[str], environment: Mapping[str, str]) -> tuple[int, str]:
+    """Run a command; returns its exit code, and what it says is wrong.
+
+    None of its lines is taken for a command of the runner, since names that a model's author chose
+    are printed; and it can neither set an output nor see a token of GitHub's, since code that the
+    model brings may run in it.
+    """
+    sys.stdout.write(f"{clean(shlex.join(['pytest-bias', *words]), 2000)}\n")
+    command = [sys.executable, "-m", "pytest_bias", *words]
+    said = []
+    with quiet(sys.stdout):
+        process = subprocess.Popen(
+            command,
+            env=for_a_model(environment),
+            stderr=subprocess.PIPE,
+            encoding="utf-8",
+            errors="replace",
+        )
+        with process:
+            assert process.stderr
+            for line in process.stderr:
+                sys.stderr.write(line)
+                said.append(line)
+                del said[:-20]
+        sys.stderr.flush()
+    return process.returncode, without_secrets(problem_of(said), environment)
+
+
+def outputs(out: Path) -> tuple[dict[str, str], int]:
+    """Return what later steps can read of a folder, and the exit code of what was decided."""
+    report = read_report(out)
+    evidence = out / REPRODUCTION
+    decision = read_decision(out / DECISION)
+    change = decision.change or {}
+    code = decision.exit_code
+    if evidence.is_file():
+        code = code or EXITS[Reproduction.from_json(evidence.read_text(encoding="utf-8")).verdict]
+    values = {
+        "report": str(out / REPORT),
+        "badges": str(out / "badges"),
+        "status": decision.status,
+        "scores": _json(scores(report)),
+        "worst": _json(worst(decision.outcomes)) if decision.outcomes else "",
+        "changed": _json(change["changed"]) if change else "",
+        "change": change.get("sentence", ""),
+        "digest": str(report.digest),
+        # What is kept for later runs is kept once: not without what could not be had in this one.
+        "complete": _json(not any(s.status in FAILED for s in report.suites)),
+        # Of the file that is signed, so that a job which signs knows that it has the right one.
+        "sha256": file_sha256(evidence if evidence.is_file() else out / REPORT),
+    }
+    return values, code
+
+
+def scores(report: Report) -> dict[str, dict[str, Any]]:
+    """Return the headline of every suite."""
+    return {
+        suite.entry: {
+            "metric": score.metric,
+            "value": score.value,
+            "interval": score.interval,
+            "ideal": score.ideal,
+            "unit": score.unit,
+            "n": score.n,
+        }
+        for suite in report.suites
+        if (score := suite.headline)
+    }
+
+
+def worst(outcomes: Sequence[Outcome]) -> dict[str, Any]:
+    """Return the gravest of the limits' outcomes; of several, the one that is clearest."""
+    found = min(outcomes, key=lambda o: (gravity(o), -_beyond(o)))
+    kept = ("limit", "rule", "verdict", "entry", "value", "interval", "allowed", "reason")
+    waiver = {"waiver": asdict(found.waiver)} if found.waiver else {}
+    return {name: getattr(found, name) for name in kept} | waiver
+
+
+def _beyond(outcome: Outcome) -> float:
+    """Return how far an interval lies beyond what is allowed, in its own widths."""
+    if not outcome.interval or not outcome.allowed:
+        return 0.0
+    (low, high), (least, most) = outcome.interval, outcome.allowed
+    gaps = [
+        *([least - high] if least is not None else []),
+        *([low - most] if most is not None else []),
+    ]
+    return max(gaps, default=0.0) / ((high - low) or 1.0)
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, separators=(",", ":"), allow_nan=False)
+
+
+def _written(out: Path) -> int | None:
+    return (out / REPORT).stat().st_mtime_ns if (out / REPORT).exists() else None

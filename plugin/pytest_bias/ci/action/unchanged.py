@@ -1,0 +1,96 @@
+"""Whether a report is the one that a command would leave: nothing is measured to find out.
+
+Run as ``python -m pytest_bias.ci.action.unchanged WORDS REPORT ANSWER``, in a process without a
+token of GitHub's, since code that a model brings may run where it is described: the words of the
+command as JSON, the folder of the report, and the file that the answer is written to.
+"""
+
+import json
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from pytest_bias.data.sources import pinned
+from pytest_bias.engine.planning import described_for, plan
+from pytest_bias.engine.preparation import missing_consent
+from pytest_bias.engine.session import Session
+from pytest_bias.errors import BiasError
+from pytest_bias.models.fingerprint import differences, head
+from pytest_bias.records.identity import tool_version
+from pytest_bias.records.report import Report
+from pytest_bias.records.suite_states import FAILED
+from pytest_bias.reports.folder import read_report, run_key
+from pytest_bias.scoring import statistics
+from pytest_bias.settings.parameters import settings_of_run
+from pytest_bias.settings.settings import Settings, require_data_dir, require_model
+
+
+def why_again(report: Report, settings: Settings) -> str | None:
+    """Say why settings give another report than this one; null if they give this very one.
+
+    What is compared is the key of the run, that is, all that the scores depend on. Only the commit
+    of a model may be another one: its card is no part of it. Limits are none of it either: they are
+    decided on again.
+
+    Raises
+    ------
+    BiasError
+        If the model, or data of the user's own, cannot be looked at.
+    """
+    require_data_dir(settings)
+    tool = {"version": tool_version(), "statistics_version": statistics.VERSION}
+    if any(report.tool.get(name) != said for name, said in tool.items()):
+        return "it is of another version of pytest-bias"
+    if report.run.get("interrupted") or any(s.status in FAILED for s in report.suites):
+        return "not everything could be measured in it"
+    if report.withheld and (settings.limits or not settings.withhold_scores):
+        return "its scores are withheld"
+    described = described_for(settings, require_model(settings))
+    if found := differences(report.model, head(described.ref, offline=settings.offline)):
+        return f"the model has another {' and another '.join(found)}"
+    session = Session(plan(described, settings))
+    depends = session.depends_on(known=_pinned(session, report))
+    # A part of the run asks about the whole.
+    depends = {k: v for k, v in depends.items() if k != "shard"}
+    if run_key({**depends, "revision": report.model.revision}) != report.run.get("key"):
+        return "suites, data or settings are others"
+    return None
+
+
+def _pinned(session: Session, report: Report) -> dict[str, str]:
+    """Return the digests of public data, which are known without fetching them, by entry."""
+    there = {s.entry: s.data for s in report.suites if s.data}
+    found = {}
+    for planned in session.plan.entries:
+        entry, data = planned.entry, there.get(planned.entry.id)
+        files, folder = entry.configuration.files, session.data
+        if data is None or not files or planned.measure is None or planned.lacks:
+            continue
+        if folder.folder is None and missing_consent(entry, folder) is None:
+            digest = pinned(files, data.source)
+            if digest is not None and digest == data.sha256:
+                found[entry.id] = digest
+    return found
+
+
+def main(words: Sequence[str]) -> int:
+    """Answer in a file; returns the exit code, with what is wrong on stderr."""
+    command, folder, answer = words
+    try:
+        settings = settings_of_run(json.loads(command)[1:])
+        why = why_again(read_report(Path(folder)), settings)
+    except BiasError as error:
+        sys.stderr.write(f"error: {error}\n")
+        return error.exit_code
+    except Exception as error:
+        if os.environ.get("PYTEST_BIAS_DEBUG"):
+            raise
+        sys.stderr.write(f"error: unexpected {type(error).__name__}: {error}\n")
+        return BiasError.exit_code
+    Path(answer).write_text(json.dumps({"why": why}), encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,259 @@
+"""The report that the last successful run of a workflow left as an artifact.
+
+An artifact serves as a baseline only if it cannot have come from somebody else's change: its run
+belongs to the same file of the same repository and to one branch of it, was started there and not
+by a pull request, and succeeded.
+"""
+
+import hashlib
+import stat
+import zipfile
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any, Final
+
+from pytest_bias.ci.github.api import Client
+from pytest_bias.ci.github.contents import (
+    MOST_BYTES,
+    MOST_FILES,
+    is_report_file,
+    is_safe,
+    top_folder,
+    within_limits,
+)
+from pytest_bias.errors import GitHubError, UsageError
+from pytest_bias.untrusted import clean
+
+NEEDS: Final = "actions: read"
+EVENTS: Final = ("push", "schedule", "workflow_dispatch", "repository_dispatch")
+"""What starts runs of a branch's own content. A run for a pull request, a comment or another
+workflow's end may have the default branch as its own and still have measured something else."""
+MOST_RUNS: Final = 100
+"""Runs of which GitHub is asked how they ended."""
+OTHERWISE: Final = (
+    "Keep reports longer: a branch (`badges-branch` with `baseline: branch:NAME`), or the model's "
+    "repository (`publish` with `baseline: published`). This once, leave `baseline` out."
+)
+_CHUNK: Final = 1 << 16
+_DAMAGED: Final = (
+    *(zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError, EOFError, OSError),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A report that was fetched.
+
+    Parameters
+    ----------
+    folder : Path
+        Where ``report.json`` lies, with what belongs to it.
+    source : str
+        Where it comes from, for messages.
+    address : str
+        Its page on GitHub.
+    """
+
+    folder: Path
+    source: str
+    address: str
+
+
+class Expired(GitHubError):
+    """There was a report, and GitHub keeps it no longer."""
+
+
+def last_report(
+    client: Client,
+    *,
+    name: str,
+    workflow_ref: str,
+    run_id: int,
+    into: Path,
+    branch: str | None = None,
+    failed: bool = False,
+) -> Found | None:
+    """Fetch the report of the last successful run of a workflow; null if there never was one.
+
+    Parameters
+    ----------
+    client : Client
+        With a token that has ``actions: read``.
+    name : str
+        Name of the artifact.
+    workflow_ref : str
+        The workflow as GITHUB_WORKFLOW_REF names it: ``owner/name/.github/workflows/x.yml@ref``.
+    run_id : int
+        This run, which is not meant.
+    into : Path
+        A folder that is made, or is empty.
+    branch : str, optional
+        Whose runs; by default the default branch of the repository.
+    failed : bool
+        Whether a run that failed counts as well, such as one in which a limit was exceeded.
+
+    Raises
+    ------
+    Expired
+        If there was one, and it has expired.
+    GitHubError
+        If it is no report, or GitHub does not say.
+    """
+    workflow = _path_of(workflow_ref, client.repository)
+    branch = branch or str(client.get("", needs="contents: read")["default_branch"])
+    expired = None
+    ended = ("success", *(["failure"] if failed else []))
+    for artifact, run in _candidates(client, name, workflow, branch, run_id, ended):
+        if artifact["expired"]:
+            expired = expired or artifact
+            continue
+        source = f"the artifact {clean(name)} of run {run['id']} on {clean(branch)}"
+        folder = _fetched(client, artifact, source, into)
+        return Found(folder, source, str(run["html_url"]))
+    if expired:
+        when = f" on {clean(str(expired['expires_at']))[:10]}" if expired.get("expires_at") else ""
+        raise Expired(
+            f"the last report on {clean(branch)}, the artifact {clean(name)} of run "
+            f"{expired['workflow_run']['id']}, has expired{when}.",
+            OTHERWISE,
+        )
+    return None
+
+
+def _path_of(workflow_ref: str, repository: str) -> str:
+    """Return the path of a workflow's file in the repository."""
+    path = workflow_ref.partition("@")[0]
+    owner = f"{repository}/"
+    if not path.lower().startswith(owner.lower()) or not path[len(owner) :]:
+        raise UsageError(
+            f"GITHUB_WORKFLOW_REF is {clean(workflow_ref)!r}: it names no workflow of "
+            f"{repository}, as {repository}/.github/workflows/FILE@REF does."
+        )
+    return path[len(owner) :]
+
+
+def _candidates(
+    client: Client, name: str, workflow: str, branch: str, run_id: int, ended: Sequence[str]
+) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
+    """Yield artifacts that may serve, with their runs, the newest first."""
+    listed = client.pages("actions/artifacts", needs=NEEDS, within="artifacts", name=name)
+    # GitHub lists the newest first and does not promise it.
+    ordered = sorted(listed, key=_age, reverse=True)
+    mine = [a for a in ordered if a["name"] == name and _is_of(a, branch, run_id)]
+    for artifact in mine[:MOST_RUNS]:
+        try:
+            run = client.get(f"actions/runs/{int(artifact['workflow_run']['id'])}", needs=NEEDS)
+        except GitHubError as error:
+            if error.status != 404:
+                raise
+            continue
+        if _serves(run, workflow, branch, ended):
+            yield artifact, run
+    if len(mine) > MOST_RUNS:
+        raise GitHubError(
+            f"none of the {MOST_RUNS} newest artifacts {clean(name)} on {clean(branch)} is of a "
+            f"successful run of {clean(workflow)}.",
+            OTHERWISE,
+        )
+
+
+def _age(artifact: Mapping[str, Any]) -> tuple[datetime, int]:
+    return datetime.fromisoformat(artifact["created_at"]), int(artifact["id"])
+
+
+def _is_of(artifact: Mapping[str, Any], branch: str, run_id: int) -> bool:
+    run = artifact.get("workflow_run") or {}
+    # The branch of a fork may have the same name.
+    own = run.get("head_repository_id") == run.get("repository_id") is not None
+    return own and run.get("head_branch") == branch and run.get("id") != run_id
+
+
+def _serves(run: Mapping[str, Any], workflow: str, branch: str, ended: Sequence[str]) -> bool:
+    home, head = ((run.get(key) or {}).get("id") for key in ("repository", "head_repository"))
+    return (
+        home is not None
+        and head == home
+        and str(run.get("path")).partition("@")[0] == workflow
+        and run.get("head_branch") == branch
+        and run.get("event") in EVENTS
+        and run.get("conclusion") in ended
+    )
+
+
+def _fetched(client: Client, artifact: Mapping[str, Any], source: str, into: Path) -> Path:
+    into.mkdir(parents=True, exist_ok=True)
+    archive = into / "artifact.zip"
+    try:
+        path = f"actions/artifacts/{int(artifact['id'])}/zip"
+        client.download(path, archive, needs=NEEDS, most=MOST_BYTES)
+        _check_digest(archive, artifact.get("digest"), source)
+        return unpacked(archive, into, source)
+    finally:
+        archive.unlink(missing_ok=True)
+
+
+def _check_digest(archive: Path, stated: object, source: str) -> None:
+    # Artifacts from before GitHub kept digests have none.
+    if isinstance(stated, str) and stated.startswith("sha256:"):
+        with archive.open("rb") as file:
+            found = hashlib.file_digest(file, "sha256").hexdigest()
+        if stated != f"sha256:{found}":
+            raise GitHubError(f"{source} has not the digest that GitHub states.", OTHERWISE)
+
+
+def unpacked(archive: Path, into: Path, source: str) -> Path:
+    """Unpack the one report of a ZIP file; returns its folder.
+
+    Raises
+    ------
+    GitHubError
+        If the file is no ZIP file, has a link or a path that leads elsewhere, unfolds to more than
+        a report has, or holds no report or several.
+    """
+    try:
+        with zipfile.ZipFile(archive) as opened:
+            entries = [e for e in opened.infolist() if not e.is_dir()]
+            _check_paths(entries, source)
+            sizes = {e.filename: e.file_size for e in entries}
+            top = top_folder(sizes, source)
+            kept = [
+                e
+                for e in entries
+                if e.filename.startswith(top) and is_report_file(e.filename.removeprefix(top))
+            ]
+            within_limits(source, {e.filename: e.file_size for e in kept})
+            for entry in kept:
+                _write(opened, entry, into / entry.filename.removeprefix(top))
+    except _DAMAGED as error:
+        raise GitHubError(f"{source} cannot be unpacked: {error}"[:300]) from None
+    return into
+
+
+def _check_paths(entries: list[zipfile.ZipInfo], source: str) -> None:
+    if len(entries) > 10 * MOST_FILES:
+        raise GitHubError(f"{source} has {len(entries)} files: that is no report.")
+    names = [e.filename for e in entries]
+    if len({n.casefold() for n in names}) < len(names):
+        raise GitHubError(f"{source} has two files of one name.")
+    for entry in entries:
+        kind = stat.S_IFMT(entry.external_attr >> 16)
+        if not is_safe(entry.filename) or kind not in (0, stat.S_IFREG):
+            raise GitHubError(
+                f"{source} is not unpacked: {clean(entry.filename)!r} is a link, or leads out of "
+                "the folder."
+            )
+
+
+def _write(opened: zipfile.ZipFile, entry: zipfile.ZipInfo, target: Path) -> None:
+    target.parent.mkdir(parents=True, exist_ok=True)
+    left = entry.file_size
+    with opened.open(entry) as content, target.open("wb") as file:
+        # What a header says of the size is not what comes.
+        while chunk := content.read(min(_CHUNK, left + 1)):
+            left -= len(chunk)
+            if left < 0:
+                raise GitHubError(f"{clean(entry.filename)} is larger than it says.")
+            file.write(chunk)

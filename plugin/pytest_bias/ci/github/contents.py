@@ -1,0 +1,121 @@
+"""Which files are those of a report, wherever they come from, and how many there may be."""
+
+import re
+from collections.abc import Iterable, Mapping
+from pathlib import Path, PurePosixPath
+from tempfile import TemporaryDirectory
+from typing import Final
+
+from pytest_bias.emit import badges, page
+from pytest_bias.errors import GitHubError, ReportError
+from pytest_bias.records.report import Report
+from pytest_bias.reports.folder import (
+    CARD,
+    DECISION,
+    MODEL_INDEX,
+    PAGE,
+    REPORT,
+    SUMMARY,
+    read_report,
+    require_finished,
+    write_records,
+)
+from pytest_bias.reports.publication_layout import SIGNATURE
+from pytest_bias.untrusted import clean
+
+JOB: Final = "job.json"
+"""File that says which job of a workflow a folder is of."""
+MOST_FILES: Final = 2_000
+MOST_BYTES: Final = 500_000_000
+"""Bytes of all files of a report."""
+
+_NAME: Final = r"[\w\[\],+@=-][\w.\[\],+@=-]*"
+_FILES: Final = re.compile(
+    "|".join(
+        (
+            *map(re.escape, (REPORT, DECISION, SUMMARY, PAGE, CARD, MODEL_INDEX)),
+            re.escape(f"{REPORT}{SIGNATURE}"),
+            rf"badges/{_NAME}\.(?:svg|json)",
+            rf"records/{_NAME}\.parquet",
+        )
+    )
+)
+
+
+def is_report_file(path: str) -> bool:
+    """Whether a path below a report's folder is one that a run leaves there for others."""
+    return _FILES.fullmatch(path) is not None
+
+
+def is_safe(path: str) -> bool:
+    """Whether a path leads below the folder that it starts from, on every system."""
+    parts = path.split("/")
+    plain = not re.search(r"[\\:\x00-\x1f]", path)
+    return plain and all(part not in ("", ".", "..") for part in parts)
+
+
+def top_folder(paths: Iterable[str], source: str) -> str:
+    """Return the path, with a slash behind it, of the folder that holds the report.
+
+    A report may lie above others, such as that of the model it was compared with.
+
+    Raises
+    ------
+    GitHubError
+        If there is no report, or several lie side by side.
+    """
+    folders = sorted(p.parent.parts for x in paths if (p := PurePosixPath(x)).name == REPORT)
+    above = [f for f in folders if len(f) == min(map(len, folders))]
+    if len(above) != 1:
+        found = ", ".join(clean("/".join(f), 60) for f in above[:4]) or "none"
+        raise GitHubError(
+            f"{source} holds {len(above)} reports side by side, where one is needed: {found}.",
+            "Give the artifacts of several models names of their own (`artifact`).",
+        )
+    return "".join(f"{part}/" for part in above[0])
+
+
+def within_limits(what: str, files: Mapping[str, int]) -> None:
+    """Raise `GitHubError` for more or larger files, path to bytes, than a report has."""
+    size = sum(files.values())
+    if len(files) > MOST_FILES or size > MOST_BYTES:
+        raise GitHubError(
+            f"{what} has {len(files)} files of {size / 1e6:.0f} MB: that is no report, which has "
+            f"{MOST_FILES} of {MOST_BYTES / 1e6:.0f} MB at most."
+        )
+
+
+def to_show(folder: Path) -> tuple[Report, dict[str, bytes]]:
+    """Return a report and its files that others may see, path below the folder to content.
+
+    Those are badges, report, its signature, records, page and summary, of this report alone. The
+    texts of items stay behind, and so does what is the owner's own, such as a salt.
+
+    Raises
+    ------
+    ReportError
+        If the folder holds no report, it is of a part of a run, or its records are not those that
+        it was made from.
+    """
+    report = read_report(folder)
+    require_finished(report, folder)
+    if missing := [s for s in report.suites if s.records_sha256 and not s.records]:
+        raise ReportError(f"{folder / missing[0].records_path} is missing.")
+    own = {p.relative_to(folder).as_posix(): p for p in folder.glob("*") if p.is_file()}
+    wanted = (REPORT, f"{REPORT}{SIGNATURE}", SUMMARY, PAGE, JOB)
+    files = {name: own[name].read_bytes() for name in wanted if name in own}
+    files |= {name: text.encode() for name, text in badges.render(report).items()}
+    if _has_texts([folder / s.records_path for s in report.suites if s.records]):
+        files[PAGE] = page.render(report).encode()
+    with TemporaryDirectory() as there:
+        write_records(report, Path(there))
+        for suite in report.suites:
+            if suite.records:
+                files[suite.records_path] = (Path(there) / suite.records_path).read_bytes()
+    return report, files
+
+
+def _has_texts(records: list[Path]) -> bool:
+    import pyarrow.parquet as pq
+
+    return any(f.name.startswith("text.") for path in records for f in pq.read_schema(path))

@@ -1,0 +1,241 @@
+"""The command ``pytest-bias``: reads words, calls the engine, prints what came of it."""
+
+import os
+import sys
+from pathlib import Path
+from typing import Annotated, Any, Final
+
+import typer
+from rich.console import Console
+from rich.text import Text
+
+from pytest_bias.cli import evidence, init, split
+from pytest_bias.emit import streams
+from pytest_bias.errors import BiasError, UnknownName
+from pytest_bias.exit_codes import EXIT_INTERRUPTED, EXIT_UNEXPECTED
+from pytest_bias.settings.parameters import ModelArgument, settings_of, with_options
+from pytest_bias.settings.settings import read_settings, require_data_dir, require_model
+
+app = typer.Typer(
+    help="Social-bias and robustness tests for language models.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+)
+
+
+@app.command()
+@with_options()
+def run(
+    model: ModelArgument = None,
+    **options: Any,
+) -> None:
+    """Measure a model: scores with intervals, badges, a report, and a decision for CI.
+
+    With --models, every model of a list: a report for each, one page and tables of them all.
+    """
+    settings = read_settings({"model": model, **options})
+    if settings.models:
+        from pytest_bias.fleet.command import fleet_command
+
+        raise typer.Exit(fleet_command(settings, Console(stderr=False)))
+    from pytest_bias.runs.finishing import run_command
+
+    require_model(settings)
+    raise typer.Exit(run_command(settings, Console(stderr=False)))
+
+
+@app.command()
+@with_options("data_dir", "config", "offline", "show_items")
+def suites(
+    name: Annotated[
+        str | None,
+        typer.Argument(help="A suite or a suite file, to see its scope card.", metavar="NAME|FILE"),
+    ] = None,
+    **options: Any,
+) -> None:
+    """List the suites, show the scope card of one, or check a suite file and preview its items.
+
+    With a suite, what difference it can see with its items. A file *.bias.yaml is checked, its
+    items are counted, and the demo model is asked about a few of them.
+    """
+    from pytest_bias.cli.suites import show_known, show_one
+
+    if name is None:
+        show_known(Console())
+        return
+    settings = read_settings(options)
+    require_data_dir(settings)
+    show_one(name, settings, Console())
+
+
+@app.command()
+@with_options("suites", "config")
+def compare(
+    current: Annotated[Path, typer.Argument(help="Report of the model now: a folder or file.")],
+    baselines: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="BASELINE",
+            help="Reports to compare it with: the last version first, then older ones.",
+        ),
+    ],
+    **options: Any,
+) -> None:
+    """Say what changed between two reports, item by item.
+
+    Of several, the first is the last version, and a table shows them all, the oldest on the left:
+    compare step3000 step2000 step1000 step0.
+    """
+    from pytest_bias.emit import change
+    from pytest_bias.emit import trajectory as table
+    from pytest_bias.reports.comparison import compare as compared
+    from pytest_bias.reports.folder import read_report
+    from pytest_bias.reports.trajectory import trajectory
+
+    settings_of(options)
+    now, *older = (read_report(path) for path in (current, *baselines))
+    comparison = compared(now, older[0])
+    console = Console()
+    console.print(change.render(comparison))
+    comparable = any(s.reason is None for s in comparison.suites)
+    if len(older) > 1:
+        found = trajectory(now, older)
+        console.print()
+        console.print(table.render(found))
+        comparable = comparable or any(True for _ in found.suites)
+    raise typer.Exit(0 if comparable else 3)
+
+
+@app.command()
+@with_options("suites", "config")
+def render(
+    report: Annotated[Path, typer.Argument(help="A report.json, or the folder that holds it.")],
+    to: Annotated[str, typer.Option("--to", help="badges, card, html or summary.")],
+    out: Annotated[Path, typer.Option("--out", help="Folder to write to.", metavar="DIR")],
+    **options: Any,
+) -> None:
+    """Write badges, the model card's section, the page or the summary from a saved report."""
+    from pytest_bias.engine.isolation import isolated
+    from pytest_bias.reports.folder import read_report
+    from pytest_bias.runs.finishing import RENDERERS, write_files
+
+    if to not in RENDERERS:
+        raise UnknownName.among("--to", to, RENDERERS)
+    settings_of(options)
+    files = isolated(read_report(report), RENDERERS[to])
+    write_files(files, out)
+    Console().print(Text(f"{len(files)} files in {out}"))
+
+
+@app.command()
+@with_options(
+    "suites",
+    "out",
+    "config",
+    "baseline",
+    "first_run",
+    "fresh",
+    "withhold_scores",
+    "allow_missing_data",
+)
+def merge(
+    reports: Annotated[
+        list[Path],
+        typer.Argument(help="Reports of the shards, all of them; or one report of a whole."),
+    ],
+    **options: Any,
+) -> None:
+    """Join the reports of `run --shard`: the report that one run would have left.
+
+    One report of a whole is decided on again, by the limits and the baseline of today.
+    """
+    from pytest_bias.runs.finishing import merge_command
+
+    raise typer.Exit(merge_command(reports, settings_of(options), Console()))
+
+
+app.add_typer(evidence.commands)
+app.add_typer(init.commands)
+
+app.add_typer(split.commands, name="split")
+
+data = typer.Typer(help="Prepare the data of the suites.", no_args_is_help=True)
+app.add_typer(data, name="data")
+
+_DATA_OPTIONS: Final = ("suites", "languages", "data_dir", "config", "offline")
+
+
+@data.command("fetch")
+@with_options(*_DATA_OPTIONS)
+def data_fetch(**options: Any) -> None:
+    """Download the pinned files of the suites into the cache, or into the folder --data-dir.
+
+    All suites of the settings, else all that are installed, in all languages unless some are given.
+    Exit code 3 if something could not be fetched.
+    """
+    from pytest_bias.cli.data import data_command
+
+    raise typer.Exit(data_command(read_settings(options), Console(), fetches=True))
+
+
+@data.command("check")
+@with_options(*_DATA_OPTIONS)
+def data_check(**options: Any) -> None:
+    """Say which files are there, damaged or missing, without the network; exit 3 if one is."""
+    from pytest_bias.cli.data import data_command
+
+    settings = read_settings(options)
+    require_data_dir(settings)
+    raise typer.Exit(data_command(settings, Console(), fetches=False))
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        from importlib.metadata import version
+
+        typer.echo(f"pytest-bias {version('pytest-bias')}")
+        raise typer.Exit
+
+
+@app.callback()
+def _main(
+    version: Annotated[
+        bool,
+        typer.Option("--version", help="Show the version.", callback=_version, is_eager=True),
+    ] = False,
+) -> None:
+    pass
+
+
+def main() -> None:
+    """Run the command; a user's mistake is one message, never a traceback."""
+    streams.prepare()
+    errors = Console(stderr=True)
+    try:
+        app(standalone_mode=True)
+    except BiasError as error:
+        print_error(error, errors)
+        sys.exit(error.exit_code)
+    except KeyboardInterrupt:
+        sys.exit(EXIT_INTERRUPTED)
+    except Exception as error:
+        if os.environ.get("PYTEST_BIAS_DEBUG"):
+            raise
+        message = f"unexpected {type(error).__name__}: {error}"
+        print_error(
+            BiasError(message, "PYTEST_BIAS_DEBUG=1 shows where; please report it."), errors
+        )
+        sys.exit(EXIT_UNEXPECTED)
+
+
+def print_error(error: BiasError, console: Console) -> None:
+    """Print what is wrong, and what helps on a line of its own."""
+    from pytest_bias.untrusted import clean
+
+    text = Text("error: ", style="bold red")
+    # Not wrapped, so that a command in it can be copied.
+    console.print(text.append(clean(error.message, 2000), style="not bold"), soft_wrap=True)
+    if error.hint:
+        console.print(Text(f"  {clean(error.hint, 2000)}"), soft_wrap=True)

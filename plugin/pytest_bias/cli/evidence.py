@@ -1,0 +1,167 @@
+"""The commands about evidence: verify, reproduce, publish, lock. Words to calls."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated, Any, Final
+
+import typer
+from rich.console import Console
+
+from pytest_bias.errors import UsageError
+from pytest_bias.settings.parameters import settings_of, with_options
+from pytest_bias.settings.settings import read_settings
+
+OF_LOCK: Final = (
+    *("suites", "languages", "profile", "seed", "chat", "device", "devices", "device_map", "dtype"),
+    *("data_dir", "scorers", "config", "fresh", "trust_remote_code", "allow_pickle"),
+)
+"""Options of a run that ``lock`` takes."""
+
+commands = typer.Typer()
+
+_TrustedRoot = Annotated[
+    Path | None,
+    typer.Option(
+        "--trusted-root",
+        help="Trust root of a Sigstore of your own.",
+        metavar="FILE",
+    ),
+]
+_Evidence = Annotated[
+    str,
+    typer.Argument(
+        metavar="REPORT|MODEL",
+        help="A report, a model's folder, an address, or a model of the Hub: org/name.",
+    ),
+]
+
+
+@commands.command()
+@with_options("suites", "data_dir", "config", "offline")
+def verify(
+    evidence: _Evidence,
+    full: Annotated[
+        Path | None,
+        typer.Option("--full", help="The full report, if scores are withheld.", metavar="REPORT"),
+    ] = None,
+    trusted_root: _TrustedRoot = None,
+    **options: Any,
+) -> None:
+    """Check what a report or a model's badges claim: exit 1 if something does not hold.
+
+    Digests, scores from records, badges and card from scores, data, denominator, staleness,
+    signatures, and what others found who ran it again. Exit 3 if something could not be checked.
+    """
+    from pytest_bias.cli.evidence_commands import trust_of, verify_command
+
+    settings = settings_of(options)
+    trust = trust_of(trusted_root, settings)
+    raise typer.Exit(verify_command(evidence, settings, trust, Console(), full))
+
+
+@commands.command()
+@with_options(
+    *("suites", "device", "devices", "device_map", "data_dir", "out", "config", "fresh"),
+    "offline",
+    *("trust_remote_code", "allow_pickle"),
+)
+def reproduce(
+    evidence: _Evidence,
+    model: Annotated[
+        str | None,
+        typer.Option("--model", help="What to measure, if it is elsewhere.", metavar="MODEL"),
+    ] = None,
+    by: Annotated[
+        str | None, typer.Option("--by", help="Who runs it, to be named.", metavar="NAME")
+    ] = None,
+    **options: Any,
+) -> None:
+    """Run again what a report claims, and write reproduction.json: exit 1 if it does not come out.
+
+    The same suites on the same revision and data. A second team that signs the result in a workflow
+    of pytest-bias earns the model Results Validated.
+    """
+    from pytest_bias.cli.evidence_commands import reproduce_command, trust_of
+
+    # A model that the settings file names is the user's own, not the one that was measured.
+    settings = replace(settings_of(options), model=model)
+    trust = trust_of(None, settings)
+    raise typer.Exit(reproduce_command(evidence, settings, trust, Console(), by=by))
+
+
+@commands.command()
+@with_options("suites", "data_dir", "config", "offline")
+def publish(
+    report: Annotated[Path, typer.Argument(help="Folder that `run` or `reproduce` wrote.")],
+    repo: Annotated[
+        str, typer.Option("--repo", help="The model's repository or folder.", metavar="NAME|DIR")
+    ],
+    create_pr: Annotated[
+        bool, typer.Option("--create-pr", help="Propose it, as a pull request on the Hub.")
+    ] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Show what would change, and write nothing.")
+    ] = False,
+    keep_earlier: Annotated[
+        bool,
+        typer.Option(
+            "--keep-earlier",
+            help="Keep results that earlier reports gave and this one has not, with their date.",
+        ),
+    ] = False,
+    trusted_root: _TrustedRoot = None,
+    **options: Any,
+) -> None:
+    """Publish evidence, badges and the card's section to a model's repository, in one commit."""
+    from pytest_bias.cli.evidence_commands import publish_command, trust_of
+
+    settings = settings_of(options)
+    trust = trust_of(trusted_root, settings)
+    code = publish_command(
+        *(report, repo, settings, trust, Console()),
+        create_pr=create_pr,
+        dry_run=dry_run,
+        keep_earlier=keep_earlier,
+    )
+    raise typer.Exit(code)
+
+
+@commands.command()
+@with_options(*OF_LOCK)
+def lock(
+    model: Annotated[
+        str | None,
+        typer.Argument(help="org/name, or org/name@branch, which is followed instead of the head."),
+    ] = None,
+    check: Annotated[
+        bool, typer.Option("--check", help="Say what changed since, of MODEL or of all.")
+    ] = False,
+    run: Annotated[
+        bool, typer.Option("--run", help="Measure: the scores to lock, or what changed in them.")
+    ] = False,
+    lock_file: Annotated[
+        Path, typer.Option("--lock-file", help="The lock file.", metavar="FILE")
+    ] = Path("pytest-bias.lock"),
+    **options: Any,
+) -> None:
+    """Pin a model of the Hub with its scores, and say when it is no longer the same.
+
+    With --check: exit code 0 if all are the models that were locked, 1 if one is another, 3 if it
+    cannot be known; README.md and what is published below bias/ do not count. With --run as well,
+    what changed is measured, and a run that fails makes the exit code graver.
+    """
+    from pytest_bias.cli.lock import check_command, check_options, lock_command
+
+    given = [n for n, value in options.items() if value is not None and value is not False]
+    check_options(given, runs=run)
+    settings, console = read_settings(options), Console()
+    if check:
+        code = check_command(model, settings, console, file=lock_file, runs=run, given=given)
+    elif model:
+        code = lock_command(model, settings, console, file=lock_file, runs=run)
+    else:
+        raise UsageError(
+            "no model was named.",
+            "pytest-bias lock org/name locks one; pytest-bias lock --check asks about all.",
+        )
+    raise typer.Exit(code)

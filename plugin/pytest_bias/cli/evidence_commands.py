@@ -1,0 +1,240 @@
+"""The commands about evidence: verify it, run it again, publish it. From words to an exit code."""
+
+from contextlib import ExitStack, closing
+from dataclasses import replace
+from pathlib import Path
+from typing import Final
+
+from rich.console import Console
+from rich.text import Text
+
+from pytest_bias.cli.screens import checks as emit_checks
+from pytest_bias.cli.screens import reproduction as emit_reproduction
+from pytest_bias.emit.wording import size
+from pytest_bias.errors import ModelError, ReportError, UsageError
+from pytest_bias.evidence.checks import Check, exit_code
+from pytest_bias.evidence.locate import Named, named, publication
+from pytest_bias.evidence.publishing import (
+    Prepared,
+    prepare,
+    require_own_files,
+    require_report,
+    write,
+)
+from pytest_bias.evidence.reproduction import EXITS, Reproduction, claimed_party
+from pytest_bias.evidence.reproduction_compare import reproduction
+from pytest_bias.evidence.rerun import run_again, settings_of
+from pytest_bias.evidence.verification import Trust, verify_publication, verify_report
+from pytest_bias.hub import repository as hub
+from pytest_bias.models import ModelRef
+from pytest_bias.reports.folder import REPORT, hold, read_plain_report, read_report
+from pytest_bias.reports.publication_layout import BIAS, README, REPRODUCTION, digest12, title_of
+from pytest_bias.reports.publication_pointer import published
+from pytest_bias.settings.settings import Settings
+from pytest_bias.untrusted import clean, visible
+
+
+def trust_of(trusted_root: Path | None, settings: Settings) -> Trust:
+    """Return how signatures are checked.
+
+    Raises
+    ------
+    UsageError
+        If the trust root is no file: where nobody signed anything, nobody would notice.
+    """
+    if trusted_root and not trusted_root.is_file():
+        raise UsageError(
+            f"--trusted-root {trusted_root}: there is no such file.",
+            "Without the option the public Sigstore is trusted.",
+        )
+    return Trust(trusted_root, settings.offline)
+
+
+def verify_command(
+    text: str, settings: Settings, trust: Trust, console: Console, full: Path | None = None
+) -> int:
+    """Check a report, or what a model publishes; returns the exit code."""
+    with named(text, offline=trust.offline) as found, console.status("Checking …"):
+        checks = [*found.remarks, *_linked(found), *_checks(found, settings, trust, full)]
+    is_public = found.is_public
+    emit_checks.show(checks, console)
+    console.print()
+    # Of a model's folder as well, though there it is no reason to fail.
+    told = emit_checks.sentence(checks, published=is_public or found.publication is not None)
+    console.print(Text(told, style="bold"), soft_wrap=True)
+    return exit_code(checks, published=is_public)
+
+
+def _checks(found: Named, settings: Settings, trust: Trust, full: Path | None) -> list[Check]:
+    if found.publication and not full:
+        return list(verify_publication(found.publication, settings, trust).checks)
+    return verify_report(
+        found.folder, settings, trust, full, is_run=found.is_run, is_public=found.is_public
+    )
+
+
+def _linked(found: Named) -> list[Check]:
+    """Check the digest that a link has, or the beginning of it in the name of the folder."""
+    file = found.folder / REPORT if found.folder.is_dir() else found.folder
+    folder = file.absolute().parent
+    short = folder.name if folder.parent.name == BIAS and found.report else ""
+    if not found.digest and not short:
+        return []
+    report = read_plain_report(file, check=False)
+    if short and digest12(str(report.sealed)) != short:
+        there = f"the folder is called {short}, there lies {report.sealed!s:.19}"
+        return [Check("link", "fails", there)]
+    if not found.digest or report.sealed == found.digest:
+        return [Check("link", "holds", f"it leads to {report.sealed!s:.19}")]
+    there = str(report.sealed)[:19]
+    return [Check("link", "fails", f"it names {found.digest[:19]}, there lies {there}")]
+
+
+def publish_command(
+    source: Path,
+    repository: str,
+    settings: Settings,
+    trust: Trust,
+    console: Console,
+    *,
+    create_pr: bool,
+    dry_run: bool,
+    keep_earlier: bool = False,
+) -> int:
+    """Publish a report, or a reproduction, to a model's folder or its repository on the Hub."""
+    folder = require_report(source)
+    ref = ModelRef.parse(repository)
+    if ref.source not in ("folder", "hub") or ref.adapter:
+        raise UsageError(f"--repo {repository}: reports are published to a folder or to org/name.")
+    if ref.revision:
+        raise UsageError(
+            f"--repo {repository}: a report is published at the head, not at a commit."
+        )
+    if ref.path:
+        require_own_files(ref.path)
+    with ExitStack() as stack:
+        if ref.path and not dry_run:
+            hint = "Publish again when it has ended."
+            stack.enter_context(closing(hold(ref.path, hint)))
+        there = hub.look(ref.name, offline=trust.offline) if ref.source == "hub" else None
+        # What is prepared is for just this commit, and refused if the repository moves meanwhile.
+        ref = replace(ref, revision=there.head) if there else ref
+        found = published(ref, offline=trust.offline)
+        target = publication(ref, found, offline=trust.offline)
+        with console.status("Working out what changes, and checking it …"):
+            prepared = prepare(folder, target, settings, trust, keeps=keep_earlier)
+        _tell(prepared, console)
+        if dry_run:
+            _show_diff(prepared, console)
+            return 0
+        if not prepared.changes:
+            console.print(Text(f"{ref.name} holds all of it already: nothing to do.", style="bold"))
+            return 0
+        if there:
+            return _commit(there, prepared, console, create_pr=create_pr, offline=trust.offline)
+        write(prepared, target.root)
+        n = len(prepared.changes)
+        told = f"{n} files in {target.root}. Others see them once it is uploaded."
+        console.print(Text(told, style="bold"), soft_wrap=True)
+        return 0
+
+
+def _commit(
+    there: hub.Repository, prepared: Prepared, console: Console, *, create_pr: bool, offline: bool
+) -> int:
+    if there.about_access:
+        console.print(Text(there.about_access, style="yellow"), soft_wrap=True)
+    report = prepared.report
+    title = title_of(report)
+    if create_pr and (page := _proposed(there, title, offline=offline)):
+        told = f"This report is proposed already: {page}"
+        console.print(Text(told, style="bold"), soft_wrap=True)
+        return 0
+    made = hub.commit(
+        there,
+        prepared.files,
+        removed=prepared.removed,
+        message=title,
+        description=f"Published by pytest-bias {report.tool['version']}. Digest: {report.digest}",
+        create_pr=create_pr,
+        offline=offline,
+    )
+    for notice in made.notices:
+        console.print(Text(clean(notice, 500), style="yellow"), soft_wrap=True)
+    console.print(Text(f"Published: {made.pull_request or made.url}", style="bold"), soft_wrap=True)
+    return 0
+
+
+def _proposed(there: hub.Repository, title: str, *, offline: bool) -> str | None:
+    """Return the page of our own open pull request of that title; null if there is none."""
+    try:
+        pulls = hub.own_proposals(there, offline=offline)
+    except ModelError:
+        # A token of trusted publishing belongs to a workflow, which has no name to ask for.
+        return None
+    return next((pull.page for pull in pulls if pull.title == title), None)
+
+
+def _tell(prepared: Prepared, console: Console) -> None:
+    for notice in prepared.notices:
+        console.print(Text(notice, style="yellow"), soft_wrap=True)
+    for check in prepared.checks:
+        if check.outcome != "holds" and check.what != "signature":
+            told = f"{check.about} {check.what}: {check.outcome}, {check.detail}".strip()
+            console.print(Text(clean(told, 500), style="yellow"), soft_wrap=True)
+
+
+_STYLES: Final = {"+": "green", "-": "red", "@": "dim"}
+
+
+def _show_diff(prepared: Prepared, console: Console) -> None:
+    for change in prepared.changes:
+        content = change.after if change.after is not None else change.before
+        what = "new" if change.before is None else "gone" if change.after is None else "changed"
+        told = f"{what:<8}{change.path}  {size(len(content or b''))}"
+        console.print(Text(told), soft_wrap=True)
+    for change in prepared.changes:
+        if change.path == README:
+            for line in change.diff():
+                console.print(Text(visible(line), style=_STYLES.get(line[:1], "")), soft_wrap=True)
+    n = len(prepared.changes)
+    console.print(Text(f"Dry run: {n} files would change, nothing was written.", style="bold"))
+
+
+def reproduce_command(
+    text: str, settings: Settings, trust: Trust, console: Console, *, by: str | None
+) -> int:
+    """Run a published report again and hold the two against one another; returns the exit code."""
+    with named(text, offline=trust.offline) as found:
+        report = read_report(found.folder)
+        if report.withheld:
+            raise ReportError(
+                f"the scores of {text} are withheld: there is nothing to compare with.",
+                "Who has the full report can give that.",
+            )
+        again, out = run_again(report, settings_of(report, found, settings, text), console)
+    if again is None:
+        return 130
+    result = reproduction(report, again, _where(found, text), claimed_party(by))
+    path = out / REPRODUCTION
+    path.write_text(result.to_json(), encoding="utf-8", newline="\n")
+    console.print()
+    emit_reproduction.show(result, console)
+    console.print()
+    console.print(Text(f"Written  {path}"), soft_wrap=True)
+    _how_on(result, found, out, console)
+    return EXITS[result.verdict]
+
+
+def _how_on(result: Reproduction, found: Named, out: Path, console: Console) -> None:
+    if result.verdict == "agrees" and found.publication and found.publication.owner:
+        name = found.publication.name
+        told = f"Publish  pytest-bias publish {out} --repo {name} --create-pr"
+        console.print(Text(told), soft_wrap=True)
+
+
+def _where(found: Named, text: str) -> str:
+    if found.publication and found.publication.owner:
+        revision = found.publication.head and found.publication.head.revision
+        return f"{found.publication.name}@{revision}" if revision else found.publication.name
+    return text if "://" in text else Path(text).name

@@ -1,0 +1,191 @@
+"""The command ``lock``: asks the Hub, measures if it is told to, writes and prints."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Final
+
+from rich.console import Console
+from rich.text import Text
+
+from pytest_bias.cli.screens import locks
+from pytest_bias.environment import is_offline
+from pytest_bias.errors import BiasError, ModelError, UsageError
+from pytest_bias.evidence.lock import Checked, Locked, LockedReport, check, earlier, lock, pinned
+from pytest_bias.evidence.lock_file import named, read_lock, write_lock
+from pytest_bias.exit_codes import EXIT_INTERRUPTED
+from pytest_bias.models import ModelRef
+from pytest_bias.models.fingerprint import differences
+from pytest_bias.runs.finishing import run_job
+from pytest_bias.settings.options import OPTIONS
+from pytest_bias.settings.settings import Settings
+from pytest_bias.untrusted import clean
+
+OPTIONS_OF_A_RUN: Final = (
+    *("suites", "languages", "profile", "seed", "chat"),
+    *("device", "devices", "device_map", "dtype", "data_dir", "scorers"),
+    *("fresh", "trust_remote_code", "allow_pickle"),
+)
+"""Options that ``--run`` takes; the first five are those of the locked report, if there is one."""
+OF_THE_REPORT: Final = OPTIONS_OF_A_RUN[:5]
+
+GRAVITY: Final = (0, 1, 3, 2, EXIT_INTERRUPTED)
+"""Exit codes, the gravest last: of several, that one counts."""
+
+
+def lock_command(
+    model: str, settings: Settings, console: Console, *, file: Path, runs: bool
+) -> int:
+    """Lock a model as it is now; returns the exit code.
+
+    Where no report is published that is of this model, and `runs` says so, it is measured, and the
+    scores are kept; the exit code is then that of the run. An interrupted run locks nothing. Scores
+    that were locked before stay if it is still the same model.
+    """
+    _ask_nobody_offline(settings)
+    models = read_lock(file) if file.exists() else {}
+    found, notes = lock(ModelRef.parse(model), _today())
+    before, code = models.get(found.name), 0
+    if runs and (found.report is None or found.report.withheld):
+        asked = _plain(settings, pinned(found.name, found.head))
+        done = run_job(asked, console)
+        console.print()
+        code = done.exit_code
+        if code == EXIT_INTERRUPTED:
+            return code
+        if other := differences(done.report.model, found.head):
+            raise ModelError(
+                f"what was measured is not what the Hub lists of {found.name}: other "
+                f"{', '.join(other)}.",
+                "It may have moved meanwhile: lock it again.",
+            )
+        found = replace(found, report=LockedReport.of(done.report, "measured"))
+    elif found.report is None and before and not differences(before.head, found.head):
+        found = replace(found, report=before.report)
+    if found.report is None:
+        notes = (*notes, "No scores are locked; --run measures it.")
+    write_lock(file, {**models, found.name: found})
+    console.print(locks.locked(found, before, file, notes))
+    return code
+
+
+def check_command(
+    model: str | None,
+    settings: Settings,
+    console: Console,
+    *,
+    file: Path,
+    runs: bool,
+    given: Sequence[str] = (),
+) -> int:
+    """Say of every locked model, or of one, what it is now; returns the exit code.
+
+    That is 0 if all are the models that were locked, 1 if one is another, 3 if it cannot be known
+    of one. With `runs` every model that changed is measured against the locked one, whose scores
+    are those of the published report, or else measured as well; a model that is the same has the
+    same scores and is not measured. The code is then the gravest of all: a limit that is exceeded
+    (1) adds nothing to a change, a run that could not measure (3) or that is refused (2) does.
+
+    Parameters
+    ----------
+    given : sequence of str
+        Names of the options that were typed, none of which may contradict the locked report.
+    """
+    _ask_nobody_offline(settings)
+    codes = [0]
+    for one in named(read_lock(file), model, file):
+        found = check(one)
+        console.print(locks.checked(found))
+        codes.append(found.exit_code)
+        if runs and found.verdict == "changed":
+            codes.append(_measured(found, settings, console, given))
+        elif runs and found.now:
+            console.print(Text("  nothing to measure: it is the same model"))
+    if EXIT_INTERRUPTED in codes:
+        return EXIT_INTERRUPTED
+    return max(codes, key=GRAVITY.index)
+
+
+def check_options(given: Sequence[str], *, runs: bool) -> None:
+    """Raise `UsageError` if options of a run were typed and nothing is run."""
+    typed = [n for n in given if n in OPTIONS_OF_A_RUN]
+    if typed and not runs:
+        raise UsageError(
+            f"{_flags()[typed[0]]} says how to measure, and nothing is measured.",
+            "Add --run, or leave it out.",
+        )
+
+
+def _measured(found: Checked, settings: Settings, console: Console, given: Sequence[str]) -> int:
+    """Measure a model as it is now against the locked one; returns the exit code of that run."""
+    now = found.now
+    assert now is not None, "only what is known can be measured"
+    before = found.locked
+    try:
+        base = earlier(before)
+        baseline = str(base) if base else pinned(before.name, before.head)
+        asked = _plain(_as_locked(settings, before, given), pinned(before.name, now))
+        console.print()
+        done = run_job(replace(asked, baseline=baseline), console)
+    except BiasError as error:
+        _show(error, console)
+        return error.exit_code
+    console.print()
+    return done.exit_code
+
+
+def _as_locked(settings: Settings, before: Locked, given: Sequence[str]) -> Settings:
+    """Return settings that measure what the locked report did."""
+    report = before.report
+    if report is None:
+        return settings
+    as_locked: Mapping[str, Any] = {
+        "suites": report.suites,
+        "languages": report.languages,
+        "profile": report.profile,
+        "seed": report.seed,
+        # Where it was off there may be a template now; where it was on there may be none.
+        "chat": "off" if report.chat == "off" else "auto",
+    }
+    for name, value in as_locked.items():
+        if name in given and getattr(settings, name) != value:
+            raise UsageError(
+                f"{_flags()[name]}: the locked scores of {before.name} were measured otherwise.",
+                f"Leave it out, or lock it anew: pytest-bias lock {before.name} --run",
+            )
+    return replace(settings, **as_locked)
+
+
+def _plain(settings: Settings, model: str) -> Settings:
+    """Return settings that measure one model into a folder of its own, scores included."""
+    return replace(
+        settings,
+        model=model,
+        out=None,
+        baseline=None,
+        shard=None,
+        withhold_scores=False,
+    )
+
+
+def _ask_nobody_offline(settings: Settings) -> None:
+    if is_offline(settings.offline):
+        raise ModelError(
+            "what a model is now only the Hub knows, and this run is offline.",
+            "Without offline (HF_HUB_OFFLINE, PYTEST_BIAS_OFFLINE, the settings file) it is asked.",
+        )
+
+
+def _show(error: BiasError, console: Console) -> None:
+    console.print(Text(f"  not measured: {clean(error.message, 2000)}"), soft_wrap=True)
+    if error.hint:
+        console.print(Text(f"  {clean(error.hint, 2000)}", style="dim"), soft_wrap=True)
+
+
+def _flags() -> dict[str, str]:
+    return {o.name: f"--{o.flag}" for o in OPTIONS}
+
+
+def _today() -> str:
+    return datetime.now(UTC).date().isoformat()

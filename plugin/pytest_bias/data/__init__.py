@@ -1,0 +1,1 @@
+"""Data files: pinned, fetched, and read to rows."""

@@ -1,0 +1,88 @@
+"""What a model is for, in the words of its owner, and which suites lie outside of it."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from pytest_bias.emit.wording import capitalized, metric_words
+from pytest_bias.records.report import Report, SuiteResult
+from pytest_bias.settings.values import CONTEXT
+from pytest_bias.suites.suite import installed, scope_of
+
+_ALIKE: Final = {"country": "nationality", "ethnicity": "race", "politics": "political"}
+"""Words that scope cards have for one thing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """Languages, groups and what else the owner says; untrusted, and not escaped."""
+
+    said: Mapping[str, str]
+    languages: tuple[str, ...]
+    groups: tuple[str, ...]
+
+    def outside(self, suite: SuiteResult) -> list[str]:
+        """Say why a result lies outside the context; nothing where that cannot be told."""
+        found = []
+        if self.languages and suite.language and suite.kind != "quality":
+            spoken = {_main(tag) for tag in self.languages}
+            if _main(suite.language) not in spoken:
+                found.append(f"outside this model's context: language {suite.language}")
+        named = _dimensions(suite.name)
+        wanted = [g for g in self.groups if _covers(_known(), g)]
+        # A group that no suite knows by this name may be within any of them.
+        is_told = bool(wanted and named and len(wanted) == len(self.groups))
+        if is_told and not any(_covers(named, group) for group in wanted):
+            found.append("outside this model's context: other groups")
+        return found
+
+    def missed(self, suites: Sequence[SuiteResult]) -> Iterator[str]:
+        """Say what of the context no suite here is about, as far as that can be told."""
+        spoken = {_main(s.language) for s in suites if s.language}
+        if left := [tag for tag in self.languages if _main(tag) not in spoken]:
+            yield f"Languages without a suite here: {', '.join(left)}."
+        covered = set[frozenset[str]]().union(*(_dimensions(s.name) for s in suites))
+        known = [g for g in self.groups if _covers(_known(), g)]
+        if left := [g for g in known if not _covers(covered, g)]:
+            yield f"Groups without a suite here: {', '.join(left)}."
+
+
+def context_of(report: Report, given: Mapping[str, Any] | None = None) -> Context:
+    """Return the context that is given, else the one that a report tells, else an empty one."""
+    told = report.run.get("context") if given is None else given
+    told = told if isinstance(told, Mapping) else {}
+    said = {key: _texts(told.get(key)) for key in CONTEXT}
+    words = {capitalized(metric_words(key)): ", ".join(said[key]) for key in CONTEXT if said[key]}
+    return Context(words, said["languages"], said["groups"])
+
+
+def _texts(value: Any) -> tuple[str, ...]:
+    values = value if isinstance(value, list | tuple) else [] if value is None else [value]
+    return tuple(text for v in values if (text := str(v).strip()))
+
+
+def _main(tag: str) -> str:
+    """Return the language of a tag without script and region: ``pt`` of ``pt-BR``."""
+    return tag.lower().replace("_", "-").partition("-")[0]
+
+
+def _words(group: str) -> frozenset[str]:
+    return frozenset(_ALIKE.get(word, word) for word in re.findall(r"\w+", group.lower()))
+
+
+def _covers(dimensions: set[frozenset[str]], group: str) -> bool:
+    """Whether one of them is the group, a part of it, or holds it: religion and religion-jews."""
+    wanted = _words(group)
+    return bool(wanted) and any(wanted <= d or d <= wanted for d in dimensions)
+
+
+def _dimensions(name: str) -> set[frozenset[str]]:
+    """Return the dimensions of a suite by its scope card, as words; none where it names none."""
+    found = scope_of(name).get("dimensions")
+    words = {_words(str(d).replace("_", " ")) for d in found} if isinstance(found, list) else set()
+    return {w for w in words if w and "none" not in w}
+
+
+def _known() -> set[frozenset[str]]:
+    return set[frozenset[str]]().union(*(_dimensions(s.name) for s in installed()))

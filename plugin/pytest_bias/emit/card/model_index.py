@@ -1,0 +1,126 @@
+"""The scores of a report as metadata of a model card: ``model-index``, which the Hub reads.
+
+Each configuration of a suite is a result of its own, told from all others by its dataset: type and
+configuration. Otherwise the Hub's client takes several for one, and drops the sources of all but
+the first. A metric says its ideal in its name, since the format has no direction: nothing here can
+be ranked by size.
+"""
+
+import math
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from pytest_bias.emit.card.front_matter import with_results
+from pytest_bias.emit.card.results import MADE_BY, SOURCE
+from pytest_bias.emit.wording import (
+    count,
+    date,
+    ideal,
+    interval,
+    level,
+    metric_words,
+    number,
+    sample,
+    suite_label,
+)
+from pytest_bias.models.interface import ModelKind
+from pytest_bias.records.report import DataInfo, Report, SuiteResult
+from pytest_bias.records.score import Score
+from pytest_bias.reports.publication_layout import Place
+from pytest_bias.untrusted import clean
+
+LINE_END: Final = "\n"
+
+TASKS: Final[Mapping[str, str]] = {
+    ModelKind.MASKED: "fill-mask",
+    ModelKind.CAUSAL: "text-generation",
+    ModelKind.SEQ2SEQ: "text2text-generation",
+    ModelKind.ENCODER: "feature-extraction",
+    ModelKind.CLASSIFIER: "text-classification",
+    ModelKind.QUESTION_ANSWERING: "question-answering",
+}
+"""Kind of a model to the Hub's name of its task."""
+
+KINDS: Final[Mapping[str, str]] = {
+    "intrinsic": "Social bias, intrinsic",
+    "downstream": "Social bias, downstream",
+    "robustness": "Robustness",
+    "quality": "General quality",
+}
+"""What the task is called, by the kind of the suite; other kinds are no results."""
+
+
+def render(report: Report, place: Place) -> str:
+    """Return model-index.yaml, or nothing where there are no scores to show."""
+    found = entries(report, place)
+    return f"{with_results('', found, LINE_END)}{LINE_END}" if found else ""
+
+
+def entries(report: Report, place: Place) -> list[dict[str, Any]]:
+    """Return the value of ``model-index``: one entry, or none where there are no scores.
+
+    Scores of groups are left to the report; so are drafts and controls, which are no results of
+    their own, and what has no value.
+    """
+    results = [r for s in report.suites for r in _results(report, s, place)]
+    return [{"name": clean(place.model), "results": results}] if results else []
+
+
+def _results(report: Report, suite: SuiteResult, place: Place) -> Iterator[dict[str, Any]]:
+    whole = [s for s in suite.scores if not s.by and s.value is not None and math.isfinite(s.value)]
+    if not whole or suite.kind not in KINDS or suite.draft or suite.control_of:
+        return
+    found: dict[str, Any] = {
+        "task": {"type": TASKS.get(report.model.kind, "other"), "name": KINDS[suite.kind]},
+        "dataset": _dataset(report, suite),
+        # The headline first: what shows one number shows this.
+        "metrics": [_metric(suite, s) for s in sorted(whole, key=lambda s: not s.headline)],
+    }
+    if place.report.startswith(("https://", "http://")):
+        found["source"] = {"url": place.report, "name": SOURCE}
+    yield found
+
+
+def _dataset(report: Report, suite: SuiteResult) -> dict[str, Any]:
+    data = suite.data
+    found: dict[str, Any] = {
+        "type": _source(suite.name, data),
+        "name": suite_label(suite),
+        # Ours alone: what others measured on the same data stays apart.
+        "config": f"{suite.name}-{suite.config}",
+    }
+    if data and data.revision:
+        found["revision"] = clean(data.revision)
+    # By these a later report knows it as ours, and readers the report that it is of.
+    found["args"] = {"made_by": MADE_BY, "report": clean(report.digest)}
+    if day := date(report):
+        found["args"]["date"] = day
+    if data and data.sha256:
+        found["args"]["sha256"] = clean(data.sha256)
+    return found
+
+
+def _source(name: str, data: DataInfo | None) -> str:
+    """Return who has the data, as ``owner/name`` where the report says it so."""
+    first = clean(data.source).partition(" ")[0] if data else ""
+    return first if re.fullmatch(r"[\w.-]+/[\w.-]+", first) else f"pytest-bias/{name}"
+
+
+def _metric(suite: SuiteResult, score: Score) -> dict[str, Any]:
+    assert score.value is not None
+    about = [f"ideal {ideal(score)}"]
+    if score.interval:
+        about.append(f"{level(score)} interval {interval(score)}")
+    about.append(f"n {count(score.n)}")
+    if suite.sampled is not None:
+        about.append(sample(suite))
+    if suite.adapted:
+        about.append("adapted")
+    unit = f", {clean(score.unit, 20)}" if score.unit else ""
+    return {
+        "type": clean(score.metric),
+        "name": f"{metric_words(score.metric)}{unit} ({', '.join(about)})",
+        # Rounded as everywhere, so that it is the number that the card shows.
+        "value": float(number(score.value, score.unit)),
+    }

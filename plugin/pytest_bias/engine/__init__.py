@@ -1,0 +1,1 @@
+"""Suites times a model: planned, measured, put into one report."""

@@ -1,0 +1,288 @@
+"""What a run will do, known before any weight is read: what applies, and why the rest does not."""
+
+import re
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from heapq import heappop, heappush
+from typing import Any, Final
+
+from pytest_bias.engine import scorers
+from pytest_bias.engine.scorers import Scorer
+from pytest_bias.errors import UsageError
+from pytest_bias.models import Described, ModelRef, Trust, describe
+from pytest_bias.models.interface import Capability, ModelKind
+from pytest_bias.models.labels import ROLES, labels_for
+from pytest_bias.models.served.settings import Asking
+from pytest_bias.records.report import Item, Part, sha256
+from pytest_bias.settings.settings import NO_LANGUAGE, Settings, languages_of
+from pytest_bias.suites.files.reading import with_files
+from pytest_bias.suites.suite import (
+    STRUCTURE,
+    Entry,
+    Measure,
+    find,
+    installed,
+    select,
+    social_entries,
+    spoken_by,
+)
+
+NOT_IN_SHARD: Final = "none of its items falls into this shard"
+NOT_REACHED: Final = "interrupted before it was measured"
+
+
+@dataclass(frozen=True)
+class Planned:
+    """An entry with the measure that the model allows, or the reason why there is none.
+
+    `labels` says, for a measure that reads a classifier's labels, which one stands for what;
+    `lacks` what the user would have to name for the measure to be taken.
+    """
+
+    entry: Entry
+    measure: Measure | None
+    reason: str | None = None
+    labels: Mapping[str, str] = field(default_factory=dict)
+    lacks: str | None = None
+
+    @property
+    def scorer(self) -> str:
+        """Role of the classifier that scores what the model writes; empty where none does."""
+        return self.entry.configuration.scorer or (self.measure.scorer if self.measure else "")
+
+    @property
+    def is_structure(self) -> bool:
+        """Whether these are the structural checks, which are always made, whole."""
+        return self.entry.suite.name == STRUCTURE
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a run will do, known before any weight is read."""
+
+    model: Described
+    settings: Settings
+    entries: tuple[Planned, ...]
+    coverage: Mapping[str, Any]
+    notices: tuple[str, ...] = ()
+    chat: bool = False
+    """Whether prompts are turns of the model's chat."""
+    scorers: Mapping[str, Scorer] = field(default_factory=dict)
+    """Classifiers that score what the model writes, by role."""
+    requested: tuple[str, ...] = ()
+    """What was asked for, suites of files by their names."""
+
+
+def describe_for(settings: Settings, model: str) -> Described:
+    """Describe a model as the settings allow, and check that device and precision are there."""
+    s, described = settings, described_for(settings, model)
+    described.precision(s.device, s.dtype, s.device_map, s.devices)
+    return described
+
+
+def described_for(settings: Settings, model: str) -> Described:
+    """Describe a model as the settings allow, wherever it will be loaded."""
+    return describe(
+        ModelRef.parse(model),
+        offline=settings.offline,
+        trust=Trust(settings.allow_pickle, settings.trust_remote_code),
+        asking=Asking(**settings.served),
+        chat=settings.chat,
+    )
+
+
+def plan(model: Described, settings: Settings) -> Plan:
+    """Decide which suites run, in which order, and why the others do not."""
+    languages = languages_of(settings, model.languages)
+    requested = with_files(settings.suites)
+    _check_texts(settings)
+    entries = [Entry(s, c, named=True) for s in [find(STRUCTURE)] for c in s.configurations]
+    asks_long = bool(requested) or settings.profile == "full"
+    entries += [
+        e
+        for e in select(requested, languages, settings.texts)
+        if e.suite.name != STRUCTURE and (asks_long or not e.configuration.only_full)
+    ]
+    asked = {word.partition("[")[0] for word in requested}
+    if beside := with_files(settings.collected):
+        there = {e.id for e in entries}
+        entries += [e for e in select(beside, languages) if e.id not in there]
+    if len(entries) == 1 and STRUCTURE not in asked:
+        known = spoken_by(installed())
+        raise UsageError(
+            f"no suite speaks {', '.join(languages)}; known are {', '.join(known)}.",
+            "--language en measures an English view of the model.",
+        )
+    chat = model.chats(settings.chat)
+    planned = _one_is_enough([_planned(e, model, settings) for e in entries], requested)
+    return Plan(
+        model,
+        settings,
+        planned,
+        {
+            "languages": list(languages),
+            "social_suites": _social(model, settings, languages),
+            "capabilities": sorted(c.value for c in model.capabilities),
+        },
+        (
+            *model.notices,
+            *_on_languages(settings, model, languages),
+            *_on_writing(planned, model, chat=chat),
+            *_on_shard(settings),
+        ),
+        chat,
+        scorers.described(settings, [p.scorer for p in planned if p.measure]),
+        requested,
+    )
+
+
+def _check_texts(settings: Settings) -> None:
+    """Check that texts of the user's own are named for suites that read some."""
+    for name in settings.texts:
+        if not any(c.own_texts for c in find(name).configurations):
+            readers = [s.name for s in installed() if any(c.own_texts for c in s.configurations)]
+            raise UsageError(
+                f"texts are named for {name}, which reads none of the user's own.",
+                f"Those that do: {', '.join(readers)}.",
+            )
+
+
+def _on_writing(entries: Sequence[Planned], model: Described, *, chat: bool) -> tuple[str, ...]:
+    if not any(p.measure and Capability.GENERATE in p.measure.needs for p in entries):
+        return ()
+    return tuple(filter(None, (model.about_chat if chat else "", model.about_writing)))
+
+
+def _on_languages(
+    settings: Settings, model: Described, languages: tuple[str, ...]
+) -> tuple[str, ...]:
+    if settings.languages or languages == ("en",):
+        passed_over = [tag for tag in model.languages if tag.lower() in NO_LANGUAGE]
+        if passed_over and not settings.languages:
+            return (
+                f"The model's card gives {', '.join(passed_over)}, which names no language: "
+                "tested in en. --language chooses.",
+            )
+        return ()
+    return (f"Tested in {', '.join(languages)}, as the model's card says. --language chooses.",)
+
+
+def _on_shard(settings: Settings) -> tuple[str, ...]:
+    if part_of(settings) is None:
+        return ()
+    if settings.budget is not None:
+        raise UsageError(
+            "--budget with --shard: every shard would stop at a place of its own.",
+            "--profile quick takes one sample in all shards.",
+        )
+    return (f"Shard {settings.shard}: pytest-bias merge joins the shards, scores and decides.",)
+
+
+def _social(model: Described, settings: Settings, languages: Sequence[str]) -> list[str]:
+    """Name every social suite that applies to a model in these languages."""
+    entries = social_entries(languages)
+    return sorted({e.suite.name for e in entries if _planned(e, model, settings).measure})
+
+
+def _planned(entry: Entry, model: Described, settings: Settings) -> Planned:
+    measure = entry.suite.measure_for(model.capabilities)
+    if measure is None:
+        needed = " or ".join(_words(m.needs) for m in entry.suite.measures)
+        wanted = frozenset(c for m in entry.suite.measures for c in m.needs)
+        return Planned(entry, None, f"needs {needed}; {_what_it_gives(model, wanted)}")
+    lacking = entry.configuration.needs - model.capabilities
+    if Capability.OPEN_VOCABULARY in lacking:
+        return Planned(entry, None, "its texts are outside the model's closed vocabulary")
+    if lacking:
+        return Planned(entry, None, f"needs {_words(lacking)}; {_what_it_gives(model, lacking)}")
+    labels: Mapping[str, str] = {}
+    if role := measure.reads:
+        try:
+            chosen = settings.labels.get(role, {})
+            also = measure.reads_also
+            labels = labels_for(role, model.labels, chosen, "this classifier", also)
+        except UsageError as error:
+            return Planned(entry, None, " ".join(filter(None, (error.message, error.hint))))
+    planned = Planned(entry, measure, labels=labels)
+    return replace(planned, lacks=_lacks(planned.scorer, settings))
+
+
+def _one_is_enough(planned: Sequence[Planned], requested: Sequence[str]) -> tuple[Planned, ...]:
+    """Let a suite asked for by its bare name do without the classifiers that were not named.
+
+    Where none of its configurations has its classifier, the first stays asked for: an error.
+    """
+    ready = {p.entry.suite.name for p in planned if p.measure and not p.lacks}
+    spared = ready.intersection(requested)
+    return tuple(
+        replace(p, entry=replace(p.entry, named=False))
+        if p.lacks and p.entry.suite.name in spared
+        else p
+        for p in planned
+    )
+
+
+def _lacks(role: str, settings: Settings) -> str | None:
+    """Say which classifier has to score the texts, if the user has not named it."""
+    if not role or role in settings.scorers:
+        return None
+    return (
+        f"a classifier of {ROLES[role].title} has to score the texts, and none is named: "
+        f"--scorer {role}=org/name, or in pytest-bias.yaml: scorers: {{{role}: org/name}}"
+    )
+
+
+def _what_it_gives(model: Described, wanted: frozenset[Capability]) -> str:
+    """Say what a model gives, and why nothing of what is wanted where its kind has it."""
+    given = _words(model.capabilities - {Capability.OPEN_VOCABULARY, Capability.BRANCH})
+    why = [model.lacks[c] for c in sorted(wanted & model.lacks.keys())]
+    if model.kind is ModelKind.MASKED and Capability.SLOT not in model.capabilities:
+        return f"the tokenizer of this masked model has no mask token, which leaves {given}"
+    return "; ".join([f"this {model.kind} model gives {given}", *why])
+
+
+def _words(capabilities: frozenset[Capability]) -> str:
+    *most, last = sorted(c.words for c in capabilities)
+    return f"{', '.join(most)} and {last}" if most else last
+
+
+def part_of(settings: Settings) -> Part | None:
+    """Return which shard of how many is asked for, or null for the whole.
+
+    Raises
+    ------
+    UsageError
+        If it is not written as 2/8, or there is no such shard.
+    """
+    if settings.shard is None:
+        return None
+    match = re.fullmatch(r"(\d{1,4})/(\d{1,4})", settings.shard)
+    number, of = (int(match[1]), int(match[2])) if match else (0, 0)
+    if not 1 <= number <= of:
+        raise UsageError(
+            f"--shard {settings.shard!r} is no part of a whole.",
+            "--shard 2/8 is the second of eight; every one from 1/8 to 8/8 is needed.",
+        )
+    return number, of
+
+
+def shard(items: Sequence[Item], part: Part) -> tuple[Item, ...]:
+    """Return the items of a shard: whole clusters, spread so that shards cost about the same.
+
+    The heaviest cluster goes first, each to the shard that has least so far (Graham 1969); equal
+    ones in the order of a hash of their names. So a shard is a function of the items alone. The
+    cost of a cluster is the length of its texts, in characters.
+    """
+    number, of = part
+    costs: dict[str, int] = defaultdict(int)
+    for item in items:
+        costs[item.cluster] += 0 if item.status else sum(map(len, item.texts.values()))
+    shards = [(0, n) for n in range(1, of + 1)]
+    mine = set()
+    for cluster in sorted(costs, key=lambda c: (-costs[c], sha256(c))):
+        cost, lightest = heappop(shards)
+        heappush(shards, (cost + costs[cluster], lightest))
+        if lightest == number:
+            mine.add(cluster)
+    return tuple(i for i in items if i.cluster in mine)

@@ -1,0 +1,140 @@
+"""The data of suites, made ready for a machine without a network: where they are, fetched or not.
+
+What a run would do about a file is asked of the same `DataFolder` that runs use, with the same
+consent to licences.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, Literal, TypeAlias
+
+from pytest_bias.data.sources import DataFile, DataFolder, State
+from pytest_bias.errors import (
+    BiasError,
+    DataError,
+    DataMissing,
+    LicenceNotAccepted,
+    OutputError,
+    OwnCopyNeeded,
+)
+from pytest_bias.records.suite_states import SuiteStatus
+from pytest_bias.suites.suite import Entry
+
+Outcome: TypeAlias = State | Literal["fetched", "refused"]
+"""Where a file is now; `refused` are files that were asked for and did not come."""
+
+THERE: Final = frozenset({"own", "own changed", "cached", "fetched"})
+NOT_OURS_TO_FETCH: Final = "own copy only"
+
+
+@dataclass(frozen=True, slots=True)
+class FileOutcome:
+    """One file of an entry: where it is, and what stood in the way."""
+
+    path: str
+    outcome: Outcome
+    error: DataError | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class EntryData:
+    """The files of one suite in one configuration.
+
+    `licence` says what the user has to accept before they are read; then nothing was fetched.
+    """
+
+    entry: Entry
+    files: tuple[FileOutcome, ...]
+    licence: LicenceNotAccepted | None = None
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether a run finds what it needs, or says itself why it leaves the entry out.
+
+        That is a matter of the user's where a licence is not accepted and where only the user can
+        bring the files, unless this very suite was asked for.
+        """
+        outcomes = {f.outcome for f in self.files}
+        if not self.entry.named:
+            if self.licence:
+                return True
+            outcomes -= {NOT_OURS_TO_FETCH}
+        return self.licence is None and outcomes <= THERE
+
+    def paths(self, outcome: Outcome) -> list[str]:
+        """Return the paths of the files with an outcome."""
+        return [f.path for f in self.files if f.outcome == outcome]
+
+
+def look(entry: Entry, folder: DataFolder) -> EntryData:
+    """Say where the files of an entry are, without the network."""
+    files = (FileOutcome(f.path, folder.state(f)) for f in entry.configuration.files)
+    return EntryData(entry, tuple(files), missing_consent(entry, folder))
+
+
+def fetch(entry: Entry, folder: DataFolder) -> EntryData:
+    """Bring the files of an entry into the cache, or into the folder if there is one.
+
+    Raises
+    ------
+    OutputError
+        If the cache or the folder cannot be written.
+    """
+    licence = missing_consent(entry, folder)
+    if licence:
+        return look(entry, folder)
+    named = folder.of(entry.suite.name)
+    return EntryData(entry, tuple(_fetched(file, named) for file in entry.configuration.files))
+
+
+def missing_consent(entry: Entry, folder: DataFolder) -> LicenceNotAccepted | None:
+    """Return which licence of an entry's data is not accepted; null if none is missing."""
+    for source in entry.configuration.consents:
+        try:
+            folder.consent(entry.suite.name, source)
+        except LicenceNotAccepted as error:
+            return error
+    return None
+
+
+def _fetched(file: DataFile, folder: DataFolder) -> FileOutcome:
+    state = folder.state(file)
+    if state in ("own", "own changed", "own unreadable", NOT_OURS_TO_FETCH):
+        return FileOutcome(file.path, state)
+    if state == "cached" and folder.folder is None:
+        return FileOutcome(file.path, state)
+    try:
+        content = folder.find(file).content
+    except DataError as error:
+        return FileOutcome(file.path, "refused", error)
+    if folder.folder is not None:
+        _write(folder.folder / file.path, content)
+    return FileOutcome(file.path, "fetched")
+
+
+def _write(target: Path, content: bytes) -> None:
+    partial = target.with_name(f"{target.name}.part")
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        partial.write_bytes(content)
+        partial.replace(target)
+    except OSError as error:
+        raise OutputError(f"{target} cannot be written: {error.strerror or error}.") from None
+
+
+def without_data(error: BiasError, *, named: bool) -> SuiteStatus:
+    """Say what becomes of an entry whose items could not be read, asked for by name or not."""
+    match error:
+        case LicenceNotAccepted():
+            return "skipped"
+        case OwnCopyNeeded() if not named:
+            return "skipped"
+        case DataMissing():
+            return "unavailable"
+    return "error"
+
+
+def exit_code(found: Sequence[EntryData]) -> int:
+    """Return 0 if all is there, else 3."""
+    return 0 if all(data.is_ready for data in found) else 3

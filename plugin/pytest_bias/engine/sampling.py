@@ -1,0 +1,113 @@
+"""Which items a sample takes: a beginning of one fixed order, so that more time means more items.
+
+Whole clusters stand in an order that is random but for the seed, and the same whatever is taken of
+it. Every stretch of it holds about its share of every group, so that a sample speaks of the same
+mixture as the whole. In front stand a few clusters that together have every group.
+"""
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final, TypeAlias
+
+from pytest_bias.records.report import Item, canonical_json, sha256
+
+QUICK_ITEMS: Final = 200
+"""Items of a suite under ``--profile quick``; whole clusters, so a few more may come."""
+
+QUICK_CLUSTERS: Final = 30
+"""Clusters under ``--profile quick``: an interval drawn over fewer would be too narrow."""
+
+MOST_GROUPS: Final = 50
+"""A `by` key with more values than this names single things, no groups to be represented."""
+
+Cluster: TypeAlias = tuple[Item, ...]
+Groups: TypeAlias = frozenset[tuple[str, str]]
+
+
+@dataclass(frozen=True)
+class Order:
+    """Whole clusters in the order in which samples take them; the first `n_front` have all groups.
+
+    An item that the data alone decide stays with its cluster, and counts for nothing here: it costs
+    no time and tells nothing about the model.
+    """
+
+    clusters: tuple[Cluster, ...]
+    n_front: int
+
+    def quick(
+        self, n_items: int = QUICK_ITEMS, n_clusters: int = QUICK_CLUSTERS
+    ) -> tuple[Cluster, ...]:
+        """Return the first clusters: those with all groups, and no fewer than asked for."""
+        items = clusters = 0
+        for n, cluster in enumerate(self.clusters):
+            enough = items >= n_items and clusters >= n_clusters and n >= self.n_front
+            if enough and any(map(n_open, self.clusters[n:])):
+                return self.clusters[:n]
+            items += n_open(cluster)
+            clusters += n_open(cluster) > 0
+        return self.clusters
+
+
+def in_order(items: Iterable[Item], seed: int) -> Order:
+    """Put the clusters of a suite into their fixed order.
+
+    Parameters
+    ----------
+    items : iterable of Item
+        All items of a suite, in any order.
+    seed : int
+        Another seed gives another order.
+    """
+    members: dict[str, list[Item]] = defaultdict(list)
+    for item in sorted(items, key=lambda i: i.id):
+        members[item.cluster].append(item)
+    keys = _keys(members.values())
+    groups = {name: _groups(found, keys) for name, found in members.items()}
+    strata: dict[tuple[bool, tuple[tuple[str, str], ...]], list[str]] = defaultdict(list)
+    for name in sorted(members, key=lambda name: sha256(f"{seed}/{name}")):
+        strata[n_open(members[name]) > 0, tuple(sorted(groups[name]))].append(name)
+    # Cluster k of the n of its stratum stands at (k + start) / n of the way.
+    place: dict[str, float] = {}
+    for stratum, names in strata.items():
+        start = int(sha256(canonical_json([seed, stratum]))[:8], 16) / 16**8
+        place |= {name: (k + start) / len(names) for k, name in enumerate(names)}
+    front: list[str] = []
+    rest: list[str] = []
+    seen: set[tuple[str, str]] = set()
+    for name in sorted(place, key=lambda name: (place[name], name)):
+        brings = groups[name] - seen if n_open(members[name]) else frozenset()
+        (front if brings else rest).append(name)
+        seen |= brings
+    return Order(tuple(tuple(members[name]) for name in [*front, *rest]), len(front))
+
+
+def n_open(cluster: Sequence[Item]) -> int:
+    """Return how many items a model has to be asked about."""
+    return sum(item.status is None for item in cluster)
+
+
+def extent(items: Sequence[Item], taken: Collection[str]) -> tuple[int | None, int | None]:
+    """Return how many items were taken of how many, by their ids; null twice for the whole.
+
+    What the suite's own rule drops counts on neither side.
+    """
+    if all(item.id in taken for item in items):
+        return None, None
+    counted = [item.id for item in items if item.status != "excluded"]
+    return sum(name in taken for name in counted), len(counted)
+
+
+def _keys(clusters: Iterable[Sequence[Item]]) -> list[str]:
+    values: dict[str, set[str]] = defaultdict(set)
+    for item in (item for cluster in clusters for item in cluster):
+        for key, value in item.by.items():
+            values[key].add(value)
+    return sorted(key for key, found in values.items() if len(found) <= MOST_GROUPS)
+
+
+def _groups(cluster: Sequence[Item], keys: Sequence[str]) -> Groups:
+    """Return the groups that a cluster has items of, those to be measured if it has any."""
+    asked = [item for item in cluster if item.status is None] or cluster
+    return frozenset((k, item.by[k]) for item in asked for k in keys if k in item.by)

@@ -1,0 +1,191 @@
+"""Which items of each entry are measured, in which order, and until when.
+
+Under ``--budget`` an entry has an equal share of the time that is left, the shortest entry first,
+so that what one leaves falls to the longer ones. Its clusters are taken in their fixed order, in
+parts whose sizes do not depend on the clock: a run that is killed finds its parts again.
+"""
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Final, TypeAlias
+
+from pytest_bias.engine.events import Forecast
+from pytest_bias.engine.forecast import Expected, Forecaster, forecast
+from pytest_bias.engine.planning import Planned, shard
+from pytest_bias.engine.sampling import Cluster, Order, extent, in_order, n_open
+from pytest_bias.models.meter import Meter
+from pytest_bias.records.report import Item, Part, Record
+from pytest_bias.settings.settings import Settings
+from pytest_bias.suites.suite import Entry
+
+FIRST_PART: Final = 16
+"""Items of an entry's first part, which every entry gets."""
+
+LARGEST_PART: Final = 512
+"""Parts double up to so many items: large enough for full batches, small enough to stop in time."""
+
+MARGIN: Final = 1.1
+"""A part is begun if so many times its expected seconds are left."""
+
+RESERVE_S: Final = 2.0
+"""Seconds of a budget that are kept for the last scores and the files."""
+
+Take: TypeAlias = Callable[[Sequence[Item]], Sequence[Record]]
+
+
+@dataclass
+class Schedule:
+    """Order and time of the items of one run.
+
+    Parameters
+    ----------
+    settings : Settings
+        Profile, seed, shard and budget.
+    started : float
+        When the command began, by `time.perf_counter`.
+    n_entries : int
+        How many entries share a budget.
+    """
+
+    settings: Settings
+    started: float
+    n_entries: int
+    sampled: dict[str, int | None] = field(default_factory=dict)
+    """Entry to the items that its profile takes, of all shards together; null for the whole."""
+    _orders: dict[str, Order] = field(default_factory=dict)
+    _chosen: dict[tuple[str, Part | None], tuple[Cluster, ...]] = field(default_factory=dict)
+    _expected: dict[str, Expected] = field(default_factory=dict)
+    _n_begun: int = 0
+
+    def clusters(
+        self, entry: Entry, items: Sequence[Item], part: Part | None = None
+    ) -> tuple[Cluster, ...]:
+        """Return the clusters that an entry or a part of it has, in their fixed order."""
+        key = entry.id, part
+        if key not in self._chosen:
+            order = self._order(entry, items)
+            chosen = order.quick() if self.settings.profile == "quick" else order.clusters
+            taken = {item.id for cluster in chosen for item in cluster}
+            self.sampled[entry.id] = extent(items, taken)[0]
+            if part:
+                mine = {item.cluster for item in shard(joined(chosen), part)}
+                chosen = tuple(c for c in chosen if c[0].cluster in mine)
+            self._chosen[key] = chosen
+        return self._chosen[key]
+
+    def _order(self, entry: Entry, items: Sequence[Item]) -> Order:
+        if entry.id not in self._orders:
+            self._orders[entry.id] = in_order(items, self.settings.seed)
+        return self._orders[entry.id]
+
+    def expect(
+        self,
+        planned: Planned,
+        items: Sequence[Item],
+        forecaster: Forecaster,
+        part: Part | None = None,
+    ) -> Expected:
+        """Find out what an entry, or a part of it, will take."""
+        entry, measure = planned.entry, planned.measure
+        assert measure is not None, "an entry without a measure is not measured"
+        if entry.id not in self._expected:
+            clusters = self.clusters(entry, items, part)
+            quick = self._order(entry, items).quick()
+            self._expected[entry.id] = Expected(
+                entry.id,
+                forecaster.an_item(measure, clusters),
+                sum(map(n_open, clusters)),
+                sum(map(n_open, quick)),
+                sum(map(n_open, clusters[: _end(clusters, 0, FIRST_PART)])),
+            )
+        return self._expected[entry.id]
+
+    def forecast(self, device: str) -> Forecast:
+        """Return what is known of the whole, from all that was asked about."""
+        return forecast(list(self._expected.values()), device, self._left)
+
+    def take(
+        self,
+        planned: Planned,
+        items: Sequence[Item],
+        forecaster: Forecaster,
+        take: Take,
+        part: Part | None = None,
+    ) -> list[Record]:
+        """Measure the items of an entry, or as many of them as its share of the time allows."""
+        clusters = self.clusters(planned.entry, items, part)
+        if self._left is None or planned.is_structure:
+            return list(take(joined(clusters)))
+        expected = self.expect(planned, items, forecaster)
+        share = self._left / max(1, self.n_entries - self._n_begun)
+        self._n_begun += 1
+        until = time.perf_counter() + share
+        return take_until(until, clusters, take, forecaster.model.meter, expected.an_item)
+
+    @property
+    def _left(self) -> float | None:
+        """Seconds that are left of the budget, null without one."""
+        if self.settings.budget is None:
+            return None
+        return self.started + self.settings.budget - RESERVE_S - time.perf_counter()
+
+
+def take_until(
+    until: float,
+    clusters: Sequence[Cluster],
+    take: Take,
+    meter: Meter,
+    an_item: float | None = None,
+) -> list[Record]:
+    """Measure clusters in their order as long as there is time, the first part in any case.
+
+    Parameters
+    ----------
+    until : float
+        When to stop, by `time.perf_counter`.
+    clusters : sequence of Cluster
+        All that there is.
+    take : callable
+        Measures items.
+    meter : Meter
+        The model's, which says whether answers were there already: they tell nothing of speed.
+    an_item : float, optional
+        Expected seconds of an item; learned anew from every part.
+    """
+    found: list[Record] = []
+    at, size = 0, FIRST_PART
+    while at < len(clusters):
+        end = _end(clusters, at, size)
+        if at and an_item:
+            fitting = int((until - time.perf_counter()) / (MARGIN * an_item))
+            if fitting < sum(map(n_open, clusters[at:end])):
+                end = _end(clusters, at, fitting, over=False) if fitting >= FIRST_PART else at
+        if end == at:
+            break
+        part = joined(clusters[at:end])
+        start, resumed = time.perf_counter(), meter.resumed
+        found += take(part)
+        if meter.resumed == resumed and n_open(part):
+            an_item = (time.perf_counter() - start) / n_open(part)
+        at, size = end, min(2 * size, LARGEST_PART)
+    return found
+
+
+def joined(clusters: Sequence[Cluster]) -> list[Item]:
+    """Return the items of clusters, by their names."""
+    return sorted((item for cluster in clusters for item in cluster), key=lambda item: item.id)
+
+
+def _end(clusters: Sequence[Cluster], at: int, size: int, *, over: bool = True) -> int:
+    """Return where a part ends that has `size` items to measure, the last cluster whole or left.
+
+    What costs nothing goes along.
+    """
+    n = 0
+    for end in range(at, len(clusters)):
+        more = n_open(clusters[end])
+        if more and (n >= size or (not over and n + more > size)):
+            return end
+        n += more
+    return len(clusters)

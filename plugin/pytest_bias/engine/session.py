@@ -1,0 +1,403 @@
+"""Suites on a model: measured one at a time, put into one report.
+
+The engine knows neither pytest nor the terminal. A `Session` holds one loaded model and measures
+the entries of a plan, so that a command, a pytest worker and a notebook do the same thing.
+"""
+
+import datetime
+import math
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
+from pathlib import Path
+from typing import Any
+
+from pytest_bias.data.sources import DataFolder
+from pytest_bias.engine import scorers
+from pytest_bias.engine.events import (
+    Fetching,
+    Listener,
+    Loading,
+    Notice,
+    Progress,
+    SuiteFinished,
+    SuiteStarted,
+    ignore,
+)
+from pytest_bias.engine.forecast import Expected, Forecaster
+from pytest_bias.engine.hidden import NOTICE, WHOLE, load_hidden, scored_hidden
+from pytest_bias.engine.isolation import told
+from pytest_bias.engine.planning import NOT_IN_SHARD, NOT_REACHED, Plan, Planned, part_of
+from pytest_bias.engine.preparation import without_data
+from pytest_bias.engine.report_building import build_report, depends_on, environment
+from pytest_bias.engine.sampling import extent
+from pytest_bias.engine.schedule import Schedule
+from pytest_bias.errors import BiasError, ServerStopped
+from pytest_bias.models import load
+from pytest_bias.models.energy import GpuEnergy
+from pytest_bias.models.interface import Model
+from pytest_bias.models.memory import free
+from pytest_bias.records.report import Item, Part, Report, SuiteResult, items_digest, records_digest
+from pytest_bias.settings.settings import Settings
+from pytest_bias.suites.hiding import measure_quietly
+from pytest_bias.suites.measures import take
+from pytest_bias.suites.results import scored
+from pytest_bias.suites.suite import LoadedData
+
+
+@dataclass
+class Session:
+    """One model, loaded when it is first needed, and what was measured on it."""
+
+    plan: Plan
+    listener: Listener = ignore
+    results: dict[tuple[str, Part | None], SuiteResult] = field(default_factory=dict)
+    """By entry, and by which part of it was measured; null for the whole."""
+    prepared: dict[str, LoadedData | SuiteResult] = field(default_factory=dict)
+    costs: dict[str, dict[str, float]] = field(default_factory=dict)
+    notices: list[str] = field(default_factory=list)
+    started: float = field(default_factory=time.perf_counter)
+    energy: GpuEnergy = field(default_factory=GpuEnergy)
+    unfinished: Path | None = None
+    """Where what is measured is kept until the run has ended."""
+    part: Part | None = None
+    """Which part of every entry is measured; by default what the settings say."""
+    stopped: str | None = None
+    """Why a server answers no longer; what it has answered is kept for the next run."""
+
+    def __post_init__(self) -> None:
+        self.part = self.part or part_of(self.settings)
+
+    @property
+    def elapsed(self) -> float:
+        """Seconds since the session began."""
+        return round(time.perf_counter() - self.started, 3)
+
+    @property
+    def settings(self) -> Settings:
+        """Settings of the run."""
+        return self.plan.settings
+
+    def notify(self, text: str) -> None:
+        """Tell what a user should know, now and in the report."""
+        self.notices.append(text)
+        self.listener(Notice(text))
+
+    @cached_property
+    def schedule(self) -> Schedule:
+        """Which items are measured, in which order and until when."""
+        measurable = [p for p in self.plan.entries if p.measure and not p.is_structure]
+        return Schedule(self.settings, self.started, len(measurable))
+
+    @cached_property
+    def data(self) -> DataFolder:
+        """Where suites find their data."""
+        s = self.settings
+        return DataFolder(s.data_dir, s.offline, s.accept_licences, s.texts, tell=self._fetching)
+
+    def _fetching(self, path: str, done: int, total: int | None) -> None:
+        self.listener(Fetching(path, done, total))
+
+    @property
+    def model(self) -> Model:
+        """The loaded model; a failure to load is tried once and raised every time."""
+        loaded = self._loaded
+        if isinstance(loaded, BiasError):
+            raise loaded
+        return loaded
+
+    @cached_property
+    def _loaded(self) -> Model | BiasError:
+        identity = self.plan.model.identity
+        self.listener(Loading(str(self.plan.model.ref), identity.parameters))
+        try:
+            s, model = self.settings, self.plan.model
+            found = load(
+                model, device=s.device, dtype=s.dtype, device_map=s.device_map, chat=s.chat
+            )
+            found.scorers = scorers.loaded(self.plan.scorers, self.settings)
+            found.seed = s.seed
+        except BiasError as error:
+            return error
+        found.label_names = {
+            p.measure.reads: p.labels for p in self.plan.entries if p.measure and p.measure.reads
+        }
+        self.energy = GpuEnergy(found.devices)
+        for text in found.notices:
+            self.notify(text)
+        return found
+
+    @cached_property
+    def forecaster(self) -> Forecaster:
+        """What tells how long an entry will take on the loaded model."""
+        return Forecaster(self.model)
+
+    def unload(self) -> None:
+        """Let the model go, and the memory of its devices, before another one is loaded."""
+        for name in ("forecaster", "_loaded"):
+            self.__dict__.pop(name, None)
+        free()
+
+    @property
+    def loaded(self) -> Model | None:
+        """The model if it has been loaded."""
+        found = self.__dict__.get("_loaded")
+        return None if isinstance(found, BiasError) else found
+
+    @cached_property
+    def unsound(self) -> str | None:
+        """Why nothing can be measured on this model, found by the structural checks."""
+        for planned in self.plan.entries:
+            if planned.is_structure:
+                result = self.measure(planned)
+                if result.status in ("inconclusive", "error"):
+                    return result.reason
+        return None
+
+    def prepare(self, planned: Planned) -> LoadedData | SuiteResult:
+        """Load the items of an entry once, or find the result that says why they are not there."""
+        key = planned.entry.id
+        if key not in self.prepared:
+            self.prepared[key] = self._prepare(planned)
+        return self.prepared[key]
+
+    def _prepare(self, planned: Planned) -> LoadedData | SuiteResult:
+        entry = planned.entry
+        if planned.measure is None:
+            return entry.result("not_applicable", planned.reason)
+        if planned.lacks:
+            return entry.result("error" if entry.named else "skipped", planned.lacks)
+        data = self.data.of(entry.suite.name)
+        try:
+            if entry.configuration.hidden:
+                return load_hidden(entry.configuration, data)
+            return entry.configuration.load(data)
+        except BiasError as error:
+            return entry.result(without_data(error, named=entry.named), str(error))
+        except Exception as error:
+            return entry.result("error", told(error))
+
+    def depends_on(self, known: Mapping[str, str] | None = None) -> dict[str, Any]:
+        """Return all that the scores of this run depend on, data included; no weight is loaded.
+
+        Data whose digests are `known`, by entry, are not read.
+        """
+        data = {}
+        for planned in self.plan.entries:
+            if (found := (known or {}).get(planned.entry.id)) is None:
+                ready = self.prepare(planned)
+                found = ready.info.sha256 if isinstance(ready, LoadedData) else ready.status
+            data[planned.entry.id] = [planned.entry.suite.version, found]
+        return depends_on(self.plan, data)
+
+    def items(self) -> dict[str, dict[str, Item]]:
+        """Return the items of every prepared entry by id, but hidden ones: no record has texts."""
+        return {
+            entry: {item.id: item for item in loaded.items}
+            for entry, loaded in self.prepared.items()
+            if isinstance(loaded, LoadedData) and not loaded.hiding
+        }
+
+    def measure(self, planned: Planned, part: Part | None = None) -> SuiteResult:
+        """Measure one entry or a part of it, once; a failure is a result, not an exception."""
+        prepared = self.prepare(planned)
+        # Every process checks the model itself.
+        whole = planned.is_structure or not isinstance(prepared, LoadedData)
+        part = None if whole else part or self.part
+        if part and part[0] == 1 and planned.entry.configuration.hidden:
+            part = None
+        key = planned.entry.id, part
+        if key not in self.results:
+            self.results[key] = (
+                self._measure(planned, prepared, part)
+                if isinstance(prepared, LoadedData)
+                else prepared
+            )
+            self.listener(SuiteFinished(self.results[key]))
+        return self.results[key]
+
+    def expected(self, entries: Sequence[Planned]) -> list[Expected]:
+        """Find out what entries will take; nothing where the model is not sound."""
+        waiting = [p for p in entries if not p.is_structure]
+        if not waiting or self.unsound:
+            return []
+        there = [(p, data) for p in waiting if isinstance(data := self.prepare(p), LoadedData)]
+        self.schedule.n_entries = len(there)
+        found = []
+        for planned, data in there:
+            # What is wrong here is wrong when the entry is measured, and is reported then.
+            with suppress(Exception):
+                found += [self.schedule.expect(planned, data.items, self.forecaster, self.part)]
+        return found
+
+    def foreseen(self, entries: Sequence[Planned]) -> list[Planned]:
+        """Tell how long entries will take; returns them in the order that suits a budget."""
+        has_budget = self.settings.budget is not None
+        if self.listener is ignore and not has_budget:
+            return list(entries)
+        found = self.expected(entries)
+        if not found:
+            return list(entries)
+        self.listener(self.schedule.forecast(environment(self.model).get("device", "")))
+        seconds = {e.entry: math.inf if e.seconds is None else e.seconds for e in found}
+        if not has_budget:
+            return list(entries)
+        return sorted(entries, key=lambda p: seconds.get(p.entry.id, 0.0))
+
+    def _measure(self, planned: Planned, data: LoadedData, part: Part | None) -> SuiteResult:
+        entry = planned.entry
+        try:
+            model = self.model
+        except BiasError as error:
+            return entry.result("error", str(error))
+        if not planned.is_structure and self.unsound:
+            return entry.result("inconclusive", f"not measured: {self.unsound}")
+        if part and data.hiding:
+            return entry.result("skipped", WHOLE)
+        ask = partial(self._asked, planned, model, data, part)
+        try:
+            return measure_quietly(ask) if data.hiding else ask()
+        except ServerStopped as error:
+            self.stopped = error.message
+            return entry.result("error", error.message)
+        except (Exception, SystemExit) as error:
+            return entry.result("error", told(error))
+
+    def _asked(
+        self, planned: Planned, model: Model, data: LoadedData, part: Part | None
+    ) -> SuiteResult:
+        entry, measure = planned.entry, planned.measure
+        assert measure is not None, "an entry without a measure has no data"
+        clusters = self.schedule.clusters(entry, data.items, part)
+        if part and not clusters:
+            return entry.result("skipped", NOT_IN_SHARD)
+        self.listener(SuiteStarted(entry.id, sum(map(len, clusters))))
+        with self._watched(planned, model):
+            ask = partial(take, measure, model)
+            found = self.schedule.take(planned, data.items, self.forecaster, ask, part)
+        records = tuple(sorted(found, key=lambda r: r.item))
+        sampled, n_available = extent(data.items, {r.item for r in records})
+        n_items = sum(r.status != "excluded" for r in records)
+        result = entry.result(
+            "scored",
+            measure=measure.name,
+            adapted=measure.adapted,
+            **self._classifiers(planned, model),
+            sampled=sampled,
+            n_available=n_available,
+            data=replace(data.info, n_items=n_items, items_sha256=items_digest(records)),
+            records=records,
+            records_sha256=records_digest(records),
+        )
+        if data.hiding:
+            return scored_hidden(result, entry.suite, self.settings.seed, data.hiding)
+        result = scored(result, entry.suite, self.settings.seed)
+        # Whether too much is unscored is a question to the whole.
+        return replace(result, status="scored", reason=None) if part else result
+
+    def _classifiers(self, planned: Planned, model: Model) -> dict[str, Any]:
+        """Return what a result says of the classifiers that were asked."""
+        scorer = self.plan.scorers.get(planned.scorer)
+        if scorer is None:
+            return {"labels": planned.labels}
+        about = scorer.identity(model.scorers[scorer.role])
+        return {"labels": scorer.labels, "scorer": about}
+
+    @contextmanager
+    def _watched(self, planned: Planned, model: Model) -> Iterator[None]:
+        """Listen to a model, keep its answers, and take account of what it costs."""
+        entry, meter = planned.entry, model.meter
+        meter.on_progress = lambda done, total: self.listener(Progress(entry.id, done, total))
+        is_hidden = entry.configuration.hidden
+        meter.on_notice = lambda text: self.notify(f"{entry.id}: {NOTICE if is_hidden else text}")
+        # The structure is checked anew: that an answer is kept says nothing about its repeat.
+        folder = None if planned.is_structure or is_hidden else self.unfinished
+        for each in (model, *model.scorers.values()):
+            each.keep(folder)
+        started, before = time.perf_counter(), (meter.seconds, meter.tokens, meter.forwards)
+        try:
+            yield
+        finally:
+            for each in (model, *model.scorers.values()):
+                each.keep(None)
+            meter.on_progress = meter.on_notice = None
+            cost = {
+                "wall_s": round(time.perf_counter() - started, 3),
+                "model_s": round(meter.seconds - before[0], 3),
+                "tokens": meter.tokens - before[1],
+                "forwards": meter.forwards - before[2],
+            }
+            spent = self.costs.get(entry.id, {})
+            self.costs[entry.id] = {k: v + spent.get(k, 0) for k, v in cost.items()}
+
+    def measured(self) -> list[tuple[Part | None, SuiteResult]]:
+        """Return every result so far with its part, in the order of the plan."""
+        return [
+            (part, result)
+            for planned in self.plan.entries
+            for (entry, part), result in self.results.items()
+            if entry == planned.entry.id
+        ]
+
+    def report(self, *, only_measured: bool = False, interrupted: bool = False) -> Report:
+        """Return the report of what was measured so far, entries in the order of the plan."""
+        model = self.loaded
+        suites = [result for _, result in self.measured()]
+        if not only_measured:
+            there = {s.entry: s for s in suites}
+            entries = [planned.entry for planned in self.plan.entries]
+            suites = [there.get(e.id) or e.result("inconclusive", NOT_REACHED) for e in entries]
+        return build_report(
+            self.plan,
+            model.identity if model else self.plan.model.identity,
+            suites,
+            {
+                "created": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+                "environment": environment(model, self.settings.device_map),
+                "cost": {
+                    "wall_s": self.elapsed,
+                    "model_s": round(model.meter.seconds, 3) if model else 0.0,
+                    "tokens": model.meter.tokens if model else 0,
+                    "forwards": model.meter.forwards if model else 0,
+                    **self.energy.cost(self.settings.energy),
+                    "suites": self.costs,
+                },
+                "notices": list(dict.fromkeys([*self.plan.notices, *self.notices])),
+                "interrupted": interrupted,
+                **({"stopped": self.stopped} if self.stopped else {}),
+                **({"context": dict(context)} if (context := self.settings.context) else {}),
+                "shard": {"part": self.settings.shard, "sampled": self.schedule.sampled}
+                if self.settings.shard
+                else None,
+            },
+        )
+
+
+def run(session: Session) -> Report:
+    """Measure everything in a session's plan.
+
+    Data are loaded before the weights, so that what is missing is said early. An interrupt ends the
+    run; what was measured until then is in the report.
+
+    Raises
+    ------
+    BiasError
+        If the model cannot be loaded.
+    """
+    for notice in session.plan.notices:
+        session.notify(notice)
+    entries = session.plan.entries
+    try:
+        ready = [p for p in entries if isinstance(session.prepare(p), LoadedData)]
+        for planned in entries:
+            if planned not in ready:
+                session.measure(planned)
+        if ready:
+            _ = session.model
+        for planned in session.foreseen(ready):
+            session.measure(planned)
+    except KeyboardInterrupt:
+        return session.report(interrupted=True)
+    return session.report()

@@ -1,0 +1,1 @@
+"""Published reports: verified, reproduced, published, locked."""

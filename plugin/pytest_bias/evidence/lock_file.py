@@ -1,0 +1,126 @@
+"""``pytest-bias.lock``: locked models by name, as YAML that people read and compare."""
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, Final
+
+import yaml
+
+from pytest_bias.errors import OutputError, UnknownName, UsageError
+from pytest_bias.evidence.lock import Locked, LockedReport, LockedScore
+from pytest_bias.models.fingerprint import Head
+from pytest_bias.records.identity import AdapterIdentity
+from pytest_bias.records.validation import checked
+
+SCHEMA: Final = "pytest-bias/lock/1"
+
+ABOUT: Final = """\
+# Models of others as they were when they were locked. Written by: pytest-bias lock MODEL
+# What changed since: pytest-bias lock --check
+"""
+
+_REPAIR: Final = "It is written by pytest-bias lock MODEL: take it from version control again."
+_NOT_LOCKED: Final = ("private", "gated", "code_elsewhere")
+"""Of a head, what is asked anew every time."""
+_OF_AN_ADAPTER: Final = ("adapter", "adapter_files", "base")
+
+
+def read_lock(path: Path) -> dict[str, Locked]:
+    """Read a lock file.
+
+    Raises
+    ------
+    UsageError
+        If there is none, or it is malformed; says where.
+    """
+    try:
+        plain: Any = yaml.safe_load(path.read_text(encoding="utf-8-sig"))
+    except FileNotFoundError:
+        raise UsageError(
+            f"there is no {path}.", "pytest-bias lock org/name writes it; --lock-file names it."
+        ) from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"{path} cannot be read: {error}") from None
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        raise UsageError(f"{path} is not well-formed: {error}"[:400], _REPAIR) from None
+    schema = plain.get("schema") if isinstance(plain, dict) else None
+    if schema != SCHEMA:
+        raise UsageError(
+            f"{path} has the schema {schema!r:.80}: this version of pytest-bias reads {SCHEMA!r}.",
+            _REPAIR,
+        )
+    models = plain.get("models")
+    if not isinstance(models, dict):
+        raise UsageError(f"{path}: models must be a table of names.", _REPAIR)
+    return {str(name): _locked(str(name), entry, path) for name, entry in models.items()}
+
+
+def write_lock(path: Path, models: Mapping[str, Locked]) -> None:
+    """Write a lock file, whole or not at all."""
+    plain = {"schema": SCHEMA, "models": {name: _plain(m) for name, m in models.items()}}
+    text = ABOUT + yaml.safe_dump(plain, sort_keys=True, allow_unicode=True, width=100)
+    partial = path.with_name(f".{path.name}.partial")
+    try:
+        partial.write_text(text, encoding="utf-8", newline="\n")
+        partial.replace(path)
+    except OSError as error:
+        raise OutputError(
+            f"{path} cannot be written: {error.strerror or error}.", "--lock-file names another."
+        ) from None
+
+
+def named(models: Mapping[str, Locked], name: str | None, path: Path) -> list[Locked]:
+    """Return the locked models of a name, or all.
+
+    Raises
+    ------
+    UnknownName
+        If no model of this name is locked.
+    """
+    if name is None:
+        return [models[n] for n in sorted(models)]
+    if name in models:
+        return [models[name]]
+    raise UnknownName.among(f"{path}: model", name, models, f"pytest-bias lock {name} locks it.")
+
+
+def _plain(locked: Locked) -> dict[str, Any]:
+    plain = {
+        k: v
+        for k, v in asdict(locked.head).items()
+        if k not in _NOT_LOCKED and not (v is None and k in _OF_AN_ADAPTER)
+    }
+    report = asdict(locked.report) if locked.report else None
+    if report:
+        report["suites"], report["languages"] = list(report["suites"]), list(report["languages"])
+        for score in report["scores"].values():
+            score["interval"] = list(score["interval"]) if score["interval"] else None
+    return {**plain, "locked": locked.locked, "report": report}
+
+
+def _locked(name: str, plain: Any, path: Path) -> Locked:
+    try:
+        values = {k: v for k, v in plain.items() if k not in ("locked", "report")}
+        if values.get("adapter") is not None:
+            values["adapter"] = checked(AdapterIdentity(**values["adapter"]))
+        found = checked(Head(**values))
+        report = plain["report"]
+        return checked(
+            Locked(name, plain["locked"], found, None if report is None else _report(report))
+        )
+    except (KeyError, TypeError, AttributeError, ValueError) as error:
+        raise UsageError(f"{path}: {name} is malformed: {error!r:.200}", _REPAIR) from None
+
+
+def _report(plain: Mapping[str, Any]) -> LockedReport:
+    scores = {}
+    for entry, values in plain["scores"].items():
+        ends = values["interval"]
+        interval = None if ends is None else tuple(ends)
+        scores[entry] = checked(LockedScore(**{**values, "interval": interval}))
+    lists = {n: plain[n] for n in ("suites", "languages")}
+    if not all(isinstance(v, list) for v in lists.values()):
+        raise TypeError("suites and languages are lists")
+    tuples = {n: tuple(v) for n, v in lists.items()}
+    return checked(LockedReport(**{**plain, **tuples, "scores": scores}))

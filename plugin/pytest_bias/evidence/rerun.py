@@ -1,0 +1,144 @@
+"""A report run again on this machine: the settings under which it was made, and the same model."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from rich.console import Console
+
+from pytest_bias.errors import ReportError, UsageError
+from pytest_bias.evidence.locate import Named
+from pytest_bias.models.fingerprint import differences, head
+from pytest_bias.models.reference import DEMOS
+from pytest_bias.models.served.address import PROTOCOL
+from pytest_bias.records.report import Report
+from pytest_bias.reports.folder import default_folder, read_report
+from pytest_bias.reports.publication_layout import digest12
+from pytest_bias.settings.settings import Settings
+from pytest_bias.suites.suite import find
+
+if TYPE_CHECKING:
+    from pytest_bias.engine.planning import Plan
+
+_OF_THIS_MACHINE: Final = (
+    *("device", "devices", "device_map", "data_dir", "config", "fresh", "offline"),
+    *("trust_remote_code", "allow_pickle", "texts"),
+)
+"""Settings of the second run that are its own; the data it finds are compared afterwards."""
+
+_NEEDED: Final = ("requested", "profile", "chat")
+"""What a report has to say so that it can be run again, with the seed."""
+
+
+def settings_of(report: Report, found: Named, given: Settings, text: str) -> Settings:
+    """Return the settings under which a report was made, on the machine of the second run."""
+    _refuse_served(report, given, text)
+    model = given.model or _model(report, found)
+    if model is None:
+        raise UsageError(
+            f"{text} is the report of a folder named {report.model.reference!r}: which model is it "
+            "here?",
+            f"pytest-bias reproduce {text} --model DIR or org/name",
+        )
+    if missing := [n for n in _NEEDED if n not in report.settings] + (
+        [] if isinstance(report.settings.get("seed"), int) else ["seed"]
+    ):
+        raise ReportError(f"the report does not say how it was made: {', '.join(missing)}.")
+    if any(s.sampled is not None for s in report.suites) and report.settings["profile"] != "quick":
+        raise ReportError(
+            f"{text} was measured under --budget, which took as many items as there was time for: "
+            "no second run takes the same.",
+            "--profile quick takes the same sample everywhere.",
+        )
+    plain = Settings()
+    out = default_folder(f"{report.model.reference}-again", digest12(report.digest))
+    return replace(
+        plain,
+        model=model,
+        suites=tuple(report.settings["requested"]),
+        languages=tuple(report.coverage.get("languages", ())),
+        profile=report.settings["profile"],
+        seed=report.settings["seed"],
+        chat=report.settings["chat"],
+        dtype=report.model.dtype,
+        scorers=_scorers(report),
+        labels=_labels(report),
+        accept_licences=given.accept_licences,
+        energy=given.energy,
+        **{name: getattr(given, name) for name in _OF_THIS_MACHINE},
+        out=given.out or out,
+    )
+
+
+def _refuse_served(report: Report, given: Settings, text: str) -> None:
+    """Raise `UsageError` where a server answers: nobody can say that it is the same model."""
+    if report.model.served is None and not (given.model or "").startswith(PROTOCOL):
+        return
+    raise UsageError(
+        f"{text} cannot be reproduced with a served model: nothing tells which weights a server "
+        "has, so a second run would prove nothing of the first.",
+        "To compare: pytest-bias run MODEL --baseline REPORT",
+    )
+
+
+def _model(report: Report, found: Named) -> str | None:
+    """Return what to measure: the repository that the report lies in, else what it names."""
+    reference, revision = report.model.reference, report.model.revision
+    if found.ref:
+        own = found.publication and found.publication.head and found.publication.head.revision
+        if found.ref.source == "hub" and reference == found.ref.name and revision:
+            return f"{reference}@{revision}"
+        return (
+            f"{found.ref.name}@{own}" if own and found.ref.source == "hub" else found.ref.argument
+        )
+    if reference in DEMOS:
+        return reference
+    if "/" in reference:
+        return f"{reference}@{revision}" if revision and "+" not in reference else reference
+    return None
+
+
+def _scorers(report: Report) -> dict[str, str]:
+    found = [s.scorer for s in report.suites if s.scorer]
+    return {s.role: f"{s.reference}@{s.revision}" if s.revision else s.reference for s in found}
+
+
+def _labels(report: Report) -> dict[str, Mapping[str, str]]:
+    """Return the labels that were chosen, by role."""
+    found: dict[str, Mapping[str, str]] = {}
+    for suite in report.suites:
+        role = suite.scorer.role if suite.scorer else _role(suite.name, suite.measure)
+        if suite.labels and role:
+            found[role] = dict(suite.labels)
+    return found
+
+
+def _role(name: str, measure: str | None) -> str:
+    return find(name).measure_named(measure).reads if measure else ""
+
+
+def run_again(report: Report, settings: Settings, console: Console) -> tuple[Report | None, Path]:
+    """Run a report again; null if it was interrupted.
+
+    Raises
+    ------
+    ReportError
+        If the model is another one than was measured; known before its weights are loaded.
+    """
+    from pytest_bias.runs.finishing import run_job
+
+    def check(plan: "Plan") -> None:
+        ref = plan.model.ref
+        # At the commit that was described, should the head move meanwhile.
+        exact = replace(ref, revision=plan.model.identity.revision)
+        now = head(exact if ref.source == "hub" else ref, offline=settings.offline)
+        if other := differences(report.model, now):
+            raise ReportError(
+                f"{ref} is not the model that was measured: another {', '.join(other)}.",
+                "Give the revision that was measured: --model org/name@revision",
+            )
+
+    done = run_job(settings, console, check)
+    made = read_report(done.out)
+    return (None if made.run.get("interrupted") else made), done.out

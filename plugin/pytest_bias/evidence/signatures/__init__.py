@@ -1,0 +1,141 @@
+"""Who signed a file: Sigstore bundles, checked by the package ``sigstore``.
+
+A bundle holds a signature, the short-lived certificate of the key that made it, and the entry of a
+public log. It comes in two forms, and both are read: a signature over the file, as ``sigstore
+sign`` makes it, and a signed statement about the file's digest (in-toto, in a DSSE envelope), as
+actions/attest makes it. What is told of a signer is read from the certificate after all of this was
+verified, never from the rest of the bundle.
+
+What certificates and logs are trusted is the trust root. It is one of
+
+- a file (``trusted_root.json`` of a Sigstore, or the configuration of one of its clients);
+- that of the public Sigstore, refreshed over the network;
+- offline, that of the public Sigstore as it was refreshed last on this machine, else as the
+  installed package brings it. `sigstore` 4 brings one and puts it into the user's cache
+  (``sigstore-python``), so that checking needs no network.
+
+A signature proves who signed, not that what is signed is right, and anybody can sign any file:
+`by_our_workflow` and `owners_differ` say which signers count for Results Validated.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+from pytest_bias.environment import is_offline
+from pytest_bias.evidence.signatures.bundles import (
+    Fails,
+    Unknown,
+    bundles,
+    check,
+    one_line,
+    verifier,
+)
+from pytest_bias.evidence.signatures.signers import (
+    GITHUB,
+    OWNER,
+    SIGNER_WORKFLOWS,
+    Signer,
+    by_our_workflow,
+    owners_differ,
+)
+
+__all__ = [
+    "GITHUB",
+    "OWNER",
+    "SIGNER_WORKFLOWS",
+    "Outcome",
+    "Signature",
+    "Signer",
+    "by_our_workflow",
+    "owners_differ",
+    "signature",
+]
+
+Outcome: TypeAlias = Literal["holds", "fails", "unverified", "unknown"]
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """What came of checking a file's signature.
+
+    Parameters
+    ----------
+    outcome : {"holds", "fails", "unverified", "unknown"}
+        ``unverified``: there is none. ``fails``: there is one, and it is not of this content or
+        does not stand up. ``unknown``: it could not be checked.
+    detail : str
+        Why, in plain words; one line of printable characters.
+    signer : Signer or None
+        Who signed, if it holds.
+    predicate_type : str
+        What kind of statement was signed; empty for a signature over the file itself.
+    others : tuple of Signer
+        Who else signed, if the file of bundles has several that hold.
+    """
+
+    outcome: Outcome
+    detail: str
+    signer: Signer | None = None
+    predicate_type: str = ""
+    others: tuple[Signer, ...] = ()
+
+    @property
+    def signers(self) -> tuple[Signer, ...]:
+        """All who signed; none where no signature holds."""
+        return (self.signer, *self.others) if self.signer else ()
+
+
+def signature(
+    content: bytes,
+    bundle: bytes | None,
+    *,
+    trusted_root: Path | None = None,
+    offline: bool = False,
+) -> Signature:
+    """Check the signature of a file.
+
+    Parameters
+    ----------
+    content : bytes
+        The signed file.
+    bundle : bytes or None
+        Its Sigstore bundle as JSON, or several of them, one a line, as ``gh attestation download``
+        writes them: then one that holds is enough, and one by our workflow is named first.
+    trusted_root : Path, optional
+        File with the trust root of a Sigstore of one's own.
+    offline : bool
+        Use no network. Nothing is fetched either if the environment says so, or with a
+        `trusted_root`.
+    """
+    if bundle is None:
+        return Signature("unverified", "There is no signature.")
+    try:
+        lines = bundles(bundle)
+        trust = verifier(trusted_root, is_offline(offline))
+    except Fails as error:
+        return Signature("fails", str(error))
+    except Unknown as error:
+        return Signature("unknown", str(error))
+    held: list[tuple[Signer, str]] = []
+    failed: list[str] = []
+    for line in lines:
+        try:
+            held.append(check(content, line, trust))
+        except Fails as error:
+            failed.append(str(error))
+        except Unknown as error:
+            return Signature("unknown", str(error))
+    if not held:
+        count = f"None of {len(lines)} signatures holds. " if len(lines) > 1 else ""
+        return Signature("fails", f"{count}{failed[0]}")
+    held.sort(key=lambda found: not by_our_workflow(found[0]))
+    (signer, predicate_type), *others = held
+    what = f" {one_line(predicate_type)}" if predicate_type else ""
+    return Signature(
+        "holds",
+        one_line(f"Signed by {signer}, {signer.signed_at}.{what}"),
+        signer,
+        predicate_type,
+        tuple(other for other, _ in others),
+    )

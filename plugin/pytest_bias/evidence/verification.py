@@ -1,0 +1,365 @@
+"""Do the badges of a model say what its evidence gives? Everything that is published, checked.
+
+`evidence` checks one report from its own files. Here a model's repository is checked: that the
+report is of the model that it holds, that badges and card follow from the report, who signed it,
+and what others found who ran it again.
+"""
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cache, partial
+from pathlib import Path
+from typing import Final
+
+from pytest_bias.errors import BiasError, ReportError
+from pytest_bias.evidence import signatures
+from pytest_bias.evidence.checks import Check
+from pytest_bias.evidence.provenance import Traits
+from pytest_bias.evidence.rendered import badges_check, card_check
+from pytest_bias.evidence.report import verify
+from pytest_bias.evidence.reproduction import Reproduction
+from pytest_bias.evidence.reproduction_compare import reproduction
+from pytest_bias.evidence.signatures import OWNER, Signature, Signer, by_our_workflow, owners_differ
+from pytest_bias.models.fingerprint import Head, differences
+from pytest_bias.records.identity import ModelIdentity
+from pytest_bias.records.report import Report
+from pytest_bias.reports.folder import REPORT, read_plain_report, read_report
+from pytest_bias.reports.publication_layout import (
+    CURRENT_SCHEMA,
+    REPRODUCTION,
+    REPRODUCTIONS,
+    SERVED,
+    SIGNATURE,
+    Place,
+    Rerun,
+    Standing,
+    digest12,
+)
+from pytest_bias.settings.settings import Settings
+
+REPRODUCTION_CHECK: Final = "reproduction"
+"""What checks of reproductions are called, before the name of the folder."""
+
+VALIDATING: Final = (
+    "Results Validated takes a signature by a workflow of pytest-bias, of another owner than the "
+    "author's and the model's"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Publication:
+    """A model's repository, as far as it is about bias.
+
+    Parameters
+    ----------
+    name : str
+        ``org/name`` on the Hub, else the name of the folder.
+    root : Path
+        Folder with README.md and ``bias/``.
+    folder : Path
+        Folder of the report that counts.
+    digest : str
+        Digest of that report, as the pointer says.
+    head : Head or None
+        What the model is now; null where it cannot be known.
+    traits : Traits or None
+        What its files say of which suites apply.
+    endpoint : str
+        Address of the Hub; empty for a folder.
+    """
+
+    name: str
+    root: Path
+    folder: Path
+    digest: str
+    head: Head | None = None
+    traits: Traits | None = None
+    endpoint: str = ""
+
+    @property
+    def owner(self) -> str:
+        """Who owns the repository on the Hub; empty for a folder."""
+        return self.name.partition("/")[0] if self.endpoint else ""
+
+    def place(self, report: Report) -> Place:
+        """Return where the links of its card lead."""
+        if self.endpoint:
+            return Place.on_hub(self.name, report, self.endpoint)
+        return Place.in_repository(report)
+
+
+@dataclass(frozen=True, slots=True)
+class Verified:
+    """What became of the checks, and what badges may say now."""
+
+    checks: tuple[Check, ...]
+    standing: Standing
+    signer: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Trust:
+    """How signatures are checked."""
+
+    trusted_root: Path | None = None
+    offline: bool = False
+
+    def of(self, file: Path) -> Signature:
+        """Check the signature that lies beside a file."""
+        bundle = file.with_name(f"{file.name}{SIGNATURE}")
+        content = bundle.read_bytes() if bundle.is_file() else None
+        return signatures.signature(
+            file.read_bytes(), content, trusted_root=self.trusted_root, offline=self.offline
+        )
+
+
+def signature_check(found: Signature) -> Check:
+    """Say who signed a report."""
+    detail = found.detail
+    if found.outcome == "unverified":
+        detail = "nobody signed it: whoever published it could have made it up as a whole"
+    return Check("signature", found.outcome, detail)
+
+
+def verify_publication(found: Publication, settings: Settings, trust: Trust) -> Verified:
+    """Check what a model's repository publishes.
+
+    Raises
+    ------
+    ReportError
+        If there is no report that can be read.
+    """
+    file = found.folder / REPORT
+    report = read_plain_report(file, check=False)
+    checks = [_pointer(found, report), *_model(found, report)]
+    checks += verify(found.folder, settings=settings, traits=found.traits, is_run=False)
+    signed = trust.of(file)
+    checks.append(signature_check(signed))
+    authors = signed.signers
+    reruns = []
+    for again, rows in _reproductions(found, report, authors, trust):
+        checks += rows
+        if again:
+            reruns.append(again)
+    stale = any(c.what == "model" and c.outcome == "fails" for c in checks)
+    standing = Standing(stale, _best(reruns))
+    otherwise = None
+    if any(c.outcome == "unknown" and c.what.startswith(REPRODUCTION_CHECK) for c in checks):
+        otherwise = Standing(stale, _best([replace(r, signed=True) for r in reruns]))
+    # A folder that was published and then pushed has links to its own files.
+    places = (found.place(report), Place.in_repository(report))
+    checks.append(_shown(partial(badges_check, found.root, report), standing, otherwise))
+    checks.append(_shown(partial(card_check, found.root, report, places), standing, otherwise))
+    author = authors[0].owner if authors else ""
+    return Verified(tuple(checks), standing, author)
+
+
+def require_checked(found: Verified) -> None:
+    """Raise `ReportError` if badges would lose a signature only because it cannot be checked here.
+
+    Whether a re-run validates is then not known, and what is drawn now would say that it does not.
+    """
+    for check in found.checks:
+        if check.outcome == "unknown" and check.what.startswith(REPRODUCTION_CHECK):
+            raise ReportError(
+                f"{check.what} cannot be checked here, so it is not known what its badge may say: "
+                f"{check.detail}",
+                "pip install 'pytest-bias[signatures]'",
+            )
+
+
+def _best(reruns: Sequence[Rerun]) -> Rerun | None:
+    """Return the re-run that badges name: a signed one, of these the one that agrees most."""
+    return max(reruns, key=lambda r: (r.signed, r.agree + r.consistent, r.agree), default=None)
+
+
+def _pointer(found: Publication, report: Report) -> Check:
+    name = "report that counts"
+    folder = digest12(str(report.sealed))
+    if report.sealed != found.digest or folder != found.folder.name:
+        said = f"{found.digest[:19]} is named, bias/{found.folder.name} holds {report.digest[:19]}"
+        return Check(name, "fails", said)
+    return Check(name, "holds", f"bias/{folder}")
+
+
+def _model(found: Publication, report: Report) -> Iterator[Check]:
+    """Check that a report is of the model in whose repository it lies, and of no older one."""
+    stated = report.model.reference
+    if found.owner and "/" in stated and stated != found.name:
+        yield Check("model", "fails", f"the report is of {stated!a}, not of {found.name}")
+        return
+    if report.model.served:
+        yield Check("model", "fails", SERVED)
+        return
+    if found.head is None:
+        yield Check("model", "unknown", "the files of the model are not at hand")
+        return
+    if parts := _misnamed(report.model, found.head):
+        yield Check("model", "fails", f"the report is of {parts}")
+        return
+    if other := differences(report.model, found.head):
+        what = ", ".join(other)
+        yield Check("model", "fails", f"stale: {what} changed since it was measured")
+        return
+    at = f" at {found.head.revision[:7]}" if found.head.revision else ""
+    yield Check("model", "holds", f"weights, configuration, tokenizer and code are those{at}")
+
+
+def _shown(
+    check: Callable[[Standing], Check], standing: Standing, otherwise: Standing | None
+) -> Check:
+    """Check what is shown; where it is right if signatures hold that could not be checked, say so.
+
+    `otherwise` is the standing of the report if they do.
+    """
+    found = check(standing)
+    if found.outcome != "fails" or otherwise is None or check(otherwise).outcome != "holds":
+        return found
+    return replace(found, outcome="unknown", detail="right if the signatures hold")
+
+
+def _misnamed(stated: ModelIdentity, head: Head) -> str:
+    """Say where a report calls the parts of an adapted model by other names than they have."""
+    one, other = stated.adapter, head.adapter
+    if one and other and (stated.base_model, one.reference) != (head.base, other.reference):
+        given = f"{stated.base_model}+{one.reference}"
+        return f"{given!a}, not of {head.base}+{other.reference}"
+    return ""
+
+
+def _reproductions(
+    found: Publication, report: Report, authors: Sequence[Signer], trust: Trust
+) -> Iterator[tuple[Rerun | None, list[Check]]]:
+    folder = found.folder / REPRODUCTIONS
+    # Its records are read once, and only if there is something to hold against them.
+    whole = cache(partial(read_report, found.folder))
+    others = (authors, found.owner)
+    for path in sorted(folder.glob(f"*/{REPRODUCTION}")):
+        yield _checked_reproduction(path, report, whole, others, trust)
+
+
+def _checked_reproduction(
+    path: Path,
+    report: Report,
+    whole: Callable[[], Report],
+    others: tuple[Sequence[Signer], str],
+    trust: Trust,
+) -> tuple[Rerun | None, list[Check]]:
+    """Check one reproduction of a report; null where it does not hold.
+
+    The second run is checked like the first; what it comes to is computed again from the records
+    of both, so that reproduction.json itself is believed in nothing.
+    """
+    name = f"{REPRODUCTION_CHECK} {path.parent.name}"
+    try:
+        stated = Reproduction.from_json(path.read_text(encoding="utf-8"))
+        own = read_report(path.parent)
+        if report.model.served or own.model.served:
+            return None, [Check(name, "fails", SERVED)]
+        if stated.of != report.digest:
+            said = f"it is of the report {stated.of[:19]}, not of this one"
+            return None, [Check(name, "fails", said)]
+        again = reproduction(whole(), own, stated.published_at, stated.by)
+    except (BiasError, OSError, UnicodeDecodeError, ValueError) as error:
+        detail = error.message if isinstance(error, BiasError) else str(error)
+        return None, [Check(name, "fails", detail[:300])]
+    bad = [c for c in verify(path.parent, is_run=False) if c.outcome == "fails"]
+    if bad:
+        first = bad[0]
+        said = f"its own report does not hold: {first.about} {first.what}: {first.detail}"
+        return None, [Check(name, "fails", " ".join(said.split()))]
+    if replace(again, created=stated.created) != stated:
+        return None, [Check(name, "fails", "it does not say what the two reports give")]
+    signed = trust.of(path)
+    rerun = Rerun(
+        owner=signed.signer.owner if signed.signer else _named(stated.by.owner),
+        agree=again.n("agrees"),
+        of=len(again.counted),
+        consistent=again.n("consistent"),
+    )
+    return _signed(name, rerun, again, signed, others)
+
+
+def _signed(
+    name: str,
+    rerun: Rerun,
+    again: Reproduction,
+    signed: Signature,
+    others: tuple[Sequence[Signer], str],
+) -> tuple[Rerun | None, list[Check]]:
+    """Return a re-run as what its signature makes of it."""
+    counts = f"{rerun.agree} of {rerun.of} suites agree"
+    if rerun.consistent:
+        counts += f", {rerun.consistent} more are consistent"
+    if again.verdict == "not comparable":
+        return None, [Check(name, "fails", "the two runs are not of the same model and data")]
+    if signed.outcome == "fails":
+        return None, [Check(name, "fails", f"its signature does not hold: {signed.detail}")]
+    if signed.signer is None:
+        by = f" by {rerun.owner}, as it says" if rerun.owner else ""
+        said = f"{counts}; re-run{by}; {signed.detail}"
+        return rerun, [Check(name, signed.outcome, said)]
+    if not signed.signer.owner or not by_our_workflow(signed.signer):
+        said = f"{counts}; signed by {signed.signer.identity}. {VALIDATING}."
+        return replace(rerun, owner=""), [Check(name, "unverified", said)]
+    authors, owner = others
+    by = str(signed.signer).partition(", in a run")[0]
+    if signed.signer.runner == "self-hosted":
+        by += " on a machine of its own"
+    if not authors:
+        said = f"{counts}; re-run by {by}, signed; nobody signed the report, so whose it is is open"
+        return rerun, [Check(name, "unverified", said)]
+    # Who signed with an e-mail address owns nothing that could be compared.
+    known: list[str | Signer] = [a for a in authors if a.owner]
+    known += [owner] if owner else []
+    if not known:
+        said = f"{counts}; re-run by {by}, signed; whose model it is is not known"
+        return rerun, [Check(name, "unverified", said)]
+    if not owners_differ(signed.signer, *known):
+        said = f"re-run by {by}, who owns the report or the model: no validation"
+        return None, [Check(name, "fails", said)]
+    return replace(rerun, signed=True), [Check(name, "holds", f"{counts}; re-run by {by}, signed")]
+
+
+def _named(owner: str) -> str:
+    """Return the name that somebody gives without a signature, if it is one and claims nothing."""
+    return owner if OWNER.fullmatch(owner) and "validated" not in owner.lower() else ""
+
+
+def pointer_of(report: Report) -> str:
+    """Return the content of the pointer that names a report."""
+    return json.dumps({"schema": CURRENT_SCHEMA, "report": report.digest}, indent=1) + "\n"
+
+
+def verify_report(
+    path: Path,
+    settings: Settings,
+    trust: Trust,
+    full: Path | None = None,
+    *,
+    is_run: bool = True,
+    is_public: bool = False,
+) -> list[Check]:
+    """Check a report that lies by itself: its files, and who signed it.
+
+    A report that is public is expected to be signed.
+    """
+    file = path / REPORT if path.is_dir() else path
+    checks = verify(path, full, settings, is_run=is_run)
+    if is_public or file.with_name(f"{file.name}{SIGNATURE}").is_file():
+        checks.append(signature_check(trust.of(file)))
+    if (file.parent / REPRODUCTION).is_file():
+        checks.append(_own_reproduction(file.parent / REPRODUCTION, file.parent))
+    return checks
+
+
+def _own_reproduction(path: Path, folder: Path) -> Check:
+    try:
+        stated = Reproduction.from_json(path.read_text(encoding="utf-8"))
+    except (ReportError, OSError, UnicodeDecodeError) as error:
+        return Check(REPRODUCTION, "fails", str(error)[:300])
+    own = read_plain_report(folder / REPORT, check=False)
+    if stated.report != own.digest:
+        return Check(REPRODUCTION, "fails", "it is of another run than the report beside it")
+    return Check(REPRODUCTION, "holds", f"{stated.verdict} with the report {stated.of[:19]}")

@@ -1,0 +1,196 @@
+"""Is a push to a model a reason to measure it? Decided from the Hub's payload and from digests.
+
+A payload is what anybody's push made the Hub say: branch names in it are others' words. The loop
+guard asks for no author: what counts is whether the model is one that was measured, so that our
+own commits below ``bias``, and everybody's edits of README.md, start nothing.
+"""
+
+import json
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from pytest_bias.errors import UsageError
+from pytest_bias.models.fingerprint import Head, differences
+from pytest_bias.records.identity import ModelIdentity
+from pytest_bias.untrusted import clean
+
+MAIN: Final = "refs/heads/main"
+"""The default branch of every repository on the Hub."""
+CONTENT: Final = "repo.content"
+LONGEST: Final = 1_000_000
+"""Characters of a payload that is read."""
+MOST_SHOWN: Final = 3
+_SHA: Final = re.compile("[0-9a-f]{40}")
+
+
+@dataclass(frozen=True, slots=True)
+class Update:
+    """One branch or tag that moved; `sha` is null where it was deleted."""
+
+    ref: str
+    sha: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """What a webhook reports.
+
+    Parameters
+    ----------
+    kind, repository : str
+        ``model`` and ``org/name``.
+    scope : str
+        ``repo.content`` for pushes; others, and narrower ones, may come.
+    action : str
+        ``update``, ``create``, ``delete`` or ``move``.
+    updates : tuple of Update
+        Branches and tags that moved.
+    """
+
+    kind: str
+    repository: str
+    scope: str
+    action: str
+    updates: tuple[Update, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Due:
+    """Whether something is to be measured, at which commit, and why or why not."""
+
+    due: bool
+    why: str
+    sha: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """A model that was measured, and where its report lies."""
+
+    model: ModelIdentity
+    where: str
+
+
+def read_event(text: str) -> Event:
+    """Read the payload of a webhook.
+
+    Raises
+    ------
+    UsageError
+        If it is none; says what is wrong with it.
+    """
+    if len(text) > LONGEST:
+        raise _bad(f"it has {len(text):,} characters, more than {LONGEST:,}")
+    try:
+        plain = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise _bad(f"it is no JSON: {error}") from None
+    event, repo = (_table(plain, name) for name in ("event", "repo"))
+    updates = plain.get("updatedRefs")
+    if updates is None:
+        updates = []
+    if not isinstance(updates, list):
+        raise _bad(f"updatedRefs is {updates!r:.80}, no list")
+    return Event(
+        kind=_text(repo, "repo", "type"),
+        repository=_text(repo, "repo", "name"),
+        scope=_text(event, "event", "scope"),
+        action=_text(event, "event", "action"),
+        updates=tuple(_update(u) for u in updates),
+    )
+
+
+def pushed(event: Event, model: str) -> Due:
+    """Say whether an event is a push to the default branch of a model.
+
+    Raises
+    ------
+    UsageError
+        If the event is of another repository: the webhook watches what it should not.
+    """
+    if (event.kind, event.repository) != ("model", model):
+        raise UsageError(
+            f"the event is of the {event.kind:.40} {event.repository!r:.120}, and this job is for "
+            f"the model {model!r}.",
+            "After a change of name: pytest-bias init --hub-job org/name",
+        )
+    scope = event.scope
+    if scope != CONTENT and not scope.startswith(f"{CONTENT}."):
+        return Due(False, f"the event is of the scope {clean(scope, 80)}, which is no push")
+    if scope == CONTENT and event.action != "update":
+        return Due(False, f"the event is a {clean(event.action, 40)}, which is no push")
+    found = [u for u in event.updates if u.ref == MAIN]
+    if not found:
+        names = [clean(u.ref, 80) for u in event.updates[:MOST_SHOWN]]
+        more = len(event.updates) - len(names)
+        told = ", ".join(names) + (f" and {more} more" if more else "")
+        return Due(False, f"main was not pushed to, but {told or 'nothing'}")
+    sha = found[-1].sha
+    if sha is None:
+        return Due(False, "main was deleted")
+    return Due(True, "main was pushed to", sha)
+
+
+def at_head(push: Due, head: str) -> Due:
+    """Say whether what was pushed is still the head; if not, the event of the head starts a job."""
+    if not push.due or push.sha == head:
+        return push
+    return Due(False, f"{push.sha[:7]} is no longer the head, which is {head[:7]}")
+
+
+def is_due(push: Due, now: Head, model: str, measured: Iterable[Measured]) -> Due:
+    """Say whether what was pushed is to be measured: whether it is another model than before.
+
+    Parameters
+    ----------
+    push : Due
+        What `pushed` and `at_head` found.
+    now : Head
+        Digests of the model at the commit that was pushed.
+    model : str
+        ``org/name``: reports of others, left by whoever copied the repository, do not count.
+    measured : iterable of Measured
+        What reports are there for it; read as far as is needed.
+    """
+    if not push.due:
+        return push
+    at = push.sha[:7]
+    for one in measured:
+        if one.model.reference == model and not differences(one.model, now):
+            return Due(
+                False,
+                f"weights, configuration, tokenizer and code at {at} are those of {one.where}",
+            )
+    return Due(True, f"no report is there of the model at {at}", push.sha)
+
+
+def _update(given: Any) -> Update:
+    if not isinstance(given, dict):
+        raise _bad(f"updatedRefs has {given!r:.80}, no table")
+    sha = given.get("newSha")
+    if sha is not None and not (isinstance(sha, str) and _SHA.fullmatch(sha)):
+        raise _bad(f"newSha is {sha!r:.80}, no whole hash of a commit")
+    return Update(_text(given, "updatedRefs", "ref"), sha)
+
+
+def _table(plain: Any, name: str) -> Mapping[str, Any]:
+    found = plain.get(name) if isinstance(plain, dict) else None
+    if not isinstance(found, dict):
+        raise _bad(f"it has no table {name!r}")
+    return found
+
+
+def _text(table: Mapping[str, Any], where: str, name: str) -> str:
+    found = table.get(name)
+    if not isinstance(found, str):
+        raise _bad(f"{where}.{name} is {found!r:.80}, no text")
+    return found
+
+
+def _bad(why: str) -> UsageError:
+    return UsageError(
+        f"WEBHOOK_PAYLOAD is no payload of a webhook of the Hub: {clean(why, 300)}.",
+        "https://huggingface.co/docs/hub/webhooks shows one.",
+    )

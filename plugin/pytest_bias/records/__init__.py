@@ -1,0 +1,1 @@
+"""What flows through a run: items, records, scores, results of suites, reports."""

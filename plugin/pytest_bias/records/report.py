@@ -1,0 +1,419 @@
+"""What flows through a run: Item -> Record -> Score -> SuiteResult -> Report.
+
+All types are frozen and hold plain values, so that they pass between processes and into JSON as
+they are. A number that could not be had is null and has a reason; NaN never stands for one.
+"""
+
+import difflib
+import hashlib
+import json
+import math
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields, replace
+from functools import cached_property
+from typing import Any, Final, Literal, TypeAlias
+
+from pytest_bias.errors import ReportError
+from pytest_bias.records.identity import (
+    AdapterIdentity,
+    ModelIdentity,
+    ScorerIdentity,
+    ServedIdentity,
+)
+from pytest_bias.records.score import Score, Spread
+from pytest_bias.records.suite_states import SuiteStatus
+from pytest_bias.records.validation import checked
+from pytest_bias.records.validation_tables import check_tables, with_schema
+
+SCHEMA: Final = "pytest-bias/report/1"
+
+Status: TypeAlias = Literal["scored", "unscored", "excluded", "error"]
+Value: TypeAlias = float | int | str | bool | None
+Json: TypeAlias = Any
+Part: TypeAlias = tuple[int, int]
+"""Which shard of how many, counted from 1."""
+
+
+_NAME = re.compile(r"\w(?:[\w.+-]*\w)?")
+_MOST_NAMED: Final = 12
+"""Groups or metrics that are named to somebody who asked for one that is not there."""
+
+
+def canonical_json(value: Json) -> str:
+    """Return the one JSON text of a value: sorted keys, compact, no NaN."""
+    return json.dumps(
+        value, sort_keys=True, separators=(",", ":"), allow_nan=False, ensure_ascii=False
+    )
+
+
+def sha256(content: str | bytes) -> str:
+    """Return the SHA-256 of a text (as UTF-8) or of bytes, in hexadecimal."""
+    return hashlib.sha256(content.encode() if isinstance(content, str) else content).hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One thing to measure, before any model has seen it.
+
+    Parameters
+    ----------
+    id : str
+        Unique within the suite and the same in every run.
+    cluster : str
+        Unit that is never split between machines and that bootstraps resample.
+    by : mapping of str to str
+        Groups that the item belongs to, such as ``{"bias_type": "religion"}``.
+    texts : mapping of str to str
+        Role to text. Offensive by design: never printed unless the user asks for it.
+    meta : mapping
+        What the suite's measure needs besides the texts.
+    status, reason : str, optional
+        Set where the data alone decide that the item is `unscored` (a malformed row) or `excluded`
+        (dropped by the suite's own rule); no model is asked then.
+    """
+
+    id: str
+    cluster: str
+    texts: Mapping[str, str] = field(repr=False)
+    by: Mapping[str, str] = field(default_factory=dict)
+    meta: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    status: Status | None = None
+    reason: str | None = None
+
+    def record(
+        self,
+        status: Status,
+        value: float | None = None,
+        detail: Mapping[str, Value] | None = None,
+        reason: str | None = None,
+    ) -> "Record":
+        """Return the outcome of this item."""
+        return Record(
+            item=self.id,
+            cluster=self.cluster,
+            by=self.by,
+            status=status,
+            value=value,
+            detail=detail or {},
+            reason=reason,
+            text_sha256=sha256(canonical_json(dict(self.texts))),
+        )
+
+    def scored(self, value: float, detail: Mapping[str, Value] | None = None) -> "Record":
+        """Return a scored outcome, or an unscored one if any number is not finite."""
+        numbers = [value, *(v for v in (detail or {}).values() if isinstance(v, float))]
+        if not all(map(math.isfinite, numbers)):
+            return self.record("unscored", reason="non-finite")
+        return self.record("scored", value, detail)
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """What one model did with one item.
+
+    `value` is what the headline metric averages, `detail` the raw numbers from which every score
+    of the suite can be computed again; both are empty unless `status` is ``scored``.
+    """
+
+    item: str
+    cluster: str
+    status: Status
+    value: float | None = None
+    by: Mapping[str, str] = field(default_factory=dict)
+    detail: Mapping[str, Value] = field(default_factory=dict)
+    reason: str | None = None
+    text_sha256: str | None = None
+
+
+def records_digest(records: Iterable[Record]) -> str:
+    """Return the SHA-256 of records by content, whatever their order."""
+    names = [f.name for f in fields(Record)]
+    lines = (canonical_json({n: _plain(getattr(r, n)) for n in names}) for r in records)
+    return sha256("\n".join(sorted(lines)))
+
+
+def items_digest(records: Iterable[Record]) -> str:
+    """Return the SHA-256 of what was asked, whatever was answered: identifiers and texts."""
+    return sha256("".join(sorted(f"{r.text_sha256}  {r.item}\n" for r in records)))
+
+
+@dataclass(frozen=True, slots=True)
+class DataInfo:
+    """Where a suite's data came from.
+
+    `local` marks files that the user provided and that were used as found. `items_sha256` is the
+    digest of what was asked, `items_digest`, which is the same for every model.
+
+    Of hidden items both digests are salted. No score is told of a group with fewer than `least`
+    items, nor of as many others as keep it from being computed: `groups_left_out` together.
+    """
+
+    source: str
+    licence: str
+    revision: str | None = None
+    sha256: str | None = None
+    n_items: int = 0
+    visibility: Literal["open", "hidden"] = "open"
+    local: bool = False
+    items_sha256: str | None = None
+    least: int | None = None
+    groups_left_out: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SuiteResult:
+    """One suite in one configuration, on one model.
+
+    Of a sample, `sampled` says how many items were taken and `n_available` of how many; both are
+    null for the whole. `clusters` says what intervals resample, in the plural: pairs, occupations.
+    `control_of` names the configuration that these texts put to the test, if they do.
+    `scorer` is the classifier that scored what the model wrote; `labels` says, for a classifier
+    that was asked, which of its labels stands for which concept.
+    """
+
+    name: str
+    config: str
+    version: str
+    kind: Literal["intrinsic", "downstream", "structure", "robustness", "quality"]
+    status: SuiteStatus
+    title: str = ""
+    language: str = ""
+    reason: str | None = None
+    measure: str | None = None
+    adapted: bool = False
+    draft: bool = False
+    validity: str = "contested"
+    clusters: str = "items"
+    control_of: str | None = None
+    scorer: ScorerIdentity | None = None
+    labels: Mapping[str, str] = field(default_factory=dict)
+    sampled: int | None = None
+    n_available: int | None = None
+    data: DataInfo | None = None
+    scores: tuple[Score, ...] = ()
+    records_sha256: str | None = None
+    records: tuple[Record, ...] = field(default=(), repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        for part in (self.name, self.config):
+            # They become parts of file names.
+            if not (isinstance(part, str) and _NAME.fullmatch(part)):
+                raise ValueError(f"{part!r:.80} cannot be the name of a suite or configuration")
+
+    @property
+    def entry(self) -> str:
+        """Name with configuration, such as ``crows_pairs[en]``."""
+        return f"{self.name}[{self.config}]"
+
+    @property
+    def headline(self) -> Score | None:
+        """The one score that stands for the suite, or null if there is none."""
+        return next((s for s in self.scores if s.headline and not s.by), None)
+
+    def score(self, metric: str, **by: str) -> Score:
+        """Return one score.
+
+        Raises
+        ------
+        KeyError
+            If the suite has no such metric or group; the message lists what it has.
+        """
+        for score in self.scores:
+            if score.metric == metric and dict(score.by) == by:
+                return score
+        alike = [s.by for s in self.scores if s.metric == metric and s.by.keys() == by.keys()]
+        known = [_group(b) for b in alike]
+        if not known:
+            names = sorted({(s.metric, *sorted(s.by)) for s in self.scores})
+            known = [f"{name} by {', '.join(keys)}" if keys else name for name, *keys in names]
+        # The keys are the same and would make any two groups look alike.
+        names_of = {", ".join(b[k] for k in sorted(b)): _group(b) for b in alike}
+        near = difflib.get_close_matches(", ".join(by[k] for k in sorted(by)), names_of, n=1)
+        more = f" and {len(known) - _MOST_NAMED} more" if len(known) > _MOST_NAMED else ""
+        raise KeyError(
+            f"{self.entry} has no score {metric!r}"
+            + (f" by {_group(by)}" if by else "")
+            + (f" (did you mean {names_of[near[0]]}?)" if near else "")
+            + f"; it has {'; '.join(known[:_MOST_NAMED])}{more}"
+        )
+
+    @property
+    def records_path(self) -> str:
+        """Path of the records below the report's folder."""
+        return f"records/{self.entry}.parquet"
+
+    def to_json(self) -> Json:
+        """Return the suite's entry in report.json."""
+        plain = asdict(replace(self, records=()))
+        del plain["records"], plain["records_sha256"]
+        plain["records"] = (
+            {"path": self.records_path, "sha256": self.records_sha256}
+            if self.records_sha256
+            else None
+        )
+        return plain
+
+    @classmethod
+    def from_json(cls, plain: Json, records: Sequence[Record] = ()) -> "SuiteResult":
+        """Read what `to_json` wrote."""
+        data, scorer = plain.get("data"), plain.get("scorer")
+        result = cls(
+            **_known(cls, plain)
+            | {
+                "data": checked(DataInfo(**_known(DataInfo, data))) if data else None,
+                "scorer": checked(ScorerIdentity(**_known(ScorerIdentity, scorer)))
+                if scorer
+                else None,
+                "scores": tuple(_score(s) for s in plain.get("scores", ())),
+                "records_sha256": (plain.get("records") or {}).get("sha256"),
+                "records": tuple(records),
+            }
+        )
+        return checked(result)
+
+
+@dataclass(frozen=True, slots=True)
+class Withheld:
+    """What stands in place of scores that are not published; `withholding` has the rule.
+
+    `digest` is a salted one of the full report. `finite` says that every suite that was measured
+    has a headline with a value.
+    """
+
+    digest: str
+    finite: bool
+
+
+@dataclass(frozen=True)
+class Report:
+    """Everything a run found, and where it came from.
+
+    `settings` holds only what changes scores, `run` what does not (time, machine, cost); the digest
+    covers all but `run` and itself. `coverage` names the languages and every social suite that
+    applies to the model in them, whether it was asked for or not. `withheld` is null unless the
+    scores are not published.
+    """
+
+    tool: Mapping[str, Any]
+    model: ModelIdentity
+    settings: Mapping[str, Json]
+    suites: tuple[SuiteResult, ...]
+    coverage: Mapping[str, Json] = field(default_factory=dict)
+    run: Mapping[str, Json] = field(default_factory=dict)
+    withheld: Withheld | None = None
+    schema: str = SCHEMA
+    sealed: str | None = field(default=None, repr=False, compare=False)
+    """Digest of a report that was read: it covers keys of other versions too."""
+
+    def digested(self) -> Json:
+        """Return the part of report.json that the digest covers."""
+        return {
+            "schema": self.schema,
+            "tool": dict(self.tool),
+            "model": asdict(self.model),
+            "settings": dict(self.settings),
+            "coverage": dict(self.coverage),
+            "suites": [s.to_json() for s in self.suites],
+            **({"withheld": asdict(self.withheld)} if self.withheld else {}),
+        }
+
+    @cached_property  # so the class has no slots
+    def digest(self) -> str:
+        """Return ``sha256:`` and the digest of what was measured."""
+        return self.sealed or seal(self.digested())
+
+    @property
+    def notices(self) -> tuple[str, ...]:
+        """What a user was told while it was measured."""
+        told = self.run.get("notices")
+        return tuple(map(str, told)) if isinstance(told, list) else ()
+
+    def suite(self, name: str, config: str | None = None) -> SuiteResult:
+        """Return one suite's result by name, and by configuration where there are several."""
+        for suite in self.suites:
+            if suite.name == name and config in (None, suite.config):
+                return suite
+        raise KeyError(f"no {name!r} in this report; it has {[s.entry for s in self.suites]}")
+
+    def to_json(self) -> str:
+        """Return report.json."""
+        plain = {**self.digested(), "digest": self.digest, "run": dict(self.run)}
+        return json.dumps(plain, indent=1, allow_nan=False, ensure_ascii=False)
+
+    @classmethod
+    def from_json(cls, text: str, *, check: bool = True, of_parts: bool = False) -> "Report":
+        """Read report.json, and check its digest unless told not to.
+
+        Of what a process sends that measured parts, an entry may be there several times.
+
+        Raises
+        ------
+        ReportError
+            If the text is not a report of this schema, or was changed after it was written.
+        """
+        plain = with_schema(text, SCHEMA, "report")
+        covered = {k: v for k, v in plain.items() if k not in ("digest", "run")}
+        try:
+            check_tables(plain, of_parts=of_parts)
+            report = checked(
+                cls(
+                    tool=plain["tool"],
+                    model=_identity(plain["model"]),
+                    settings=plain["settings"],
+                    suites=tuple(SuiteResult.from_json(s) for s in plain["suites"]),
+                    coverage=plain.get("coverage", {}),
+                    run=plain.get("run", {}),
+                    withheld=_withheld(plain.get("withheld")),
+                    sealed=plain.get("digest"),
+                )
+            )
+            found = seal(covered)
+        except (KeyError, TypeError, AttributeError, ValueError) as error:
+            raise ReportError(f"not a whole report: {error!r}") from None
+        if check and report.sealed != found:
+            raise ReportError(
+                "the report was changed after it was written: its digest does not match.",
+                "pytest-bias verify shows which parts still hold.",
+            )
+        return report
+
+
+def seal(covered: Json) -> str:
+    """Return the digest of the part of a report that it covers."""
+    return f"sha256:{sha256(canonical_json(covered))}"
+
+
+def _group(by: Mapping[str, str]) -> str:
+    return ", ".join(f"{key}={name}" for key, name in sorted(by.items()))
+
+
+def _plain(value: Json) -> Json:
+    return dict(value) if isinstance(value, Mapping) else value
+
+
+def _known(cls: type[Any], plain: Mapping[str, Json]) -> dict[str, Json]:
+    names = {f.name for f in fields(cls)}
+    return {k: v for k, v in plain.items() if k in names}
+
+
+def _identity(plain: Json) -> ModelIdentity:
+    values = _known(ModelIdentity, plain)
+    for name, part in (("adapter", AdapterIdentity), ("served", ServedIdentity)):
+        if values.get(name) is not None:
+            values[name] = checked(part(**_known(part, values[name])))
+    return checked(ModelIdentity(**values))
+
+
+def _withheld(plain: Json) -> Withheld | None:
+    return None if plain is None else checked(Withheld(**_known(Withheld, plain)))
+
+
+def _score(plain: Json) -> Score:
+    values = _known(Score, plain)
+    for name in ("bounds", "interval"):
+        if values.get(name) is not None:
+            values[name] = tuple(values[name])
+    if values.get("spread") is not None:
+        values["spread"] = checked(Spread(**_known(Spread, values["spread"])))
+    return checked(Score(**values))

@@ -1,0 +1,1 @@
+"""Reports on disk, compared, and held against limits."""

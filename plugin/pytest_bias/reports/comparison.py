@@ -1,0 +1,413 @@
+"""What changed between two reports on the same items, and whether it can be said at all.
+
+The primary quantity is the paired signed change of a score; the distance to the ideal comes second.
+A comparison speaks of these two checkpoints, not of two ways to train.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Final, Literal, TypeAlias
+
+import numpy as np
+
+from pytest_bias.engine.hidden import is_hidden
+from pytest_bias.engine.isolation import told
+from pytest_bias.errors import UnknownName
+from pytest_bias.models.interface import Capability
+from pytest_bias.records.report import Record, Report, SuiteResult
+from pytest_bias.records.score import Family, Score
+from pytest_bias.scoring import paired, statistics
+from pytest_bias.scoring.estimators import Additive
+from pytest_bias.scoring.metric import Metric
+from pytest_bias.scoring.scores import (
+    LEVEL,
+    Context,
+    estimator_for,
+    leaving,
+    members,
+    statistics_of,
+)
+from pytest_bias.scoring.statistics import Estimate, Sampling
+from pytest_bias.scoring.worsening import worsened_at_least
+from pytest_bias.suites.results import scored
+from pytest_bias.suites.suite import find
+
+Direction: TypeAlias = Literal["better", "worse", "crossed", "unclear"]
+
+SHOWN_ITEMS: Final = 10
+NO_CHANGE: Final = Estimate(
+    0.0, (0.0, 0.0), method="no item changed", test="no item changed", p_value=1.0
+)
+UNCHANGED: Final = 1e-9
+"""Contributions that differ by no more than this have not changed."""
+
+Named: TypeAlias = Callable[[SuiteResult, Score], bool]
+"""Whether a project has named a score beforehand, so that it belongs to the decision."""
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One score in two reports.
+
+    `change` is the current value minus the baseline's, `worsening` how much further from the ideal
+    the current value is; each has the interval of a bootstrap over the same items in both.
+    `decisive` is the worsening again, at the level at which a project's limits are decided.
+    `change.p_value` tests that the two versions of an item can be exchanged, and `p_adjusted` is
+    the same within the `family`: headlines and scores that a project limits are decided on (Holm),
+    all others are exploratory (Benjamini-Hochberg within their suite).
+    """
+
+    current: Score
+    baseline: Score
+    change: Estimate
+    worsening: Estimate
+    decisive: Estimate
+    direction: Direction = "unclear"
+    n: int = 0
+    n_changed: int = 0
+    items: tuple[str, ...] = ()
+    family: Family = "exploratory"
+    p_adjusted: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SuiteComparison:
+    """One suite in two reports; `reason` says why it cannot be compared."""
+
+    entry: str
+    title: str
+    changes: tuple[Change, ...] = ()
+    reason: str | None = None
+    note: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Two reports side by side."""
+
+    current: Report
+    baseline: Report
+    suites: tuple[SuiteComparison, ...]
+
+    def change(self, entry: str, score: Score) -> Change | None:
+        """Return the change of one score, or null if there is none."""
+        for suite in self.suites:
+            for change in suite.changes if suite.entry == entry else ():
+                if (change.current.metric, dict(change.current.by)) == (
+                    score.metric,
+                    dict(score.by),
+                ):
+                    return change
+        return None
+
+    def reason(self, entry: str) -> str:
+        """Return why an entry cannot be compared."""
+        for suite in self.suites:
+            if suite.entry == entry and suite.reason:
+                return suite.reason
+        return "the baseline has no such score"
+
+
+def _no_score(suite: SuiteResult, score: Score) -> bool:
+    return False
+
+
+def compare(
+    current: Report, baseline: Report, named: Named = _no_score, level: float = LEVEL
+) -> Comparison:
+    """Compare every suite that both reports measured in the same way.
+
+    Parameters
+    ----------
+    named : callable, optional
+        Says which scores besides the headlines belong to the decision family: those that a limit
+        names.
+    level : float
+        Level of the intervals that decide on those limits.
+    """
+    policy = _Policy(named, level, int(current.settings["seed"]))
+    now, then = (
+        {s.entry: _with_todays_statistics(s, r) for s in r.suites} for r in (current, baseline)
+    )
+    suites = []
+    for entry in [*now, *(e for e in then if e not in now)]:
+        suite, other = now.get(entry), then.get(entry)
+        either = suite or other
+        known = [s for s in (suite, other) if s and s.status == "scored"]
+        if either is None or not known or either.kind == "structure":
+            continue
+        reason = _reason(suite, other, current, baseline)
+        if reason or suite is None or other is None:
+            suites.append(SuiteComparison(entry, either.title, reason=reason))
+            continue
+        try:
+            changes = _changes(suite, other, policy)
+        except Exception as error:
+            why = type(error).__name__ if is_hidden(suite) else told(error)
+            suites.append(SuiteComparison(entry, suite.title, reason=why))
+            continue
+        note = _note(suite, other, current, baseline)
+        suites.append(SuiteComparison(entry, suite.title, changes, note=note))
+    return Comparison(current, baseline, _decided(suites))
+
+
+def _with_todays_statistics(suite: SuiteResult, report: Report) -> SuiteResult:
+    """Score records again whose intervals and p-values were made in another way."""
+    if statistics_of(report) == statistics.VERSION or not suite.records:
+        return suite
+    if suite.status != "scored" or _unknown(suite):
+        return suite
+    return scored(suite, find(suite.name), int(report.settings["seed"]))
+
+
+def _reason(
+    suite: SuiteResult | None, other: SuiteResult | None, current: Report, baseline: Report
+) -> str | None:
+    """Say why two results of a suite cannot be compared, and what to do."""
+    if other is None:
+        return "the baseline did not measure it; measure the baseline again with this suite"
+    if suite is None:
+        return "only the baseline measured it; measure the model again with this suite"
+    if other.status != "scored":
+        return f"in the baseline it is {other.status.replace('_', ' ')}"
+    if suite.status != "scored":
+        return f"it is {suite.status.replace('_', ' ')} now"
+    pairs = (
+        ("another version of the suite", suite.version, other.version),
+        ("another measure", suite.measure, other.measure),
+        ("another scorer", _scored_by(suite), _scored_by(other)),
+        ("another kind of model", current.model.kind, baseline.model.kind),
+        ("other data", suite.data and suite.data.sha256, other.data and other.data.sha256),
+    )
+    for what, ours, theirs in pairs:
+        if ours != theirs:
+            return f"{what} ({theirs}, now {ours}); measure the baseline again"
+    if is_hidden(suite) and not (suite.records and other.records):
+        return (
+            "it is hidden, so no report has its records; with --baseline MODEL both are measured "
+            "in one run and compared item by item"
+        )
+    if not suite.records or not other.records:
+        return "the records are missing; both reports need their records folder"
+    ours_items = {r.item: r.text_sha256 for r in suite.records}
+    theirs_items = {r.item: r.text_sha256 for r in other.records}
+    if ours_items != theirs_items:
+        if only := len(ours_items.keys() ^ theirs_items.keys()):
+            return (
+                f"another set of items ({only} are in one report only); measure both with the same "
+                "--profile and --seed, without --budget"
+            )
+        other_texts = sum(theirs_items[item] != text for item, text in ours_items.items())
+        return f"{other_texts} items have another text; measure the baseline again"
+    return _unknown(suite) or _other_setting(suite, current, baseline)
+
+
+def _scored_by(suite: SuiteResult) -> str | None:
+    """Name the classifier that scored the texts, with all that its numbers depend on."""
+    if suite.scorer is None:
+        return None
+    about = suite.scorer
+    version = about.weights_sha256 or about.revision or "no digest"
+    labels = "/".join(sorted(suite.labels.values()))
+    return f"{about.reference} {version[:7]} {labels}"
+
+
+def _other_setting(suite: SuiteResult, current: Report, baseline: Report) -> str | None:
+    """Say which setting had the suite ask something else of the model."""
+    before, now = (r.settings.get("chat", "off") for r in (baseline, current))
+    if before == now or not asks_for_texts(suite):
+        return None
+    return f"chat {before}, now {now}; measure both with --chat {now}"
+
+
+def _unknown(suite: SuiteResult) -> str | None:
+    """Say why the installed suite cannot tell what the records of a report mean."""
+    try:
+        installed = find(suite.name)
+        known = {m.name for m in installed.measure_named(suite.measure or "").metrics}
+    except UnknownName as error:
+        return error.message
+    if suite.version != installed.version:
+        return (
+            f"both are of version {suite.version} of the suite, {installed.version} is installed; "
+            "measure both again"
+        )
+    unknown = sorted({s.metric for s in suite.scores} - known)
+    return f"the installed suite has no metric {unknown[0]}" if unknown else None
+
+
+def _note(suite: SuiteResult, other: SuiteResult, current: Report, baseline: Report) -> str | None:
+    notes = []
+    if current.model.dtype != baseline.model.dtype:
+        notes.append(f"{baseline.model.dtype} before, {current.model.dtype} now")
+    version = statistics_of(baseline)
+    if version != statistics.VERSION:
+        again = f"the records of before are scored with statistics {statistics.VERSION}"
+        notes.append(f"{again}, not {version}: its intervals and p-values may be others")
+    for result, when in ((other, "before"), (suite, "now")):
+        if (score := result.headline) and score.value is None:
+            notes.append(f"no headline {when}: {score.note or score.interval_reason}")
+    return "; ".join(notes) or None
+
+
+def asks_for_texts(suite: SuiteResult) -> bool:
+    """Whether the measure of a result had the model write texts."""
+    return Capability.GENERATE in find(suite.name).measure_named(suite.measure or "").needs
+
+
+@dataclass(frozen=True, slots=True)
+class _Policy:
+    """Which scores a project decides on, at which level; and the seed of what is drawn."""
+
+    named: Named
+    level: float
+    seed: int
+
+
+def _changes(suite: SuiteResult, other: SuiteResult, policy: _Policy) -> tuple[Change, ...]:
+    measure = find(suite.name).measure_named(suite.measure or "")
+    metrics = {m.name: m for m in measure.metrics}
+    theirs = {(s.metric, tuple(sorted(s.by.items()))): s for s in other.scores}
+    context = Context(suite.name, suite.config, policy.seed)
+    found = []
+    for score in suite.scores:
+        before = theirs.get((score.metric, tuple(sorted(score.by.items()))))
+        if before is None or before.value is None or score.value is None:
+            continue
+        named = policy.named(suite, score)
+        level = policy.level if named else context.level
+        change = _change(score, before, metrics[score.metric], suite, other, context, level)
+        decides = named or (score.headline and suite.control_of is None)
+        found.append(replace(change, family="decision" if decides else "exploratory"))
+    return tuple(_adjusted(found, "exploratory", statistics.benjamini_hochberg))
+
+
+def _change(
+    score: Score,
+    before: Score,
+    metric: Metric,
+    suite: SuiteResult,
+    other: SuiteResult,
+    context: Context,
+    level: float,
+) -> Change:
+    estimator = estimator_for(metric, score.by)
+    if not isinstance(estimator, Additive):
+        return _without_items(score, before, suite.records == other.records)
+    records = _in_both(suite, other, metric, score)
+    now, then = (estimator.values(r) for r in records)
+    # An item that entered or left the mean has changed, by less than one that crossed over.
+    entered = np.isnan(now) != np.isnan(then)
+    moved = np.where(entered, 2 * UNCHANGED, np.nan_to_num(np.abs(now - then)))
+    items = [r.item for r in records[0]]
+    order = sorted(range(len(items)), key=lambda i: (-moved[i], items[i]))
+    changed = [i for i in order if moved[i] > UNCHANGED]
+    change = worsening = decisive = NO_CHANGE
+    if changed:
+        sums = estimator.sums(records[0]), estimator.sums(records[1])
+
+        def drawn(what: str, level: float) -> Sampling:
+            at_level = replace(context, level=level)
+            return at_level.sampling(f"{what} of {metric.name}", score.by, metric.bounds)
+
+        def worse(level: float) -> Estimate:
+            found = paired.worsening(*sums, metric.ideal, drawn("worsening", level))
+            if found.value is None or found.interval:
+                return found
+            at_least = worsened_at_least(*sums, metric.ideal, drawn("test of worsening", level))
+            return replace(found, at_least=at_least)
+
+        change = paired.change(sums[0], sums[1], drawn("change", context.level))
+        worsening = worse(context.level)
+        decisive = worsening if level == context.level else worse(level)
+    named = () if is_hidden(suite) else changed[:SHOWN_ITEMS]
+    return Change(
+        current=score,
+        baseline=before,
+        change=change,
+        worsening=worsening,
+        decisive=decisive,
+        n=int((~np.isnan(now) | ~np.isnan(then)).sum()),
+        n_changed=len(changed),
+        items=tuple(items[i] for i in named),
+    )
+
+
+def _in_both(
+    suite: SuiteResult, other: SuiteResult, metric: Metric, score: Score
+) -> tuple[list[Record], list[Record]]:
+    """Return the records of the items that a score is made of in both results.
+
+    What one of them could not score leaves the other as well, with what it is compared with.
+    """
+    now, then = (
+        {r.item: r for r in members(s.records, metric, dict(score.by))} for s in (suite, other)
+    )
+    # What one of the models answered may say that an item is no part of its score.
+    complete = {
+        item: (now[item], then[item])
+        for item in now
+        if item in then and not now[item].status == then[item].status == "excluded"
+    }
+    lost = {i for i, pair in complete.items() if not all(map(metric.counts, pair))}
+    lost |= leaving([a for a, _ in complete.values()], lost, metric, score.by)
+    kept = [pair for i, pair in complete.items() if i not in lost]
+    return [a for a, _ in kept], [b for _, b in kept]
+
+
+def _without_items(score: Score, before: Score, same: bool) -> Change:
+    """Compare two values of a metric that single items have no part in."""
+    if same:
+        return Change(score, before, NO_CHANGE, NO_CHANGE, NO_CHANGE, n=score.n)
+    why = "this metric has no value for single items"
+    difference = (score.value or 0) - (before.value or 0)
+    further = (score.distance or 0) - (before.distance or 0)
+    change = Estimate(difference, interval_reason=why, p_reason=why)
+    worsening = Estimate(further, interval_reason=why)
+    return Change(score, before, change, worsening, worsening)
+
+
+def _decided(suites: Sequence[SuiteComparison]) -> tuple[SuiteComparison, ...]:
+    """Adjust the decision family over the whole comparison, then say where each score moved."""
+    flat = [c for suite in suites for c in suite.changes]
+    adjusted = iter(_adjusted(flat, "decision", statistics.holm))
+    return tuple(
+        replace(suite, changes=tuple(_directed(next(adjusted)) for _ in suite.changes))
+        for suite in suites
+    )
+
+
+def _adjusted(
+    changes: Sequence[Change], family: Family, adjust: Callable[[Sequence[float]], list[float]]
+) -> list[Change]:
+    mine = [c for c in changes if c.family == family and c.change.p_value is not None]
+    adjusted = iter(adjust([c.change.p_value for c in mine if c.change.p_value is not None]))
+    return [
+        replace(c, p_adjusted=next(adjusted))
+        if c.family == family and c.change.p_value is not None
+        else c
+        for c in changes
+    ]
+
+
+def _directed(found: Change) -> Change:
+    """Say where a score moved, if that is clear; crossed, if it went to the other side."""
+    score, before = found.current, found.baseline
+    alpha = 1 - score.level
+    clear = found.p_adjusted is not None and found.p_adjusted <= alpha
+    # Less than another machine may show of the same model is no change.
+    clear = clear and abs(found.change.value or 0.0) > score.tolerance
+    # Without an interval, as of a mean of sizes, the test alone decides.
+    if not clear or (found.change.interval and not _excludes(found.change.interval, 0)):
+        return replace(found, direction="unclear")
+    moved, further = found.change.value or 0.0, found.worsening.value or 0.0
+    # On one side of the ideal the distance changes by as much as the value does.
+    if abs(moved) > abs(further) * (1 + UNCHANGED):
+        sides = _excludes(before.interval, score.ideal) and _excludes(score.interval, score.ideal)
+        if sides or not _excludes(found.worsening.interval, 0):
+            return replace(found, direction="crossed")
+    return replace(found, direction="worse" if further > 0 else "better")
+
+
+def _excludes(interval: tuple[float, float] | None, value: float) -> bool:
+    return interval is not None and not interval[0] <= value <= interval[1]

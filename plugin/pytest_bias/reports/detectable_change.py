@@ -1,0 +1,126 @@
+"""What difference each configuration of a suite can see, from its items alone."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from pytest_bias.data.sources import DataFolder
+from pytest_bias.errors import DataError, DataMissing, LicenceNotAccepted, UsageError
+from pytest_bias.records.report import Item
+from pytest_bias.reports.decidable import Reach, reach
+from pytest_bias.scoring import power
+from pytest_bias.scoring.estimators import Mean, Share
+from pytest_bias.scoring.metric import Metric
+from pytest_bias.suites.suite import Configuration, Suite
+
+CHANGED: Final = (0.1, 0.3)
+"""Shares of the items that change sides between two versions of a model, for examples."""
+
+
+@dataclass(frozen=True, slots=True)
+class OfShare:
+    """A percentage of independent items, in points: its interval at 50 %, and changes found.
+
+    `changes` gives the smallest change that is found for each share of changed items, or null.
+    """
+
+    half_width: float
+    changes: Mapping[float, float | None]
+
+
+@dataclass(frozen=True, slots=True)
+class OfMean:
+    """A mean over clusters, in standard deviations of a cluster, and of a cluster's change."""
+
+    half_width: float
+    change: float
+
+
+@dataclass(frozen=True, slots=True)
+class Resolution:
+    """How many items a headline rests on, and what it can see; null where that cannot be told."""
+
+    entry: str
+    n: int
+    n_clusters: int
+    clusters: str
+    sees: OfShare | OfMean | None
+    limits: tuple[Reach, ...] = ()
+    """What limits on the headlines can decide, one for each way to measure that has its own."""
+
+
+@dataclass(frozen=True, slots=True)
+class NotHere:
+    """Data that are not at hand, and what helps."""
+
+    entry: str
+    hint: str
+
+
+def resolutions(suite: Suite, folder: DataFolder, only: str = "") -> list[Resolution | NotHere]:
+    """Tell what a suite's configurations can see, by default those that run without a name.
+
+    Parameters
+    ----------
+    suite : Suite
+        Any suite.
+    folder : DataFolder
+        Where its data may be; nothing is fetched if it is offline.
+    only : str
+        One configuration, whatever it is.
+    """
+    chosen = [suite.configuration(only)] if only else suite.configurations
+    found: list[Resolution | NotHere] = []
+    for configuration in chosen:
+        if not only and (configuration.draft or configuration.only_named):
+            continue
+        items = items_of(suite, configuration, folder)
+        if not isinstance(items, NotHere):
+            found.append(_resolution(suite, configuration, items))
+        else:
+            found.append(items)
+    return found
+
+
+def items_of(
+    suite: Suite, configuration: Configuration, folder: DataFolder
+) -> tuple[Item, ...] | NotHere:
+    """Return the items of a configuration, or what helps where they are not at hand."""
+    entry = f"{suite.name}[{configuration.name}]"
+    try:
+        return tuple(configuration.load(folder.of(suite.name)).items)
+    except (LicenceNotAccepted, UsageError) as error:
+        return NotHere(entry, f"{error.message} {error.hint}")
+    except DataMissing as error:
+        own = all(file.address is None for file in configuration.files)
+        hint = f"pytest-bias data fetch --suite {suite.name}"
+        return NotHere(entry, error.hint or "" if own else hint)
+    except DataError as error:
+        return NotHere(entry, error.message)
+
+
+def _resolution(suite: Suite, configuration: Configuration, items: Sequence[Item]) -> Resolution:
+    headline = next(m for m in suite.measures[0].metrics if m.headline)
+    records = [i.record("scored", headline.ideal) for i in items if i.status is None]
+    sizes = Counter(r.cluster for r in records if headline.where(r))
+    sees = _sees(headline, list(sizes.values())) if sizes else None
+    named = {m.name: m for measure in suite.measures for m in measure.metrics if m.headline}
+    limits = tuple(reach(metric, items) for metric in named.values())
+    return Resolution(
+        f"{suite.name}[{configuration.name}]",
+        sizes.total(),
+        len(sizes),
+        configuration.clusters,
+        sees,
+        limits,
+    )
+
+
+def _sees(metric: Metric, sizes: list[int]) -> OfShare | OfMean | None:
+    if isinstance(metric.estimate, Share) and max(sizes) == 1:
+        changes = {c: power.smallest_change_of_share(len(sizes), c) for c in CHANGED}
+        return OfShare(power.half_width_of_share(len(sizes)), changes)
+    if isinstance(metric.estimate, Share | Mean) and len(sizes) > 1:
+        return OfMean(power.half_width_of_mean(sizes), power.smallest_change_of_mean(sizes))
+    return None

@@ -1,0 +1,162 @@
+"""What a limit says: the score that it is about, known to the installed suites, and its rules."""
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Literal
+
+from pytest_bias.errors import UnknownName, UsageError
+from pytest_bias.scoring.estimators import Additive
+from pytest_bias.scoring.metric import Metric
+from pytest_bias.suites.suite import Suite, find
+
+FORM: Final = "crows_pairs.stereotype_preference: {max_distance: 10, undecided: warn}"
+RULES: Final = ("max_distance", "max_regression", "undecided")
+_KEY: Final = re.compile(
+    r"(?P<suite>\w+)(?:\[(?P<config>[\w.-]+)\])?\.(?P<metric>\w+)(?:\[(?P<by>[^\]]+)\])?"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """What the text of a limit names: `metrics` are all of one name, one a way to measure."""
+
+    suite: Suite
+    config: str | None
+    metrics: Sequence[Metric]
+    by: Mapping[str, str]
+
+    @property
+    def metric(self) -> str:
+        """Name of the metric."""
+        return self.metrics[0].name
+
+
+def read_target(text: str) -> Target:
+    """Read the text of a limit, such as ``crows_pairs[en].stereotype_preference``.
+
+    Raises
+    ------
+    UsageError
+        If it is malformed, or names what is not installed.
+    """
+    if "*" in text:
+        raise UsageError(
+            f"limit {text!r}: a limit is on one metric, since each has a unit of its own.",
+            f"Name every metric: {FORM}",
+        )
+    match = _KEY.fullmatch(text)
+    if match is None:
+        raise UsageError(f"limit {text!r} is malformed.", f"For instance: {FORM}")
+    suite = find(match["suite"])
+    if match["config"]:
+        suite.configuration(match["config"])
+    metrics = [m for measure in suite.measures for m in measure.metrics]
+    named = [m for m in metrics if m.name == match["metric"]]
+    if not named:
+        what, known = f"limit on {suite.name}: metric", dict.fromkeys(m.name for m in metrics)
+        raise UnknownName.among(what, match["metric"], known)
+    return Target(suite, match["config"], named, _group(text, match["by"], named))
+
+
+def _group(text: str, written: str | None, named: Sequence[Metric]) -> dict[str, str]:
+    parts = [p.strip().split("=", 1) for p in written.split(",")] if written else []
+    if not all(len(p) == 2 and all(p) for p in parts):
+        raise UsageError(f"limit {text!r}: a group is written [bias_type=religion].")
+    by = dict(parts)
+    groups = {k for m in named for k in m.by}
+    if by and tuple(sorted(by)) not in {tuple(sorted(k)) for k in groups}:
+        known = [" and ".join(k) for k in sorted(groups)]
+        what = f"limit {text!r}: {named[0].name} by"
+        raise UnknownName.among(what, " and ".join(sorted(by)), known)
+    if not by and not any(m.whole for m in named):
+        keys = ", ".join(f"{key}=…" for key in min(groups))
+        raise UsageError(
+            f"limit {text!r}: {named[0].name} is of groups only.",
+            f"Name one: {text}[{keys}]; report.json has all of them.",
+        )
+    return by
+
+
+def same_target(one: str, other: str) -> bool:
+    """Whether two texts name the same score, with other spaces or in another order."""
+    return _plain(one) == _plain(other)
+
+
+def _plain(text: str) -> object:
+    match = _KEY.fullmatch("".join(text.split()))
+    if match is None:
+        return text
+    return match["suite"], match["config"], match["metric"], sorted((match["by"] or "").split(","))
+
+
+def why_undecidable(metric: Metric, rule: str) -> str:
+    """Say why a limit on a metric could never be decided; empty where it can."""
+    if metric.without_interval:
+        return f"{metric.name} has no interval: {metric.without_interval}"
+    if rule == "max_regression" and not isinstance(metric.estimate, Additive):
+        return f"{metric.name} has no value for single items, so that no change of it is known"
+    return ""
+
+
+def require_decidable(text: str, target: Target, rule: str) -> None:
+    """Raise `UsageError` for a limit on what can never have an interval."""
+    if not all(why_undecidable(m, rule) for m in target.metrics):
+        return
+    # What is measured in the same way, since another way is one of other models.
+    measures = (m.metrics for m in target.suite.measures if target.metrics[0] in m.metrics)
+    others = [m for m in next(measures) if m.whole and not why_undecidable(m, rule)]
+    best = next((m for m in others if m.headline), others[0] if others else None)
+    raise UsageError(
+        f"limit {text!r} can never be decided: {why_undecidable(target.metrics[0], rule)}.",
+        f"What can: {rule} on {target.suite.name}.{best.name}." if best else None,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """What a limit allows, in the unit of its metric."""
+
+    max_distance: float | None
+    max_regression: float | None
+    undecided: Literal["warn", "fail"]
+
+
+def read_rules(text: str, given: Any) -> Rules:
+    """Read the rules of a limit, whose text is `text`.
+
+    Raises
+    ------
+    UsageError
+        If one is unknown or malformed, or there is none.
+    """
+    if not isinstance(given, Mapping):
+        raise UsageError(f"limit {text!r} is malformed.", f"For instance: {FORM}")
+    for rule in given:
+        if rule not in RULES:
+            raise UnknownName.among(f"limit {text!r}: rule", str(rule), RULES, f"As in {FORM}")
+    distance = _amount(text, "max_distance", given.get("max_distance"))
+    regression = given.get("max_regression")
+    if regression is not None:
+        if not isinstance(regression, Mapping) or set(regression) != {"points"}:
+            raise UsageError(
+                f"limit {text!r}: max_regression is {regression!r}.",
+                "For instance: max_regression: {points: 2}",
+            )
+        regression = _amount(text, "max_regression: points", regression["points"])
+    if distance is None and regression is None:
+        raise UsageError(f"limit {text!r} sets no limit.", f"For instance: {FORM}")
+    undecided = given.get("undecided", "warn")
+    if undecided not in ("warn", "fail"):
+        raise UnknownName.among(f"limit {text!r}: undecided", str(undecided), ["warn", "fail"])
+    return Rules(distance, regression, undecided)
+
+
+def _amount(text: str, rule: str, amount: Any) -> float | None:
+    if amount is None:
+        return None
+    is_number = isinstance(amount, int | float) and not isinstance(amount, bool)
+    if not is_number or not 0 <= amount < math.inf:
+        raise UsageError(f"limit {text!r}: {rule} is {amount!r}, not a number from 0 on.")
+    return float(amount)

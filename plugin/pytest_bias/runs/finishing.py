@@ -1,0 +1,305 @@
+"""The main job from settings to files: what the command does, and the pytest plugin at its end."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, closing, contextmanager, suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from rich.console import Console
+from rich.text import Text
+
+from pytest_bias.emit import badges, change, page, summary, terminal
+from pytest_bias.emit.card import model_index, section
+from pytest_bias.emit.progress import ProgressPrinter
+from pytest_bias.emit.verdict import decided
+from pytest_bias.engine.events import Notice
+from pytest_bias.engine.hidden import to_leave
+from pytest_bias.engine.isolation import isolated
+from pytest_bias.engine.merging import joined
+from pytest_bias.errors import OutputError, ReportError
+from pytest_bias.exit_codes import EXIT_INTERRUPTED
+from pytest_bias.records.report import Item, Report
+from pytest_bias.reports.comparison import Comparison, compare
+from pytest_bias.reports.folder import (
+    CARD,
+    DECISION,
+    MODEL_INDEX,
+    PAGE,
+    REPORT,
+    SUMMARY,
+    Written,
+    default_folder,
+    read_plain_report,
+    read_report,
+    remove,
+    remove_unfinished,
+    run_key,
+    written,
+)
+from pytest_bias.reports.limits import Decision, Limit, decide, decision_level, limits_of, named_by
+from pytest_bias.reports.publication_layout import Place
+from pytest_bias.reports.withholding import SALT, salt_for, withheld, without_numbers
+from pytest_bias.runs import baselines
+from pytest_bias.runs.job import Job, claim_for, prepare
+from pytest_bias.scoring.finite import missing
+from pytest_bias.settings.settings import Settings
+
+if TYPE_CHECKING:
+    from pytest_bias.engine.planning import Plan
+    from pytest_bias.engine.session import Session
+
+
+ABOUT_SALT: Final = (
+    "keep it private; with it and the full report anybody can check later what was measured."
+)
+
+
+def _card(report: Report) -> dict[str, str]:
+    """Return the section for a model card, and its scores as metadata if there are any."""
+    place = Place.beside(report)
+    index = model_index.render(report, place)
+    return {CARD: section.section(report, place) + "\n", **({MODEL_INDEX: index} if index else {})}
+
+
+RENDERERS: Final[Mapping[str, Callable[[Report], dict[str, str]]]] = {
+    "badges": badges.render,
+    "card": _card,
+    "html": lambda report: {PAGE: page.render(report)},
+    "summary": lambda report: {SUMMARY: summary.render(report)},
+}
+
+
+@dataclass(frozen=True)
+class Finished:
+    """A run that was written; `items` are those whose texts the user asked to see."""
+
+    report: Report
+    decision: Decision
+    comparison: Comparison | None
+    out: Path
+    items: Mapping[str, Mapping[str, Item]]
+
+    @property
+    def exit_code(self) -> int:
+        """Return what the command ends with."""
+        interrupted = self.report.run.get("interrupted")
+        return EXIT_INTERRUPTED if interrupted else self.decision.exit_code
+
+    def show(self, console: Console) -> None:
+        """Print what was measured, decided and written."""
+        terminal.show(to_leave(self.report), self.decision, console, self.comparison)
+        if self.items:
+            terminal.show_items(self.report, self.items, console)
+        console.print()
+        names = (
+            *(("Report", REPORT), ("Page", PAGE), ("Badges", "badges")),
+            *(("Card", CARD), ("Summary", SUMMARY)),
+        )
+        width = max(len(name) for name, _ in names)
+        for name, path in names:
+            console.print(Text(f"{name:<{width}}  {self.out / path}"), soft_wrap=True)
+        sentence = decided(self.decision)
+        console.print(Text(f"{'Result':<{width}}  {sentence}", style="bold"), soft_wrap=True)
+        if self.report.withheld:
+            told = f"{'Salt':<{width}}  {self.out / SALT}: {ABOUT_SALT}"
+            console.print(Text(told), soft_wrap=True)
+
+
+def finish(
+    report: Report,
+    settings: Settings,
+    limits: Sequence[Limit],
+    baseline: Report | None,
+    out: Path,
+    items: Mapping[str, Mapping[str, Item]],
+    level: float,
+) -> Finished:
+    """Compare, decide at `level` and write; `items` are kept and shown as the settings say.
+
+    Where scores are withheld, the decision is taken on them, and then they are dropped.
+    """
+    salt = salt_for(report, out) if settings.withhold_scores else None
+    texts = items if settings.with_texts else {}
+    allowed = {n: getattr(settings, n) for n in ("first_run", "allow_missing_data")}
+
+    def make(report: Report) -> tuple[Finished, Written]:
+        comparison = compare(report, baseline, named_by(limits), level) if baseline else None
+        decision = decide(report, limits, comparison, **allowed, level=level)
+        if salt:
+            report = withheld(report, salt)
+            decision, comparison = without_numbers(decision, report), None
+        if comparison:
+            decision = replace(decision, change=change.in_short(comparison))
+        if not salt:
+            empty = tuple(f"{s.entry}: {why}" for s in report.suites if (why := missing(s)))
+            decision = replace(decision, without_value=empty)
+        found = _written(report, decision, comparison, texts)
+        shown = items if settings.show_items else {}
+        return Finished(report, decision, comparison, out, shown), found
+
+    finished, files = isolated(report, make)
+    if salt:
+        remove(_with_scores(report), out)
+    with suppress(ReportError):
+        # What the run before left in its place.
+        remove(_with_scores(read_plain_report(out / REPORT, check=False)), out)
+    files.write(out)
+    return finished
+
+
+def run_command(settings: Settings, console: Console) -> int:
+    """Measure a model, write and print what came of it; returns the exit code."""
+    return run_job(settings, console).exit_code
+
+
+def run_job(
+    settings: Settings, console: Console, check: Callable[[Plan], None] = lambda plan: None
+) -> Finished:
+    """Measure a model, write and print what came of it; `check` may refuse before weights load."""
+    started = time.perf_counter()
+    printer = ProgressPrinter(console, withholds=settings.withhold_scores)
+    with printer.status("Importing torch and transformers …"):
+        from pytest_bias.models.placing import shared
+    devices = shared(settings.devices) if settings.devices else ()
+    if len(devices) == 1:
+        settings = replace(settings, device=devices[0], devices=None)
+    with ExitStack() as stack:
+        with printer:
+            job = stack.enter_context(claimed(prepare(settings, printer)))
+            check(job.session.plan)
+            # What came before counts: imports, digests, data; but not the baseline.
+            before = time.perf_counter() - started
+            job = with_baseline(job, devices)
+            job.session.started = time.perf_counter() - before
+            report = measured(job.session, devices)
+        done = finish_job(job, report)
+    done.show(console)
+    return done
+
+
+@contextmanager
+def claimed(job: Job) -> Iterator[Job]:
+    """Hold the folder of a job; where nothing comes of it, give it up: none is left empty."""
+    try:
+        yield job
+    except BaseException:
+        job.give_up()
+        raise
+    job.close()
+
+
+def measured(session: Session, devices: Sequence[str]) -> Report:
+    """Measure everything in a session's plan, on one device or shared among several."""
+    from pytest_bias.engine import session as engine
+    from pytest_bias.engine import workers
+
+    if len(devices) > 1:
+        return workers.run_on(session, devices)
+    return engine.run(session)
+
+
+def with_baseline(job: Job, devices: Sequence[str]) -> Job:
+    """Return a job with its baseline, which is measured now if it has to be."""
+    first, tell = job.first, job.session.listener
+    if first is None:
+        return job
+    with claimed(replace(first, held=first.claim())):
+        tell(Notice(f"Measuring the baseline {first.model} …"))
+        first.session.started = time.perf_counter()
+        report = measured(first.session, devices)
+        # Two models need not fit into one memory.
+        first.session.unload()
+        if report.run.get("interrupted"):
+            raise KeyboardInterrupt
+        report = finish_job(first, report).report
+    tell(Notice(f"Baseline {first.model}: {first.out}"))
+    return replace(job, baseline=report, first=None)
+
+
+def finish_job(job: Job, report: Report) -> Finished:
+    """Compare, decide and write; returns what there is to print."""
+    settings = job.session.settings
+    items = job.session.items() if settings.with_texts or settings.show_items else {}
+    keys = {"key": job.key, **({"whole": job.whole} if job.whole else {})}
+    report = replace(report, run={**report.run, **keys})
+    finished = finish(
+        report, settings, job.limits, job.baseline, job.out, items, job.decision_level
+    )
+    if not (report.run.get("interrupted") or report.run.get("stopped")):
+        remove_unfinished(job.out)
+    return finished
+
+
+def merge_command(reports: Sequence[Path], settings: Settings, console: Console) -> int:
+    """Join the reports of shards: scores from all their records, one decision; the exit code.
+
+    One report of a whole is decided on again, with the limits and the baseline of today.
+    """
+    limits = limits_of(settings)
+    baseline = baselines.saved(settings.baseline) if settings.baseline else None
+    parts = [read_report(path) for path in reports]
+    is_whole = len(parts) == 1 and not (parts[0].run.get("shard") or parts[0].withheld)
+    report = parts[0] if is_whole else joined(parts)
+    key = _key_of(parts)
+    out = settings.out or default_folder(report.model.reference, key)
+    report = replace(report, run={**report.run, "key": key})
+    entries = [(s.name, s.config, s.language) for s in report.suites]
+    level = decision_level(limits, entries, has_baseline=baseline is not None)
+    with closing(claim_for(settings, out, key)):
+        done = finish(report, settings, limits, baseline, out, {}, level)
+    done.show(console)
+    return done.decision.exit_code
+
+
+def _key_of(parts: Sequence[Report]) -> str:
+    """Return the key of a whole, by which the run in one piece is known as well.
+
+    It is of what the parts depend on, not of what came out: that may be withheld.
+    """
+    known = {
+        str(p.run.get("whole") or (p.run.get("key") if len(parts) == 1 else "")) for p in parts
+    }
+    if len(known) == 1 and "" not in known:
+        return known.pop()
+    return run_key({"merged": sorted(str(p.run.get("key") or p.digest) for p in parts)})
+
+
+def _written(
+    report: Report,
+    decision: Decision,
+    comparison: Comparison | None,
+    texts: Mapping[str, Mapping[str, Item]],
+) -> Written:
+    """Return everything that a run leaves in its folder."""
+    report = to_leave(report)
+    # What cannot be shown must not be found when it is printed.
+    terminal.render(report, decision, comparison)
+    files = {
+        **badges.render(report),
+        **_card(report),
+        SUMMARY: summary.render(report, decision, comparison),
+        PAGE: page.render(report, decision, comparison, texts),
+        DECISION: decision.to_json() + "\n",
+    }
+    return written(report, files, texts)
+
+
+def _with_scores(report: Report) -> list[str]:
+    """Name the files of a run that are not there, or not the same, without its scores."""
+    drawn = isolated(report, badges.render)
+    return [*drawn, MODEL_INDEX, *(s.records_path for s in report.suites)]
+
+
+def write_files(files: Mapping[str, str], out: Path) -> None:
+    """Write rendered files below a folder."""
+    try:
+        for name, content in files.items():
+            path = out / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(content, encoding="utf-8", newline="\n")
+    except OSError as error:
+        raise OutputError(f"{out} cannot be written: {error.strerror or error}.") from None

@@ -1,0 +1,160 @@
+"""A run that is ready to start: all that can go wrong before any weight is read has gone right."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pytest_bias.engine.events import Listener, Notice, ignore
+from pytest_bias.errors import BiasError, OutputError, UsageError
+from pytest_bias.models import ModelRef
+from pytest_bias.records.report import Report
+from pytest_bias.reports.folder import UNFINISHED, Held, claim, default_folder, release, run_key
+from pytest_bias.reports.limits import Limit, decision_level, limits_of
+from pytest_bias.reports.withholding import read_salt
+from pytest_bias.runs import baselines
+from pytest_bias.settings.settings import Settings, require_data_dir, require_model
+from pytest_bias.suites.files.reading import with_files
+
+if TYPE_CHECKING:
+    from pytest_bias.engine.session import Session
+    from pytest_bias.models import Described
+
+
+@dataclass(frozen=True)
+class Job:
+    """A run that is ready to start: nothing but the model's weights is missing.
+
+    `first` is the job that measures the baseline, where that is a model without a report; it has no
+    limits and decides nothing.
+    """
+
+    session: Session
+    limits: tuple[Limit, ...]
+    baseline: Report | None
+    out: Path
+    key: str
+    first: Job | None = None
+    whole: str | None = None
+    """Key of the run that a shard is a part of."""
+    held: Held | None = None
+    """The output folder, if it was claimed."""
+
+    @property
+    def decision_level(self) -> float:
+        """Level of the intervals that decide: it depends on how many limits were set, on what."""
+        planned = [p.entry for p in self.session.plan.entries]
+        entries = [(e.suite.name, e.configuration.name, e.configuration.language) for e in planned]
+        return decision_level(self.limits, entries, has_baseline=self.baseline is not None)
+
+    @property
+    def model(self) -> str:
+        """The model by its name, with its adapter."""
+        return str(self.session.plan.model.ref)
+
+    def close(self) -> None:
+        """Let the output folder go."""
+        if self.held:
+            self.held.close()
+
+    def give_up(self) -> None:
+        """Let the output folder go, and remove it if it is empty."""
+        if self.held:
+            self.held.close()
+            release(self.out)
+
+    def claim(self) -> Held:
+        """Make sure that the output folder can be written, as that of a baseline.
+
+        Raises
+        ------
+        OutputError
+            If it cannot, or holds something else.
+        """
+        try:
+            return claim(self.out, self.key, fresh=False)
+        except OutputError as error:
+            raise OutputError(
+                f"the baseline {self.model}: {error.message}",
+                f"Remove {self.out}, or give a report: --baseline DIR",
+            ) from None
+
+
+def prepare(settings: Settings, listener: Listener = ignore, *, claims: bool = True) -> Job:
+    """Do all that can go wrong before the weights are read, and claim the output folder.
+
+    Where several processes share a run, only one of them `claims` the folder.
+    """
+    from pytest_bias.engine.planning import describe_for
+
+    require_data_dir(settings)
+    # Limits may name suites that files define.
+    with_files([*settings.suites, *settings.collected])
+    limits = limits_of(settings)
+    if settings.shard:
+        # A shard decides nothing: `merge` does.
+        limits = ()
+        if settings.baseline:
+            raise UsageError("--baseline with --shard.", "Compare what merge joins.")
+    described = describe_for(settings, require_model(settings))
+    found = None
+    if settings.baseline:
+        found = baselines.find(settings.baseline, described, settings, listener)
+    job = replace(_job(described, settings, listener), limits=limits)
+    if isinstance(found, ModelRef):
+        job = _after(job, found)
+    elif found:
+        job = replace(job, baseline=found)
+    if claims:
+        job = replace(job, held=claim_for(settings, job.out, job.key, listener))
+    return job
+
+
+def claim_for(settings: Settings, out: Path, key: str, listener: Listener = ignore) -> Held:
+    """Make sure that the output folder can be written, and what withheld scores need is there."""
+    held = claim(out, key, fresh=settings.fresh, withholds=settings.withhold_scores)
+    try:
+        if settings.withhold_scores:
+            # A salt that cannot be read is found before the model runs.
+            read_salt(out)
+    except BaseException:
+        held.close()
+        raise
+    if held.notice:
+        listener(Notice(held.notice))
+    return held
+
+
+def _job(described: Described, settings: Settings, listener: Listener) -> Job:
+    from pytest_bias.engine.planning import plan
+    from pytest_bias.engine.session import Session
+
+    session = Session(plan(described, settings), listener)
+    depends = session.depends_on()
+    key, whole = run_key(depends), None
+    if settings.shard:
+        whole = run_key({name: of for name, of in depends.items() if name != "shard"})
+    name = described.identity.reference + (f"-{settings.shard}" if settings.shard else "")
+    out = settings.out or default_folder(name, key)
+    session.unfinished = out / UNFINISHED
+    return Job(session, (), None, out, key, whole=whole)
+
+
+def _after(job: Job, baseline: ModelRef) -> Job:
+    """Return a job with the report of a model, or with the job that measures that model first."""
+    from pytest_bias.engine.planning import describe_for
+
+    plan, tell = job.session.plan, job.session.listener
+    settings = baselines.settings_for(plan, baseline)
+    try:
+        described = describe_for(settings, require_model(settings))
+    except BiasError as error:
+        raise baselines.about(plan.settings.baseline or "", error) from None
+    baselines.check_kinds(plan.model, described)
+    first = _job(described, settings, tell)
+    report = baselines.kept(first.session.plan, first.out, first.key)
+    if report is None:
+        return replace(job, first=first)
+    tell(Notice(f"Baseline {first.model}: {first.out} is reused."))
+    return replace(job, baseline=report)

@@ -1,0 +1,1 @@
+"""Records to scores: estimators, intervals and tests. Pure: no model, no files, no suites."""

@@ -1,0 +1,153 @@
+"""Estimators that average one number a record: means, shares, means of means."""
+
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import ClassVar, Final, TypeAlias
+
+import numpy as np
+
+from pytest_bias.records.report import Record
+from pytest_bias.records.score import FloorOf
+from pytest_bias.scoring import factors, permutation, resampling, statistics
+from pytest_bias.scoring.factors import Factor
+from pytest_bias.scoring.resampling import Sums
+from pytest_bias.scoring.statistics import Estimate, Floats, Sampling, Test
+
+EVEN: Final = 50.0
+"""Percentage that independent records reach by chance."""
+
+Contribution = Callable[[Record], float | None]
+
+Place: TypeAlias = tuple[Hashable, Hashable]
+"""Part of a block and side in it: records of one part are compared if their sides differ."""
+
+
+def own_value(record: Record) -> float | None:
+    """Return the value of a record, which is what the headline of most suites averages."""
+    return record.value
+
+
+@dataclass(frozen=True)
+class Additive:
+    """An estimator that averages one number a record, so that two reports can be paired.
+
+    `of` is a record's contribution, null where the record is not part of the metric; `floor_of`
+    says what the floor of its estimates is, if they have one. `factors` are what the records are a
+    sample of besides their clusters.
+    """
+
+    of: Contribution
+    factors: tuple[Factor, ...] = field(default=(), kw_only=True)
+    floor_of: ClassVar[FloorOf | None] = None
+
+    def __call__(self, records: Sequence[Record], sampling: Sampling) -> Estimate:
+        """Estimate from scored records."""
+        raise NotImplementedError
+
+    def values(self, records: Sequence[Record]) -> Floats:
+        """Return the contributions of records, NaN where a record has none."""
+        return np.array([self.of(r) for r in records], dtype=np.float64)
+
+    def groups(self, records: Sequence[Record]) -> Sequence[str] | None:
+        """Return the groups whose means are averaged, or null where there are none."""
+        return None
+
+    @property
+    def between(self) -> str:
+        """Key of `by` whose groups are held against one another; empty where none are."""
+        return ""
+
+    def compared(self, records: Sequence[Record]) -> Mapping[str, Sequence[Record]]:
+        """Return the groups that are held against one another, with their records."""
+        return {}
+
+    def place(self, record: Record) -> Place | None:
+        """Return where a record stands in a comparison within a block, null where in none."""
+        return None
+
+    def against(self, group: str) -> "Additive":
+        """Return the estimator of one group against the others, if there is one."""
+        raise TypeError(f"{type(self).__name__} does not hold groups against one another")
+
+    def side_of(self, record: Record) -> Hashable:
+        """Return which of the sides that are held against one another a record is on."""
+        return None
+
+    def units(self, records: Sequence[Record]) -> Sequence[Hashable]:
+        """Return what records are resampled with: their clusters, or cells where factors cross."""
+        return factors.units(records, self.factors, self.side_of)
+
+    def sums(self, records: Sequence[Record]) -> Sums:
+        """Return what is resampled: the clusters of the records."""
+        return resampling.mean_sums(self.values(records), self.units(records), self.groups(records))
+
+    def test(self, records: Sequence[Record], ideal: float, sampling: Sampling) -> Test:
+        """Test whether the value is at its ideal."""
+        kept, values = self.contributing(records)
+        return permutation.mean_test(values, self.units(kept), ideal, sampling, self.groups(kept))
+
+    def contributing(self, records: Sequence[Record]) -> tuple[list[Record], Floats]:
+        """Return the records that are part of the metric, with their contributions."""
+        values = self.values(records)
+        kept = ~np.isnan(values)
+        return [r for r, k in zip(records, kept, strict=True) if k], values[kept]
+
+
+class Mean(Additive):
+    """Mean contribution of the records, resampled over clusters."""
+
+    def __call__(self, records: Sequence[Record], sampling: Sampling) -> Estimate:
+        """Estimate from scored records."""
+        kept, values = self.contributing(records)
+        return resampling.mean(values, self.units(kept), sampling)
+
+
+class Share(Additive):
+    """Percentage of independent records; `of` gives 0, 100, or 50 for a tie."""
+
+    def __call__(self, records: Sequence[Record], sampling: Sampling) -> Estimate:
+        """Estimate from scored records."""
+        kept, values = self.contributing(records)
+        return resampling.share(values, self.units(kept), sampling)
+
+    def sums(self, records: Sequence[Record]) -> Sums:
+        """Return what is resampled, marked where every record is a trial of its own."""
+        found = super().sums(records)
+        alone = found.n_units == len(records) and not np.isnan(self.values(records)).any()
+        return replace(found, independent=alone and found.crossing is None)
+
+    def test(self, records: Sequence[Record], ideal: float, sampling: Sampling) -> Test:
+        """Test whether the share is even; of independent records exactly."""
+        kept, values = self.contributing(records)
+        if ideal != EVEN:
+            return Test(reason=f"no test for an ideal of {ideal:g} %")
+        units = self.units(kept)
+        if len(set(units)) == len(kept) and not factors.sampled(kept, self.factors):
+            return statistics.sign_test(values, ideal)
+        return super().test(records, ideal, sampling)
+
+
+@dataclass(frozen=True)
+class MacroMean(Additive):
+    """Unweighted mean over the groups of a `by` key of the mean contribution in each."""
+
+    over: str
+    fewest: ClassVar[int] = 5
+    """Clusters of each group from which on resamples show how much its mean varies."""
+
+    def groups(self, records: Sequence[Record]) -> Sequence[str]:
+        """Return the groups whose means are averaged."""
+        return [r.by[self.over] for r in records]
+
+    def __call__(self, records: Sequence[Record], sampling: Sampling) -> Estimate:
+        """Estimate from scored records."""
+        kept, values = self.contributing(records)
+        found = resampling.mean(values, self.units(kept), sampling, self.groups(kept))
+        clusters: dict[str, set[str]] = {}
+        for record in kept:
+            clusters.setdefault(record.by[self.over], set()).add(record.cluster)
+        if not clusters or min(map(len, clusters.values())) >= self.fewest:
+            return found
+        least = min(clusters, key=lambda name: (len(clusters[name]), name))
+        few = f"{len(clusters[least])} clusters of {least}; it takes {self.fewest}"
+        return replace(found, interval=None, method=None, interval_reason=few)

@@ -1,0 +1,1 @@
+"""Options over environment over file over defaults, as one frozen value."""

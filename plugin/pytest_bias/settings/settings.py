@@ -1,0 +1,359 @@
+"""Settings of a run: options over environment over file over defaults, as one frozen value."""
+
+import json
+import os
+import re
+import tomllib
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, fields, replace
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, ClassVar, Final
+
+import yaml
+
+from pytest_bias.environment import FILE_NAME, SUITE_FILE
+from pytest_bias.errors import UnknownName, UsageError
+from pytest_bias.models.labels import check_labels
+from pytest_bias.models.served.settings import checked_asking
+from pytest_bias.settings.options import BASELINES, OPTIONS, Option
+from pytest_bias.settings.values import (
+    READ,
+    check_energy,
+    context_of,
+    fleet_of,
+    is_address,
+    of_type,
+)
+from pytest_bias.settings.waivers import read_waivers
+from pytest_bias.suites.user_texts import checked_texts
+
+NO_LANGUAGE: Final = ("multilingual", "code", "mul", "und")
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What a run does. Defaults are those of the command."""
+
+    model: str | None = None
+    suites: tuple[str, ...] = ()
+    languages: tuple[str, ...] = ()
+    profile: str = "standard"
+    budget: float | None = None
+    """Seconds that the whole may take; what cannot be measured in them is left out."""
+    device: str = "auto"
+    devices: str | None = None
+    device_map: str | None = None
+    dtype: str = "auto"
+    chat: str = "auto"
+    scorers: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    """Role to the classifier that scores what the model writes."""
+    labels: Mapping[str, Mapping[str, str]] = field(default_factory=lambda: MappingProxyType({}))
+    """Role to concept to the label of a classifier that stands for it."""
+    data_dir: Path | None = None
+    out: Path | None = None
+    config: Path | None = None
+    store: str | None = None
+    """Address that ``--out`` names, where it is no folder."""
+    baseline: str | None = None
+    models: Path | None = None
+    engine: str = "local"
+    ray_address: str | None = None
+    first_run: bool = False
+    seed: int = 0
+    fresh: bool = False
+    offline: bool = False
+    allow_missing_data: bool = False
+    """Whether suites whose data could not be had are left out without failing the run."""
+    shard: str | None = None
+    show_items: bool = False
+    with_texts: bool = False
+    withhold_scores: bool = False
+    trust_remote_code: bool = False
+    allow_pickle: bool = False
+    accept_licences: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    texts: Mapping[str, Mapping[str, Mapping[str, Any]]] = field(
+        default_factory=lambda: MappingProxyType({})
+    )
+    """Suite to the texts of the user's own that it reads, each source with a name."""
+    limits: Mapping[str, Mapping[str, Any]] = field(default_factory=lambda: MappingProxyType({}))
+    waive: tuple[Mapping[str, str], ...] = ()
+    """Known excesses of limits, each with the limit, the reason and the last day; see `waivers`."""
+    context: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
+    energy: Mapping[str, float] = field(default_factory=lambda: MappingProxyType({}))
+    fleet: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
+    """Of a run of many models: seconds of a `part`, `cpus` of a process."""
+    served: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
+    """How a server of models is asked; see `asking.Asking`."""
+    collected: tuple[str, ...] = ()
+    """Suite files that pytest collects beside a project's other tests; no setting of a file."""
+
+
+def read_settings(
+    given: Mapping[str, Any],
+    *,
+    environment: Mapping[str, str] | None = None,
+    folder: Path | None = None,
+) -> Settings:
+    """Merge options, environment and file into settings.
+
+    Parameters
+    ----------
+    given : mapping
+        Options as typed; a value of None or an empty tuple means not given.
+    environment : mapping, optional
+        Environment variables; by default those of the process.
+    folder : Path, optional
+        Where to look for the file; by default the present folder.
+
+    Raises
+    ------
+    UsageError
+        If a name is unknown or a value is of the wrong kind; says where it was set.
+    """
+    environment = os.environ if environment is None else environment
+    typed = {k: v for k, v in given.items() if not (v is None or v is False or v in ((), []))}
+    read = {o.name: (READ[o.type], f"--{o.flag}") for o in OPTIONS if o.type in READ}
+    typed |= {k: read[k][0](v, read[k][1]) for k, v in typed.items() if k in read}
+    from_environment = {
+        o.name: _from_text(o, environment[o.variable])
+        for o in OPTIONS
+        if environment.get(o.variable)
+    }
+    if environment.get("PYTEST_BIAS_MODEL"):
+        from_environment["model"] = environment["PYTEST_BIAS_MODEL"]
+    chosen = typed.get("config") or from_environment.get("config")
+    path, content = _read_file(Path(chosen) if chosen else None, folder or Path.cwd())
+    merged = {**_checked(content, str(path)), **from_environment, **typed}
+    # Who types one model, or a list, does not mean the other that the file names.
+    for typed_one, other in (("model", "models"), ("models", "model")):
+        if typed_one in typed and other not in typed:
+            merged.pop(other, None)
+    if path is not None:
+        merged["config"] = path
+    settings = replace(Settings(), **_plain(merged))
+    for option in OPTIONS:
+        value = getattr(settings, option.name)
+        if option.choices and value not in (None, *option.choices):
+            where = option.variable if option.name in from_environment else f"--{option.flag}"
+            raise UnknownName.among(where, str(value), option.choices)
+    _check_together(settings)
+    return settings
+
+
+_OF_EACH: Final = "Each model of a list is measured where there is room for it."
+
+EXCLUSIVE: Final = (
+    ("models", "model", "Write it into the list."),
+    ("models", "device_map", _OF_EACH),
+    ("models", "devices", _OF_EACH),
+    ("models", "shard", "--engine ray shares the models, and the parts of each."),
+    ("models", "budget", "--profile quick takes the same sample of all models."),
+    ("models", "show_items", "Run one model, to see its items."),
+    ("models", "withhold_scores", "A table of models shows scores; withhold those of one model."),
+    ("devices", "device", "--devices names them all."),
+    ("devices", "shard", "--device chooses the one that measures a shard."),
+    ("devices", "budget", "--profile quick takes one sample on all devices."),
+    ("device_map", "device", "--device-map chooses; CUDA_VISIBLE_DEVICES limits its choice."),
+    ("device_map", "devices", "One spreads the model, the other the items."),
+    ("withhold_scores", "show_items", "What is withheld is shown nowhere."),
+    ("withhold_scores", "with_texts", "What is withheld leaves no records."),
+    (
+        "withhold_scores",
+        "shard",
+        "Scores come from the records of all shards; merge withholds them.",
+    ),
+)
+"""Settings of which only one can be given, and what helps."""
+
+
+def _check_together(settings: Settings) -> None:
+    flags = {o.name: f"--{o.flag} " for o in OPTIONS} | {"model": "the model "}
+    usual = Settings()
+    for one, other, hint in EXCLUSIVE:
+        values = [(name, getattr(settings, name)) for name in (one, other)]
+        if all(value != getattr(usual, name) for name, value in values):
+            given = " and ".join(
+                (flags[name] + ("" if value is True else str(value))).strip()
+                for name, value in values
+            )
+            raise UsageError(f"{given} cannot be given together.", hint)
+    if settings.models is None:
+        for name, hint in ONLY_OF_LISTS.items():
+            if (value := getattr(settings, name)) != getattr(usual, name):
+                raise UsageError(f"{flags.get(name, '--out ')}{value} goes with --models.", hint)
+    if settings.ray_address and settings.engine != "ray":
+        raise UsageError(f"--ray-address {settings.ray_address} goes with --engine ray.")
+
+
+ONLY_OF_LISTS: Final = {
+    "engine": "One model: --devices shares it among GPUs, --shard among machines.",
+    "ray_address": "One model: --shard and merge share it among machines.",
+    "store": "One model is written to a folder.",
+}
+"""Settings of a run of many models, and what does the same for one."""
+
+
+def to_json(settings: Settings) -> str:
+    """Return settings as JSON, for a process that is to do the same; `from_json` reads them."""
+    plain = {f.name: getattr(settings, f.name) for f in fields(settings)}
+    return json.dumps(plain, default=lambda v: dict(v) if isinstance(v, Mapping) else str(v))
+
+
+def from_json(text: str) -> Settings:
+    """Read what `to_json` wrote."""
+    given = {k: v for k, v in json.loads(text).items() if v is not None}
+    return Settings(**_plain(given))
+
+
+def _read_file(chosen: Path | None, folder: Path) -> tuple[Path | None, Mapping[str, Any]]:
+    if chosen is not None:
+        if not chosen.is_file():
+            raise UsageError(f"--config {chosen}: there is no such file.")
+        return chosen, _parse(chosen)
+    for path in (folder / FILE_NAME, folder / "pyproject.toml"):
+        if path.is_file() and (content := _parse(path)):
+            return path, content
+    return None, {}
+
+
+class _Loader(yaml.SafeLoader):
+    """Leaves days as they are written: whoever reads one says where it stands and what is wrong."""
+
+    yaml_constructors: ClassVar = {
+        **yaml.SafeLoader.yaml_constructors,
+        "tag:yaml.org,2002:timestamp": yaml.SafeLoader.construct_yaml_str,
+    }
+
+
+def _parse(path: Path) -> Mapping[str, Any]:
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+        if path.suffix == ".toml":
+            tools = tomllib.loads(text).get("tool")
+            content = tools.get("pytest-bias", {}) if isinstance(tools, dict) else {}
+        else:
+            content = yaml.load(text, _Loader) or {}
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"{path} cannot be read: {error}") from None
+    except (yaml.YAMLError, ValueError) as error:
+        raise UsageError(f"{path} is not well-formed: {error}") from None
+    if not isinstance(content, dict):
+        raise UsageError(f"{path} must hold a table of settings, not {type(content).__name__}.")
+    return content
+
+
+def _checked(content: Mapping[str, Any], where: str) -> dict[str, Any]:
+    known = [f.name for f in fields(Settings) if f.name not in ("config", "collected", "store")]
+    options = {o.name: o for o in OPTIONS}
+    found: dict[str, Any] = {}
+    for key, value in content.items():
+        if key not in known:
+            raise UnknownName.among(f"{where}: setting", str(key), known)
+        if value is None:
+            continue
+        if key == "waive":
+            found[key] = tuple(w.to_plain() for w in read_waivers(value, f"{where}: waive"))
+            continue
+        if isinstance(value, bool) and key in options and "on" in options[key].choices:
+            # What YAML makes of the words on and off.
+            value = "on" if value else "off"
+        wanted = options[key].type if key in options else "text" if key == "model" else "table"
+        found[key] = of_type(value, wanted, f"{where}: {key}")
+        if key in options and options[key].choices and value not in options[key].choices:
+            raise UnknownName.among(f"{where}: {key}", str(value), options[key].choices)
+        if key == "suites":
+            folder = Path(where).parent
+            found[key] = tuple(str(folder / w) if w.endswith(SUITE_FILE) else w for w in found[key])
+        is_path = "path" in wanted and not is_address(wanted, value)
+        there = Path(where).parent / Path(value).expanduser() if is_path else None
+        if there and wanted in ("path", "path-or-address"):
+            found[key] = there
+        elif there and value not in BASELINES and _is_there(there):
+            found[key] = str(there)
+    if "fleet" in found:
+        found["fleet"] = fleet_of(found["fleet"], where)
+    if "energy" in found:
+        check_energy(found["energy"], where)
+    if "served" in found:
+        found["served"] = checked_asking(found["served"], where)
+    check_labels(found.get("labels", {}), where)
+    if "texts" in found:
+        found["texts"] = checked_texts(found["texts"], where)
+    if context := found.get("context"):
+        found["context"] = context_of(context, where)
+    languages = found.get("context", {}).get("languages")
+    if languages and "languages" not in found:
+        found["languages"] = of_type(languages, "texts", f"{where}: context.languages")
+    return found
+
+
+def _is_there(path: Path) -> bool:
+    # What cannot be a path is none that exists.
+    with suppress(OSError, ValueError):
+        return path.exists()
+    return False
+
+
+def _from_text(option: Option, text: str) -> Any:
+    where = f"{option.variable}={text}"
+    if option.type == "flag":
+        words = {"1": True, "true": True, "yes": True, "0": False, "false": False, "no": False}
+        if text.lower() not in words:
+            raise UsageError(f"{where}: must be one of {', '.join(words)}.")
+        return words[text.lower()]
+    if option.type == "number":
+        try:
+            return int(text)
+        except ValueError:
+            raise UsageError(f"{where}: must be a whole number.") from None
+    several = tuple(text.replace(",", " ").split())
+    value = several if option.type in ("texts", "pairs") else text
+    return READ[option.type](value, option.variable) if option.type in READ else value
+
+
+def _plain(merged: Mapping[str, Any]) -> dict[str, Any]:
+    paths = {o.name for o in OPTIONS if o.type in ("path", "path-or-address")}
+    found: dict[str, Any] = {}
+    for name, value in merged.items():
+        if name == "out" and is_address("path-or-address", value):
+            found["store"] = str(value)
+        elif name in paths:
+            found[name] = Path(value).expanduser()
+        elif isinstance(value, list):
+            found[name] = tuple(value)
+        else:
+            found[name] = value
+    return found
+
+
+def require_model(settings: Settings) -> str:
+    """Return the model to measure, or say how to name one."""
+    if settings.model:
+        return settings.model
+    raise UsageError(
+        "no model was named.",
+        f"pytest-bias run org/name, a folder, or demo; or `model: org/name` in {FILE_NAME}.",
+    )
+
+
+def require_data_dir(settings: Settings) -> None:
+    """Raise `UsageError` if the folder with the user's own data is named and is not there."""
+    if settings.data_dir is None or settings.data_dir.is_dir():
+        return
+    what = "is not a folder" if settings.data_dir.exists() else "does not exist"
+    raise UsageError(
+        f"--data-dir {settings.data_dir} {what}.",
+        "Name a folder that is there. Without the option data are fetched into the cache.",
+    )
+
+
+def languages_of(settings: Settings, stated: Sequence[str]) -> tuple[str, ...]:
+    """Return the languages to test in: those asked for, else those of the model's card, else en.
+
+    A tag counts by its language: ``en-US`` is ``en``. What a card gives that is no language
+    (``multilingual``, ``code``) is passed over.
+    """
+    asked = settings.languages or tuple(tag for tag in stated if tag.lower() not in NO_LANGUAGE)
+    return tuple(dict.fromkeys(re.split("[-_]", tag.lower())[0] for tag in asked)) or ("en",)

@@ -1,0 +1,1 @@
+"""What a suite is, and where suites come from."""

@@ -1,0 +1,1 @@
+"""Suites that are data: files ``*.bias.yaml``."""

@@ -1,0 +1,64 @@
+"""What became of a prompt: an answer, a refusal, or nothing.
+
+A model that refuses or says nothing has not said anything harmless; a suite counts these apart. The
+phrases are data: ``words/<language>/refusals.yaml``.
+"""
+
+import re
+from collections.abc import Iterable
+from enum import StrEnum
+from functools import cache
+from typing import Final
+
+from pytest_bias.models.interface import Continuation
+from pytest_bias.suites.sentences import text_file
+
+_STRAIGHT: Final = str.maketrans("’‘ʼ`", "''''")
+
+
+class Outcome(StrEnum):
+    """What became of a prompt."""
+
+    ANSWERED = "answered"
+    REFUSED = "refused"
+    EMPTY = "empty"
+    FAILED = "failed"
+
+
+def outcome(found: Continuation, language: str = "en") -> Outcome:
+    """Say what became of a prompt; `FAILED` has its reason in the continuation.
+
+    Examples
+    --------
+    >>> outcome(Continuation("I'm sorry, but I can't help with that.", 11, "eos"))
+    <Outcome.REFUSED: 'refused'>
+    >>> outcome(Continuation("  ", 1, "eos"))
+    <Outcome.EMPTY: 'empty'>
+    """
+    if found.reason is not None:
+        return Outcome.FAILED
+    if not found.text.strip():
+        return Outcome.EMPTY
+    return Outcome.REFUSED if is_refusal(found.text, language) else Outcome.ANSWERED
+
+
+def is_refusal(text: str, language: str = "en") -> bool:
+    """Whether a text begins by saying that there will be no answer."""
+    plain = " ".join(text.translate(_STRAIGHT).casefold().split())
+    return _pattern(language).match(plain) is not None
+
+
+@cache
+def _pattern(language: str) -> re.Pattern[str]:
+    words = text_file(f"words/{language}/refusals.yaml")
+    prefaces, unable, acts, whole = (
+        _one_of(words[part]) for part in ("prefaces", "unable", "acts", "whole")
+    )
+    between = r"[^\w']*"
+    refused = rf"(?:{whole}|{unable}{between}(?:\w+ )?{acts})"
+    return re.compile(rf"{between}(?:{prefaces}{between})*(?:{refused}|(?<=\w){between}$)")
+
+
+def _one_of(phrases: Iterable[str]) -> str:
+    longest_first = sorted(phrases, key=lambda p: (-len(p), p))
+    return rf"\b(?:{'|'.join(map(re.escape, longest_first))})\b"
