@@ -35,7 +35,7 @@ from bias_suites.social import (
     winogender,
 )
 from bias_suites.structure import structure
-from pytest_bias.suites.suite import Suite
+from pytest_bias.suites import Suite
 
 SUITES: Final[tuple[Suite, ...]] = (
     structure.SUITE,

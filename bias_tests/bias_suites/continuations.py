@@ -13,12 +13,10 @@ from typing import Final, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from pytest_bias.models.interface import Continuation, Model, ModelKind
-from pytest_bias.records.report import Item, Record, Value
-from pytest_bias.scoring.estimators import Mean
-from pytest_bias.scoring.metric import Metric
-from pytest_bias.suites import classifier_readings
-from pytest_bias.suites.refusals import Outcome, outcome
+from pytest_bias.models import Continuation, Model, ModelKind
+from pytest_bias.records import Item, Record, Value
+from pytest_bias.scoring import Mean, Metric
+from pytest_bias.suites import Outcome, classifier_readings, outcome
 
 HARM: Final[Mapping[str, str]] = {
     "regard": "negative",

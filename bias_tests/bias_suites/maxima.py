@@ -20,10 +20,9 @@ from bias_suites.continuations import (
     write,
 )
 from bias_suites.verdicts import THRESHOLD
-from pytest_bias.models.interface import Model
-from pytest_bias.records.report import Item, Record, Value, sha256
-from pytest_bias.scoring.estimators import MacroMean, own_value
-from pytest_bias.scoring.metric import Metric
+from pytest_bias.models import Model
+from pytest_bias.records import Item, Record, Value, sha256
+from pytest_bias.scoring import MacroMean, Metric, own_value
 
 NEW_TOKENS: Final = 20
 """Most tokens of a continuation (Gehman et al. 2020)."""

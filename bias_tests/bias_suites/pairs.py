@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from typing import Any, Final
 
-from pytest_bias.models.interface import Model, SequenceScore
-from pytest_bias.records.report import Item, Record
+from pytest_bias.models import Model, SequenceScore
+from pytest_bias.records import Item, Record
 
 TIE_NATS: Final = 1e-4
 """Differences up to this are a tie: the noise between devices (rule B6)."""

@@ -9,10 +9,9 @@ the same text takes a token is beside it.
 from collections.abc import Callable, Hashable, Mapping
 from typing import Any, Final
 
-from pytest_bias.models.interface import SequenceScore
-from pytest_bias.records.report import Item, Record, Value
-from pytest_bias.scoring.metric import Metric, own_cluster
-from pytest_bias.scoring.rates import Perplexity, PerplexityRatio, Rate, RateGap
+from pytest_bias.models import SequenceScore
+from pytest_bias.records import Item, Record, Value
+from pytest_bias.scoring import Metric, Perplexity, PerplexityRatio, Rate, RateGap, own_cluster
 
 BY_DOMAIN: Final = (("domain",),)
 

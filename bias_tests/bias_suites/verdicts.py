@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from typing import Final
 
-from pytest_bias.models.interface import Model
-from pytest_bias.records.report import Item, Record
+from pytest_bias.models import Model
+from pytest_bias.records import Item, Record
 from pytest_bias.suites import classifier_readings
 
 THRESHOLD: Final = 0.5

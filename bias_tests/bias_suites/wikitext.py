@@ -4,8 +4,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from pytest_bias.data.sources import DataFile, DataFolder, FoundFile, Source
-from pytest_bias.data.tables import lines_of, text_of
+from pytest_bias.data import DataFile, DataFolder, FoundFile, Source, lines_of, text_of
 
 WIKITEXT_SOURCE: Final = Source(
     "wikitext-2 (pytorch/examples)", "77f55b912142e11fcfdf5b530231fb9c52f181e8", "CC-BY-SA-3.0"

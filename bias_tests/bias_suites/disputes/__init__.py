@@ -10,7 +10,7 @@ from functools import cache
 from typing import Any, Final, TypeAlias
 
 from bias_suites.own_files import own_file
-from pytest_bias.records.report import Record
+from pytest_bias.records import Record
 
 REASONS: Final[Mapping[str, str]] = {
     "duplicate": "has the same texts as an item before it",

@@ -10,7 +10,7 @@ from bias_suites.kinds import (
     pairs,
     slot,
 )
-from pytest_bias.suites.files.kinds import Kind
+from pytest_bias.suites import Kind
 
 KINDS: Final[tuple[Kind, ...]] = (
     pairs.KIND,

@@ -5,12 +5,9 @@ from typing import Final
 
 from bias_suites.social.template_association import association, axis_items, contrasts, take
 from pytest_bias.errors import UnknownName
-from pytest_bias.models.interface import GAP, Capability
-from pytest_bias.records.report import Item
-from pytest_bias.suites.files.kinds import DataRow, Definition, Kind
-from pytest_bias.suites.files.schema import Key, table, word, words
-from pytest_bias.suites.sentences import FIELD
-from pytest_bias.suites.suite import Measure
+from pytest_bias.models import GAP, Capability
+from pytest_bias.records import Item
+from pytest_bias.suites import FIELD, DataRow, Definition, Key, Kind, Measure, table, word, words
 
 
 def _items(definition: Definition, rows: Sequence[DataRow]) -> Iterator[Item]:

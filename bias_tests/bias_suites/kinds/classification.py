@@ -5,17 +5,12 @@ from functools import partial
 from typing import Any, Final
 
 from bias_suites.verdicts import called
-from pytest_bias.data.user_tables import counted, not_there, same
+from pytest_bias.data import counted, not_there, same
 from pytest_bias.errors import DataError, UnknownName
-from pytest_bias.models.interface import Capability
-from pytest_bias.models.labels import ROLES
-from pytest_bias.records.report import Item, Record
-from pytest_bias.scoring.estimators import Mean, own_value
-from pytest_bias.scoring.gaps import Gap, Range
-from pytest_bias.scoring.metric import Metric
-from pytest_bias.suites.files.kinds import DataRow, Definition, Kind
-from pytest_bias.suites.files.schema import Key, one_of, word, words
-from pytest_bias.suites.suite import Measure
+from pytest_bias.models import ROLES, Capability
+from pytest_bias.records import Item, Record
+from pytest_bias.scoring import Gap, Mean, Metric, Range, own_value
+from pytest_bias.suites import DataRow, Definition, Key, Kind, Measure, one_of, word, words
 
 
 def _items(definition: Definition, rows: Sequence[DataRow]) -> Iterator[Item]:

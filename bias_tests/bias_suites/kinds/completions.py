@@ -25,15 +25,21 @@ from bias_suites.continuations import (
 )
 from bias_suites.social.classified_completions import NEW_TOKENS, SAMPLES, WORDS
 from bias_suites.verdicts import THRESHOLD
-from pytest_bias.models.interface import GAP, Capability, Model
-from pytest_bias.records.report import Item, Record, Value
-from pytest_bias.scoring.estimators import Mean, own_value
-from pytest_bias.scoring.gaps import Gap, Range
-from pytest_bias.scoring.metric import Metric
-from pytest_bias.suites.files.kinds import DataRow, Definition, Kind
-from pytest_bias.suites.files.schema import Key, count, one_of, word, words
-from pytest_bias.suites.refusals import Outcome
-from pytest_bias.suites.suite import Measure
+from pytest_bias.models import GAP, Capability, Model
+from pytest_bias.records import Item, Record, Value
+from pytest_bias.scoring import Gap, Mean, Metric, Range, own_value
+from pytest_bias.suites import (
+    DataRow,
+    Definition,
+    Key,
+    Kind,
+    Measure,
+    Outcome,
+    count,
+    one_of,
+    word,
+    words,
+)
 
 
 def _items(definition: Definition, rows: Sequence[DataRow]) -> Iterator[Item]:

@@ -4,14 +4,10 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from bias_suites.social.seat import Effect, association_items, contrasts, take
-from pytest_bias.models.interface import Capability
-from pytest_bias.records.report import Item
-from pytest_bias.scoring.estimators import own_value
-from pytest_bias.scoring.metric import Metric
-from pytest_bias.suites.files.kinds import DataRow, Definition, Kind
-from pytest_bias.suites.files.schema import Key, words
-from pytest_bias.suites.sentences import FIELD, fill
-from pytest_bias.suites.suite import Measure
+from pytest_bias.models import Capability
+from pytest_bias.records import Item
+from pytest_bias.scoring import Metric, own_value
+from pytest_bias.suites import FIELD, DataRow, Definition, Key, Kind, Measure, fill, words
 
 SETS: Final = {"x": "first targets", "y": "second targets", "a": "first attributes"} | {
     "b": "second attributes"

@@ -12,13 +12,10 @@ from bias_suites.pairs import (
     take_whole,
     unmasked_preference,
 )
-from pytest_bias.models.interface import Capability
-from pytest_bias.records.report import Item, Record
-from pytest_bias.scoring.estimators import Mean, Share, own_value
-from pytest_bias.scoring.metric import Metric
-from pytest_bias.suites.files.kinds import DataRow, Definition, Kind
-from pytest_bias.suites.files.schema import Key, word
-from pytest_bias.suites.suite import Measure, between
+from pytest_bias.models import Capability
+from pytest_bias.records import Item, Record
+from pytest_bias.scoring import Mean, Metric, Share, own_value
+from pytest_bias.suites import DataRow, Definition, Key, Kind, Measure, between, word
 
 EVEN: Final = 50.0
 

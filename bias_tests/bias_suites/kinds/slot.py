@@ -13,16 +13,12 @@ from typing import Any, Final
 import numpy as np
 
 from bias_suites.pairs import TIE_NATS
-from pytest_bias.data.user_tables import not_there, same
+from pytest_bias.data import not_there, same
 from pytest_bias.errors import DataError, UsageError
-from pytest_bias.models.interface import GAP, Capability, Cloze, Model
-from pytest_bias.records.report import Item, Record
-from pytest_bias.scoring.estimators import Mean, Share, own_value
-from pytest_bias.scoring.metric import Metric
-from pytest_bias.suites.files.kinds import DataRow, Definition, Kind
-from pytest_bias.suites.files.schema import Key, word, words
-from pytest_bias.suites.sentences import at_gap
-from pytest_bias.suites.suite import Measure, Sides
+from pytest_bias.models import GAP, Capability, Cloze, Model
+from pytest_bias.records import Item, Record
+from pytest_bias.scoring import Mean, Metric, Share, own_value
+from pytest_bias.suites import DataRow, Definition, Key, Kind, Measure, Sides, at_gap, word, words
 
 PER_TOKEN: Final = "per_token"
 """The outcome if each word's log-probability is divided by its tokens."""

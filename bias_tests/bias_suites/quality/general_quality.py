@@ -11,13 +11,19 @@ from typing import Final
 
 from bias_suites.pairs import preference, sides
 from bias_suites.scope import scope_card
-from pytest_bias.data.sources import DataFolder
-from pytest_bias.models.interface import Capability, Model
-from pytest_bias.records.report import Item, Record
-from pytest_bias.scoring.estimators import EVEN, Mean, Share, own_value
-from pytest_bias.scoring.metric import Floor, Metric
-from pytest_bias.suites.sentences import bundled_info, text_file
-from pytest_bias.suites.suite import Configuration, LoadedData, Measure, Suite, between
+from pytest_bias.data import DataFolder
+from pytest_bias.models import Capability, Model
+from pytest_bias.records import Item, Record
+from pytest_bias.scoring import EVEN, Floor, Mean, Metric, Share, own_value
+from pytest_bias.suites import (
+    Configuration,
+    LoadedData,
+    Measure,
+    Suite,
+    between,
+    bundled_info,
+    text_file,
+)
 
 TEXTS: Final = "sentences/en/general_quality.yaml"
 SIDES: Final = ("plain", "broken")

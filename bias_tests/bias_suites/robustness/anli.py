@@ -12,12 +12,11 @@ from typing import Final
 from bias_suites.robustness import mnli
 from bias_suites.robustness.sentence_pairs import NLI, OUT, WHERE, both, pair, take
 from bias_suites.scope import scope_card
-from pytest_bias.data.sources import DataFolder, Source, describe_files, together
-from pytest_bias.data.tables import Row, csv_rows
+from pytest_bias.data import DataFolder, Row, Source, csv_rows, describe_files, together
 from pytest_bias.errors import DataError
-from pytest_bias.models.interface import Capability
-from pytest_bias.records.report import Item, sha256
-from pytest_bias.suites.suite import Configuration, LoadedData, Measure, Suite
+from pytest_bias.models import Capability
+from pytest_bias.records import Item, sha256
+from pytest_bias.suites import Configuration, LoadedData, Measure, Suite
 
 SOURCE: Final = Source(
     "facebookresearch/anli",

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Final, NamedTuple
 
-from pytest_bias.scoring.shortcuts import side
+from pytest_bias.scoring import side
 
 NEAR: Final = 3
 """Words from the answer to the nearest word of the question, at most, for an answer that is near;

@@ -23,17 +23,23 @@ from bias_suites.robustness.answer_features import (
     features,
 )
 from bias_suites.scope import scope_card
-from pytest_bias.data.sources import DataFile, DataFolder, FoundFile, Source, describe_files
-from pytest_bias.data.tables import json_content
+from pytest_bias.data import DataFile, DataFolder, FoundFile, Source, describe_files, json_content
 from pytest_bias.errors import DataError
-from pytest_bias.models.interface import Capability, Model, Question
-from pytest_bias.records.report import Item, Record
-from pytest_bias.scoring.estimators import Additive, Mean, own_value
-from pytest_bias.scoring.factors import Factor
-from pytest_bias.scoring.metric import Metric
-from pytest_bias.scoring.shortcuts import SOLVABLE, UNSOLVABLE, ChosenSplit, LargestGap, gap_by
-from pytest_bias.suites.suite import Configuration, LoadedData, Measure, Suite
-from pytest_bias.suites.user_texts import describe_texts, own_files
+from pytest_bias.models import Capability, Model, Question
+from pytest_bias.records import Item, Record
+from pytest_bias.scoring import (
+    SOLVABLE,
+    UNSOLVABLE,
+    Additive,
+    ChosenSplit,
+    Factor,
+    LargestGap,
+    Mean,
+    Metric,
+    gap_by,
+    own_value,
+)
+from pytest_bias.suites import Configuration, LoadedData, Measure, Suite, describe_texts, own_files
 
 XQUAD: Final = Source(
     "google-deepmind/xquad", "7d30520c717524000f0d9d2f9c10a069acd9d285", "CC-BY-SA-4.0"

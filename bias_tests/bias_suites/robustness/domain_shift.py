@@ -10,12 +10,19 @@ from typing import Final
 
 from bias_suites.perplexities import measured, metrics
 from bias_suites.scope import scope_card
-from pytest_bias.data.sources import DataFolder
+from pytest_bias.data import DataFolder
 from pytest_bias.errors import UsageError
-from pytest_bias.models.interface import Capability, Model
-from pytest_bias.records.report import Item, Record
-from pytest_bias.suites.suite import Configuration, LoadedData, Measure, Suite
-from pytest_bias.suites.user_texts import OwnTexts, describe_texts, load_texts
+from pytest_bias.models import Capability, Model
+from pytest_bias.records import Item, Record
+from pytest_bias.suites import (
+    Configuration,
+    LoadedData,
+    Measure,
+    OwnTexts,
+    Suite,
+    describe_texts,
+    load_texts,
+)
 
 OUT: Final = "out_of_domain"
 """Key of the texts out of domain, with the name of their source; those in domain have none."""

@@ -24,14 +24,21 @@ from bias_suites.robustness.sentence_pairs import (
 )
 from bias_suites.robustness.sets_of_pairs import Consistency
 from bias_suites.scope import scope_card
-from pytest_bias.data.sources import DataFile, DataFolder, HubFile, Source, describe_files, together
-from pytest_bias.data.tables import Row, json_lines
+from pytest_bias.data import (
+    DataFile,
+    DataFolder,
+    HubFile,
+    Row,
+    Source,
+    describe_files,
+    json_lines,
+    together,
+)
 from pytest_bias.errors import DataError
-from pytest_bias.models.interface import Capability
-from pytest_bias.records.report import Item, Record, sha256
-from pytest_bias.scoring.estimators import EVEN, Share, own_value
-from pytest_bias.scoring.metric import Floor, Metric
-from pytest_bias.suites.suite import Configuration, LoadedData, Measure, Suite
+from pytest_bias.models import Capability
+from pytest_bias.records import Item, Record, sha256
+from pytest_bias.scoring import EVEN, Floor, Metric, Share, own_value
+from pytest_bias.suites import Configuration, LoadedData, Measure, Suite
 
 SOURCE: Final = Source(
     "TalSchuster/FeverSymmetric", "fa25d17e73ea0694edc78133ec654b9f32f6db73", "CC-BY-SA-3.0"

@@ -23,15 +23,12 @@ from bias_suites.robustness.sentence_pairs import (
     take,
 )
 from bias_suites.scope import scope_card
-from pytest_bias.data.sources import DataFile, DataFolder, Source, describe_files, together
-from pytest_bias.data.tables import Row, csv_rows
+from pytest_bias.data import DataFile, DataFolder, Row, Source, csv_rows, describe_files, together
 from pytest_bias.errors import DataError
-from pytest_bias.models.interface import Capability
-from pytest_bias.records.report import Item, Record
-from pytest_bias.scoring.estimators import Share
-from pytest_bias.scoring.factors import Factor, along
-from pytest_bias.scoring.metric import Metric
-from pytest_bias.suites.suite import Configuration, LoadedData, Measure, Suite
+from pytest_bias.models import Capability
+from pytest_bias.records import Item, Record
+from pytest_bias.scoring import Factor, Metric, Share, along
+from pytest_bias.suites import Configuration, LoadedData, Measure, Suite
 
 SOURCE: Final = Source("tommccoy1/hans", "7299f6f657089ce06a0f98e7e81f8d0f5b7741ce", "MIT")
 FILE: Final = DataFile(

@@ -10,15 +10,12 @@ from typing import Any, Final
 
 from bias_suites.robustness.sentence_pairs import accuracy
 from bias_suites.scope import scope_card
-from pytest_bias.data.sources import DataFile, DataFolder, FoundFile, Source, describe_files
-from pytest_bias.data.tables import Row, csv_rows
+from pytest_bias.data import DataFile, DataFolder, FoundFile, Row, Source, csv_rows, describe_files
 from pytest_bias.errors import DataError
-from pytest_bias.models.interface import Capability, Model
-from pytest_bias.records.report import Item, Record
-from pytest_bias.scoring.estimators import EVEN, Mean, Share, own_value
-from pytest_bias.scoring.metric import Floor, Metric
-from pytest_bias.suites import classifier_readings
-from pytest_bias.suites.suite import Configuration, LoadedData, Measure, Suite
+from pytest_bias.models import Capability, Model
+from pytest_bias.records import Item, Record
+from pytest_bias.scoring import EVEN, Floor, Mean, Metric, Share, own_value
+from pytest_bias.suites import Configuration, LoadedData, Measure, Suite, classifier_readings
 
 CONTRAST_SETS: Final = Source(
     "allenai/contrast-sets",

@@ -7,10 +7,9 @@ were trained on.
 from typing import Final
 
 from bias_suites.robustness.sentence_pairs import IN, NLI, WHERE, pair
-from pytest_bias.data.sources import DataFile, DataFolder, FoundFile, HubFile, Source
-from pytest_bias.data.tables import Row, parquet_rows
+from pytest_bias.data import DataFile, DataFolder, FoundFile, HubFile, Row, Source, parquet_rows
 from pytest_bias.errors import DataError
-from pytest_bias.records.report import Item
+from pytest_bias.records import Item
 
 GLUE: Final = "nyu-mll/glue"
 GLUE_COMMIT: Final = "bcdcba79d07bc864c1c254ccfcedcce55bcc9a8c"

@@ -24,12 +24,11 @@ from bias_suites.robustness.sentence_pairs import (
     take,
 )
 from bias_suites.scope import scope_card
-from pytest_bias.data.sources import DataFolder, describe_files
-from pytest_bias.data.tables import Row
-from pytest_bias.models.interface import Capability
-from pytest_bias.records.report import Item, Record
-from pytest_bias.scoring.metric import Metric
-from pytest_bias.suites.suite import Configuration, LoadedData, Measure, Suite
+from pytest_bias.data import DataFolder, Row, describe_files
+from pytest_bias.models import Capability
+from pytest_bias.records import Item, Record
+from pytest_bias.scoring import Metric
+from pytest_bias.suites import Configuration, LoadedData, Measure, Suite
 
 WORDS: Final = (
     *("no", "not", "don't", "none", "nothing", "never", "aren't", "isn't", "weren't", "neither"),

@@ -22,13 +22,20 @@ from bias_suites.robustness.sentence_pairs import (
     take,
 )
 from bias_suites.scope import scope_card
-from pytest_bias.data.sources import DataFile, DataFolder, HubFile, Source, describe_files, together
-from pytest_bias.data.tables import parquet_rows
+from pytest_bias.data import (
+    DataFile,
+    DataFolder,
+    HubFile,
+    Source,
+    describe_files,
+    parquet_rows,
+    together,
+)
 from pytest_bias.errors import DataError
-from pytest_bias.models.interface import Capability
-from pytest_bias.records.report import DataInfo, Item
-from pytest_bias.scoring.metric import Metric
-from pytest_bias.suites.suite import Configuration, LoadedData, Measure, Suite
+from pytest_bias.models import Capability
+from pytest_bias.records import DataInfo, Item
+from pytest_bias.scoring import Metric
+from pytest_bias.suites import Configuration, LoadedData, Measure, Suite
 
 SOURCE: Final = Source(
     "google-research-datasets/paws",

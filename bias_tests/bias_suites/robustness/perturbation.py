@@ -18,16 +18,23 @@ from bias_suites.robustness.perturbation_scores import (
 )
 from bias_suites.robustness.perturbing import SHARES, changes, perturbed
 from bias_suites.scope import scope_card
-from pytest_bias.data.sources import DataFolder
+from pytest_bias.data import DataFolder
 from pytest_bias.errors import DataError, UsageError
-from pytest_bias.models.interface import Capability, Model, Outputs, SequenceScore
-from pytest_bias.records.report import Item, Record, Value
-from pytest_bias.scoring.estimators import Mean, Share, own_value
-from pytest_bias.scoring.metric import Metric
-from pytest_bias.suites.classifier_readings import NO_PROBABILITY
-from pytest_bias.suites.sentences import bundled_info, text_file
-from pytest_bias.suites.suite import Configuration, LoadedData, Measure, Suite
-from pytest_bias.suites.user_texts import OwnTexts, describe_texts, load_texts
+from pytest_bias.models import Capability, Model, Outputs, SequenceScore
+from pytest_bias.records import Item, Record, Value
+from pytest_bias.scoring import Mean, Metric, Share, own_value
+from pytest_bias.suites import (
+    NO_PROBABILITY,
+    Configuration,
+    LoadedData,
+    Measure,
+    OwnTexts,
+    Suite,
+    bundled_info,
+    describe_texts,
+    load_texts,
+    text_file,
+)
 
 TEXTS: Final = "sentences/en/perturbation.yaml"
 SIDES: Final = ("clean", "perturbed")

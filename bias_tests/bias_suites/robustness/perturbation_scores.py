@@ -9,14 +9,24 @@ from numpy.typing import NDArray
 from scipy.special import entr
 
 from bias_suites.verdicts import THRESHOLD
-from pytest_bias.models.interface import Outputs
-from pytest_bias.records.report import Record
-from pytest_bias.scoring import permutation, resampling
-from pytest_bias.scoring.estimators import Additive, Contribution
-from pytest_bias.scoring.gaps import SHUFFLED, beside_chance, size_of_means
-from pytest_bias.scoring.rates import exp, finite
-from pytest_bias.scoring.resampling import Sums
-from pytest_bias.scoring.statistics import Estimate, Floats, Sampling, Test
+from pytest_bias.models import Outputs
+from pytest_bias.records import Record
+from pytest_bias.scoring import (
+    SHUFFLED,
+    Additive,
+    Contribution,
+    Estimate,
+    Floats,
+    Sampling,
+    Sums,
+    Test,
+    beside_chance,
+    exp,
+    finite,
+    permutation,
+    resampling,
+    size_of_means,
+)
 
 TOO_LARGE: Final = "too large for a number"
 NO_LABEL: Final = "no label"

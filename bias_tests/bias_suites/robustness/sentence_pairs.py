@@ -11,14 +11,10 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from pytest_bias.models.interface import Model
-from pytest_bias.records.report import Item, Record
-from pytest_bias.scoring.estimators import Share, own_value
-from pytest_bias.scoring.factors import Factor
-from pytest_bias.scoring.gaps import Gap
-from pytest_bias.scoring.metric import Floor, Metric
-from pytest_bias.suites import classifier_readings
-from pytest_bias.suites.classifier_readings import Reading
+from pytest_bias.models import Model
+from pytest_bias.records import Item, Record
+from pytest_bias.scoring import Factor, Floor, Gap, Metric, Share, own_value
+from pytest_bias.suites import Reading, classifier_readings
 
 IN, OUT = "in distribution", "out of distribution"
 WHERE: Final = "distribution"

@@ -5,10 +5,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from pytest_bias.records.report import Record
-from pytest_bias.scoring import resampling
-from pytest_bias.scoring.estimators import Additive, Place
-from pytest_bias.scoring.statistics import Estimate, Floats, Sampling
+from pytest_bias.records import Record
+from pytest_bias.scoring import Additive, Estimate, Floats, Place, Sampling, resampling
 
 
 @dataclass(frozen=True)

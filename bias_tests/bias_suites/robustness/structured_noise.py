@@ -20,14 +20,20 @@ from bias_suites.wikitext import (
     read_test_set,
     sentences_of,
 )
-from pytest_bias.data.sources import DataFolder, describe_files
-from pytest_bias.models.interface import Capability, Model, Passage
-from pytest_bias.records.report import Item, Record, Value
-from pytest_bias.scoring.metric import Metric
-from pytest_bias.scoring.rates import Rate
-from pytest_bias.suites.sentences import bundled_info, text_file
-from pytest_bias.suites.suite import Configuration, LoadedData, Measure, Suite
-from pytest_bias.suites.user_texts import describe_texts, load_texts
+from pytest_bias.data import DataFolder, describe_files
+from pytest_bias.models import Capability, Model, Passage
+from pytest_bias.records import Item, Record, Value
+from pytest_bias.scoring import Metric, Rate
+from pytest_bias.suites import (
+    Configuration,
+    LoadedData,
+    Measure,
+    Suite,
+    bundled_info,
+    describe_texts,
+    load_texts,
+    text_file,
+)
 
 TEXTS: Final = "sentences/en/plain_passages.yaml"
 CLEAN, HTML = "clean", "html"

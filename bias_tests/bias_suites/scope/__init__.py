@@ -4,7 +4,7 @@ from functools import cache
 from typing import Any
 
 from bias_suites.own_files import own_file
-from pytest_bias.suites.scope_cards import check_card
+from pytest_bias.suites import check_card
 
 
 @cache

@@ -14,11 +14,10 @@ from bias_suites.pairs import TIE_NATS
 from bias_suites.scope import scope_card
 from bias_suites.social.bbq_rows import ANSWERS, FILES, load
 from bias_suites.social.bbq_scores import ALIGNED, BiasScore, right, set_of
-from pytest_bias.models.interface import Answer, Capability, Model, Question
-from pytest_bias.records.report import Item, Record
-from pytest_bias.scoring.estimators import MacroMean
-from pytest_bias.scoring.metric import Metric
-from pytest_bias.suites.suite import Configuration, Measure, Suite, between
+from pytest_bias.models import Answer, Capability, Model, Question
+from pytest_bias.records import Item, Record
+from pytest_bias.scoring import MacroMean, Metric
+from pytest_bias.suites import Configuration, Measure, Suite, between
 
 SHORT_SETS: Final = 2
 """Sets of four rows a template in the short configuration."""

@@ -4,11 +4,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from bias_suites.social.bbq_scores import ROWS_OF_A_SET
-from pytest_bias.data.sources import DataFolder, Source, describe_files
-from pytest_bias.data.tables import Row, json_lines
+from pytest_bias.data import DataFolder, Row, Source, describe_files, json_lines
 from pytest_bias.errors import DataError
-from pytest_bias.records.report import Item, sha256
-from pytest_bias.suites.suite import LoadedData
+from pytest_bias.records import Item, sha256
+from pytest_bias.suites import LoadedData
 
 SOURCE: Final = Source("nyu-mll/BBQ", "bea11bd97d79217245b5871acd247b9d6eb24598", "CC-BY-4.0")
 CATEGORIES: Final = {

@@ -12,15 +12,12 @@ from typing import Any, Final
 from bias_suites.continuations import has_answer
 from bias_suites.maxima import NEW_TOKENS, fixed_sample, metrics, prompt_item, take
 from bias_suites.scope import scope_card
-from pytest_bias.data.sources import DataFolder, FoundFile, Source, describe_files
-from pytest_bias.data.tables import json_content
+from pytest_bias.data import DataFolder, FoundFile, Source, describe_files, json_content
 from pytest_bias.errors import DataError
-from pytest_bias.models.interface import Capability
-from pytest_bias.records.report import Item
-from pytest_bias.scoring.estimators import own_value
-from pytest_bias.scoring.gaps import Gap, Range
-from pytest_bias.scoring.metric import Metric
-from pytest_bias.suites.suite import Configuration, LoadedData, Measure, Suite
+from pytest_bias.models import Capability
+from pytest_bias.records import Item
+from pytest_bias.scoring import Gap, Metric, Range, own_value
+from pytest_bias.suites import Configuration, LoadedData, Measure, Suite
 
 K: Final = 5
 """Continuations a prompt."""

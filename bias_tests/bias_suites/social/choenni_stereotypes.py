@@ -12,15 +12,12 @@ from math import fsum
 from typing import Any, Final
 
 from bias_suites.scope import scope_card
-from pytest_bias.data.sources import DataFolder, Source, describe_files
-from pytest_bias.data.tables import Row, csv_rows
+from pytest_bias.data import DataFolder, Row, Source, csv_rows, describe_files
 from pytest_bias.errors import DataError
-from pytest_bias.models.interface import GAP, Capability, Model, Prediction
-from pytest_bias.records.report import Item, Record, sha256
-from pytest_bias.scoring.estimators import Mean, Share
-from pytest_bias.scoring.factors import Factor, along
-from pytest_bias.scoring.metric import Floor, Metric
-from pytest_bias.suites.suite import Configuration, LoadedData, Measure, Sides, Suite
+from pytest_bias.models import GAP, Capability, Model, Prediction
+from pytest_bias.records import Item, Record, sha256
+from pytest_bias.scoring import Factor, Floor, Mean, Metric, Share, along
+from pytest_bias.suites import Configuration, LoadedData, Measure, Sides, Suite
 
 K: Final = 20
 """Predictions of the headline: about as many as a search engine suggests to all its users."""

@@ -24,17 +24,20 @@ from bias_suites.continuations import (
 )
 from bias_suites.scope import scope_card
 from bias_suites.verdicts import THRESHOLD
-from pytest_bias.data.sources import DataFolder
-from pytest_bias.models.interface import GAP, Capability, Model
-from pytest_bias.models.labels import ROLES
-from pytest_bias.records.report import Item, Record, Value
-from pytest_bias.scoring.estimators import Mean, own_value
-from pytest_bias.scoring.factors import Factor
-from pytest_bias.scoring.gaps import Gap, Range
-from pytest_bias.scoring.metric import Metric
-from pytest_bias.suites.refusals import Outcome
-from pytest_bias.suites.sentences import bundled_info, fill, text_file
-from pytest_bias.suites.suite import Configuration, LoadedData, Measure, Suite
+from pytest_bias.data import DataFolder
+from pytest_bias.models import GAP, ROLES, Capability, Model
+from pytest_bias.records import Item, Record, Value
+from pytest_bias.scoring import Factor, Gap, Mean, Metric, Range, own_value
+from pytest_bias.suites import (
+    Configuration,
+    LoadedData,
+    Measure,
+    Outcome,
+    Suite,
+    bundled_info,
+    fill,
+    text_file,
+)
 
 SAMPLES: Final = 5
 """Completions a sentence of a model that writes."""

@@ -11,13 +11,11 @@ from dataclasses import replace
 from typing import Final
 
 from bias_suites.disputes import disputes_of
-from pytest_bias.data.sources import DataFile, DataFolder, FoundFile, Source, describe_files
-from pytest_bias.data.tables import cells
+from pytest_bias.data import DataFile, DataFolder, FoundFile, Source, cells, describe_files
 from pytest_bias.errors import DataError
-from pytest_bias.records.report import Item, Record
-from pytest_bias.scoring.estimators import Share, own_value
-from pytest_bias.scoring.metric import Metric
-from pytest_bias.suites.suite import LoadedData
+from pytest_bias.records import Item, Record
+from pytest_bias.scoring import Metric, Share, own_value
+from pytest_bias.suites import LoadedData
 
 SOURCE: Final = Source(
     "kinit-sk/bias-methodology",

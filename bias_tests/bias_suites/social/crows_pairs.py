@@ -22,14 +22,22 @@ from bias_suites.pairs import (
 from bias_suites.scope import scope_card
 from bias_suites.social import crows_controls
 from bias_suites.social.crows_controls import is_original
-from pytest_bias.data.sources import DataFile, DataFolder, FoundFile, Source, describe_files
-from pytest_bias.data.tables import Row, csv_rows, parquet_rows, utf8
+from pytest_bias.data import (
+    DataFile,
+    DataFolder,
+    FoundFile,
+    Row,
+    Source,
+    csv_rows,
+    describe_files,
+    parquet_rows,
+    utf8,
+)
 from pytest_bias.errors import DataError
-from pytest_bias.models.interface import Capability, Model
-from pytest_bias.records.report import Item, Record
-from pytest_bias.scoring.estimators import Mean, Share, own_value
-from pytest_bias.scoring.metric import Metric
-from pytest_bias.suites.suite import Configuration, LoadedData, Measure, Suite, between
+from pytest_bias.models import Capability, Model
+from pytest_bias.records import Item, Record
+from pytest_bias.scoring import Mean, Metric, Share, own_value
+from pytest_bias.suites import Configuration, LoadedData, Measure, Suite, between
 
 COLUMNS: Final = ("sent_more", "sent_less", "stereo_antistereo", "bias_type")
 

@@ -14,20 +14,33 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 
 from bias_suites.scope import scope_card
-from pytest_bias.data.sources import DataFile, DataFolder, Source, describe_files
-from pytest_bias.data.tables import Row, csv_rows
+from pytest_bias.data import DataFile, DataFolder, Row, Source, csv_rows, describe_files
 from pytest_bias.errors import DataError
-from pytest_bias.models.interface import Capability, Model, Outputs
-from pytest_bias.records.report import Item, Record
-from pytest_bias.scoring.estimators import Additive, Mean, own_value
-from pytest_bias.scoring.factors import Factor
-from pytest_bias.scoring.gaps import SHUFFLED, beside_chance, size_of_means
-from pytest_bias.scoring.metric import Metric
-from pytest_bias.scoring.resampling import Sums
-from pytest_bias.scoring.statistics import Estimate, Floats, Sampling
-from pytest_bias.suites import classifier_readings
-from pytest_bias.suites.classifier_readings import Reading
-from pytest_bias.suites.suite import Configuration, LoadedData, Measure, Sides, Suite
+from pytest_bias.models import Capability, Model, Outputs
+from pytest_bias.records import Item, Record
+from pytest_bias.scoring import (
+    SHUFFLED,
+    Additive,
+    Estimate,
+    Factor,
+    Floats,
+    Mean,
+    Metric,
+    Sampling,
+    Sums,
+    beside_chance,
+    own_value,
+    size_of_means,
+)
+from pytest_bias.suites import (
+    Configuration,
+    LoadedData,
+    Measure,
+    Reading,
+    Sides,
+    Suite,
+    classifier_readings,
+)
 
 COLUMNS: Final = ("ID", "Sentence", "Template", "Person", "Gender", "Race", "Emotion word")
 SOURCE: Final = Source(

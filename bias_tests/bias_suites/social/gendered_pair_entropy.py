@@ -28,14 +28,20 @@ from bias_suites.social.gendered_sentences import (
     wikitext_weight,
 )
 from bias_suites.wikitext import WIKITEXT
-from pytest_bias.models.interface import Capability, Cloze, Model
-from pytest_bias.records.report import Item, Record
-from pytest_bias.scoring.estimators import MacroMean, Mean, Share, own_value
-from pytest_bias.scoring.factors import Factor
-from pytest_bias.scoring.metric import Floor, Metric
-from pytest_bias.scoring.rates import Rate
-from pytest_bias.scoring.statistics import Floats
-from pytest_bias.suites.suite import Configuration, Measure, Sides, Suite
+from pytest_bias.models import Capability, Cloze, Model
+from pytest_bias.records import Item, Record
+from pytest_bias.scoring import (
+    Factor,
+    Floats,
+    Floor,
+    MacroMean,
+    Mean,
+    Metric,
+    Rate,
+    Share,
+    own_value,
+)
+from pytest_bias.suites import Configuration, Measure, Sides, Suite
 
 TIE_NATS: Final = 1e-4
 

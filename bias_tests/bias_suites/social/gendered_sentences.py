@@ -7,12 +7,11 @@ from functools import cache
 from typing import Final, NamedTuple
 
 from bias_suites.wikitext import UNKNOWN, WIKITEXT_SOURCE, read_test_set, sentences_of
-from pytest_bias.data.sources import DataFolder, describe_files
+from pytest_bias.data import DataFolder, describe_files
 from pytest_bias.errors import DataError
-from pytest_bias.models.interface import GAP
-from pytest_bias.records.report import Item
-from pytest_bias.suites.sentences import at_gap, bundled_info, fill, pair, text_file
-from pytest_bias.suites.suite import LoadedData
+from pytest_bias.models import GAP
+from pytest_bias.records import Item
+from pytest_bias.suites import LoadedData, at_gap, bundled_info, fill, pair, text_file
 
 PAIRS: Final = "words/en/gendered_pairs.yaml"
 TEMPLATES: Final = "sentences/en/gendered_pairs.yaml"

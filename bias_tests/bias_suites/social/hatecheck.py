@@ -13,15 +13,12 @@ from typing import Any, Final
 
 from bias_suites.scope import scope_card
 from bias_suites.verdicts import called
-from pytest_bias.data.sources import DataFile, DataFolder, Source, describe_files
-from pytest_bias.data.tables import Row, csv_rows
+from pytest_bias.data import DataFile, DataFolder, Row, Source, csv_rows, describe_files
 from pytest_bias.errors import DataError
-from pytest_bias.models.interface import Capability
-from pytest_bias.records.report import Item, Record
-from pytest_bias.scoring.estimators import Share, own_value
-from pytest_bias.scoring.gaps import Gap, Range
-from pytest_bias.scoring.metric import Metric
-from pytest_bias.suites.suite import Configuration, LoadedData, Measure, Suite
+from pytest_bias.models import Capability
+from pytest_bias.records import Item, Record
+from pytest_bias.scoring import Gap, Metric, Range, Share, own_value
+from pytest_bias.suites import Configuration, LoadedData, Measure, Suite
 
 GOLD: Final[Mapping[str, str]] = {"hateful": "_h", "non-hateful": "_nh"}
 """Label to the end of the names of its functionalities."""

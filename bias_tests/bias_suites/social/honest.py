@@ -14,17 +14,12 @@ from typing import Any, Final
 from bias_suites.scope import scope_card
 from bias_suites.social import hurtlex
 from bias_suites.social.hurtlex import HURTLEX, Found, Lexicon
-from pytest_bias.data.sources import DataFile, DataFolder, Source, describe_files, together
-from pytest_bias.data.tables import Row, csv_rows
+from pytest_bias.data import DataFile, DataFolder, Row, Source, csv_rows, describe_files, together
 from pytest_bias.errors import DataError
-from pytest_bias.models.interface import GAP, Capability, Continuation, Model, Prediction
-from pytest_bias.records.report import Item, Record
-from pytest_bias.scoring.estimators import Contribution, Mean
-from pytest_bias.scoring.factors import Factor, along
-from pytest_bias.scoring.gaps import Gap
-from pytest_bias.scoring.metric import Metric
-from pytest_bias.suites.refusals import Outcome, outcome
-from pytest_bias.suites.suite import Configuration, LoadedData, Measure, Suite
+from pytest_bias.models import GAP, Capability, Continuation, Model, Prediction
+from pytest_bias.records import Item, Record
+from pytest_bias.scoring import Contribution, Factor, Gap, Mean, Metric, along
+from pytest_bias.suites import Configuration, LoadedData, Measure, Outcome, Suite, outcome
 
 K: Final = 20
 """Completions of an item; the scores of fewer are of the first of them."""

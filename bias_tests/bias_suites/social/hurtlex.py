@@ -10,8 +10,7 @@ from collections.abc import Container, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from pytest_bias.data.sources import DataFile, FoundFile, Source
-from pytest_bias.data.tables import csv_rows
+from pytest_bias.data import DataFile, FoundFile, Source, csv_rows
 from pytest_bias.errors import DataError
 
 HURTLEX: Final = Source(

@@ -10,9 +10,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-from pytest_bias.data.tables import Row
-from pytest_bias.models.interface import GAP
-from pytest_bias.records.report import Item, Status, sha256
+from pytest_bias.data import Row
+from pytest_bias.models import GAP
+from pytest_bias.records import Item, Status, sha256
 
 TOXICITIES: Final = ("toxic", "nontoxic")
 

@@ -13,16 +13,12 @@ from bias_suites.scope import scope_card
 from bias_suites.social import identity_sentences
 from bias_suites.social.identity_sentences import Reading
 from bias_suites.verdicts import called
-from pytest_bias.data.sources import DataFile, DataFolder, Source, describe_files
-from pytest_bias.data.tables import csv_rows
+from pytest_bias.data import DataFile, DataFolder, Source, csv_rows, describe_files
 from pytest_bias.errors import DataError
-from pytest_bias.models.interface import Capability
-from pytest_bias.records.report import Record
-from pytest_bias.scoring.auc import Auc
-from pytest_bias.scoring.estimators import Contribution
-from pytest_bias.scoring.gaps import Deviation, Gap
-from pytest_bias.scoring.metric import Metric
-from pytest_bias.suites.suite import Configuration, LoadedData, Measure, Suite
+from pytest_bias.models import Capability
+from pytest_bias.records import Record
+from pytest_bias.scoring import Auc, Contribution, Deviation, Gap, Metric
+from pytest_bias.suites import Configuration, LoadedData, Measure, Suite
 
 COLUMNS: Final = ("template", "toxicity", "phrase")
 

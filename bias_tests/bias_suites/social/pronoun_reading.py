@@ -13,13 +13,10 @@ from functools import partial
 from typing import Any, Final
 
 from bias_suites.pairs import preference, sides
-from pytest_bias.models.interface import GAP, Capability, Cloze, Model, SequenceScore
-from pytest_bias.records.report import Item, Record
-from pytest_bias.scoring.estimators import Mean
-from pytest_bias.scoring.factors import Factor
-from pytest_bias.scoring.gaps import Gap
-from pytest_bias.scoring.metric import Metric, own_cluster
-from pytest_bias.suites.suite import Measure, Sides
+from pytest_bias.models import GAP, Capability, Cloze, Model, SequenceScore
+from pytest_bias.records import Item, Record
+from pytest_bias.scoring import Factor, Gap, Mean, Metric, own_cluster
+from pytest_bias.suites import Measure, Sides
 
 GENDERS: Final[Mapping[str, str]] = {
     **dict.fromkeys(("he", "him", "his", "himself"), "male"),

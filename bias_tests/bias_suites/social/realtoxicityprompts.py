@@ -11,12 +11,11 @@ from typing import Any, Final
 
 from bias_suites.maxima import NEW_TOKENS, fixed_sample, metrics, prompt_item, take
 from bias_suites.scope import scope_card
-from pytest_bias.data.sources import DataFile, DataFolder, HubFile, Source, describe_files
-from pytest_bias.data.tables import Row, json_lines
+from pytest_bias.data import DataFile, DataFolder, HubFile, Row, Source, describe_files, json_lines
 from pytest_bias.errors import DataError
-from pytest_bias.models.interface import Capability
-from pytest_bias.records.report import Item
-from pytest_bias.suites.suite import Configuration, LoadedData, Measure, Suite
+from pytest_bias.models import Capability
+from pytest_bias.records import Item
+from pytest_bias.suites import Configuration, LoadedData, Measure, Suite
 
 K: Final = 25
 """Continuations a prompt (Gehman et al. 2020)."""

@@ -10,14 +10,12 @@ from functools import partial
 from typing import Final, NamedTuple
 
 from bias_suites.scope import scope_card
-from pytest_bias.data.sources import DataFile, DataFolder, FoundFile, Source, describe_files
-from pytest_bias.data.tables import Row, csv_rows
+from pytest_bias.data import DataFile, DataFolder, FoundFile, Row, Source, csv_rows, describe_files
 from pytest_bias.errors import DataError
-from pytest_bias.models.interface import Capability, Model, SequenceScore
-from pytest_bias.records.report import Item, Record
-from pytest_bias.scoring.estimators import Mean, own_value
-from pytest_bias.scoring.metric import Metric
-from pytest_bias.suites.suite import Configuration, LoadedData, Measure, Suite, between
+from pytest_bias.models import Capability, Model, SequenceScore
+from pytest_bias.records import Item, Record
+from pytest_bias.scoring import Mean, Metric, own_value
+from pytest_bias.suites import Configuration, LoadedData, Measure, Suite, between
 
 SOURCE: Final = Source("umanlp/RedditBias", "61f9ae9458e26a64ae1113425192280503f8fb92", "MIT")
 

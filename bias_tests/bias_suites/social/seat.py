@@ -22,18 +22,30 @@ from bias_suites.social.seat_files import (
     SOURCE,
 )
 from bias_suites.social.seat_words import words_of
-from pytest_bias.data.sources import DataFile, DataFolder, FoundFile, Source, describe_files
+from pytest_bias.data import DataFile, DataFolder, FoundFile, Source, describe_files
 from pytest_bias.errors import DataError
-from pytest_bias.models.interface import Capability, Model
-from pytest_bias.records.report import Item, Record
-from pytest_bias.scoring import permutation
-from pytest_bias.scoring.estimators import Additive, own_value
-from pytest_bias.scoring.gaps import SHUFFLED
-from pytest_bias.scoring.metric import Metric
-from pytest_bias.scoring.resampling import Sums
-from pytest_bias.scoring.statistics import Estimate, Sampling
-from pytest_bias.suites.sentences import bundled_info, fill, text_file
-from pytest_bias.suites.suite import Configuration, LoadedData, Measure, Sides, Suite
+from pytest_bias.models import Capability, Model
+from pytest_bias.records import Item, Record
+from pytest_bias.scoring import (
+    SHUFFLED,
+    Additive,
+    Estimate,
+    Metric,
+    Sampling,
+    Sums,
+    own_value,
+    permutation,
+)
+from pytest_bias.suites import (
+    Configuration,
+    LoadedData,
+    Measure,
+    Sides,
+    Suite,
+    bundled_info,
+    fill,
+    text_file,
+)
 
 WORDS: Final = "words/en/association_test.yaml"
 CARRIERS: Final = "sentences/en/association_test.yaml"

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from pytest_bias.data.sources import DataFile, Source
+from pytest_bias.data import DataFile, Source
 
 SOURCE: Final = Source(
     "W4ngatang/sent-bias", "e3559fb669ca4832743b42fee715994c15c7f1af", "CC-BY-NC-4.0", consent=True

@@ -32,10 +32,10 @@ from bias_suites.social.stereoset_scores import (
     stereotype,
     stereotype_by_the_reference,
 )
-from pytest_bias.models.interface import GAP, Capability, Cloze, ClozeScore, Model
-from pytest_bias.records.report import Item, Record
-from pytest_bias.scoring.metric import Metric
-from pytest_bias.suites.suite import Configuration, Measure, Suite, between
+from pytest_bias.models import GAP, Capability, Cloze, ClozeScore, Model
+from pytest_bias.records import Item, Record
+from pytest_bias.scoring import Metric
+from pytest_bias.suites import Configuration, Measure, Suite, between
 
 LOG_MEAN: Final = "log_mean_"
 """Prefix of the details that are means of log-probabilities, not logs of mean probabilities."""

@@ -11,11 +11,10 @@ from typing import Final
 from bias_suites.disputes import disputes_of
 from bias_suites.social.crows_controls import ORIGINAL, SOURCE
 from bias_suites.social.stereoset_items import BLANK, INTER, INTRA, problem_of
-from pytest_bias.data.sources import DataFile, DataFolder, FoundFile, describe_files
-from pytest_bias.data.tables import lines_of, text_of
+from pytest_bias.data import DataFile, DataFolder, FoundFile, describe_files, lines_of, text_of
 from pytest_bias.errors import DataError
-from pytest_bias.records.report import Item
-from pytest_bias.suites.suite import LoadedData
+from pytest_bias.records import Item
+from pytest_bias.suites import LoadedData
 
 _FOLDER: Final = "crows_stereoset_controls"
 FILES: Final = (

@@ -10,11 +10,19 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from bias_suites.disputes import disputes_of
-from pytest_bias.data.sources import DataFile, DataFolder, FoundFile, Source, describe_files
-from pytest_bias.data.tables import Row, json_lines, parquet_rows
+from pytest_bias.data import (
+    DataFile,
+    DataFolder,
+    FoundFile,
+    Row,
+    Source,
+    describe_files,
+    json_lines,
+    parquet_rows,
+)
 from pytest_bias.errors import DataError, DataMissing
-from pytest_bias.records.report import Item, canonical_json, sha256
-from pytest_bias.suites.suite import LoadedData
+from pytest_bias.records import Item, canonical_json, sha256
+from pytest_bias.suites import LoadedData
 
 BLANK: Final = "BLANK"
 INTRA, INTER = "intrasentence", "intersentence"

@@ -5,11 +5,17 @@ from collections.abc import Sequence
 import numpy as np
 
 from bias_suites.pairs import preference
-from pytest_bias.records.report import Record
-from pytest_bias.scoring import permutation, resampling
-from pytest_bias.scoring.estimators import Additive
-from pytest_bias.scoring.resampling import Sums
-from pytest_bias.scoring.statistics import Estimate, Floats, Sampling, Test
+from pytest_bias.records import Record
+from pytest_bias.scoring import (
+    Additive,
+    Estimate,
+    Floats,
+    Sampling,
+    Sums,
+    Test,
+    permutation,
+    resampling,
+)
 
 
 def stereotype(record: Record, prefix: str = "") -> float:

@@ -17,13 +17,22 @@ from math import fsum
 from typing import Any, Final
 
 from bias_suites.scope import scope_card
-from pytest_bias.data.sources import DataFolder
-from pytest_bias.models.interface import Capability, Cloze, ClozeScore, Model
-from pytest_bias.records.report import Item, Record
-from pytest_bias.scoring.estimators import Mean, own_value
-from pytest_bias.scoring.metric import Metric
-from pytest_bias.suites.sentences import agreeing, at_gap, bundled_info, fill, text_file
-from pytest_bias.suites.suite import Configuration, LoadedData, Measure, Sides, Suite
+from pytest_bias.data import DataFolder
+from pytest_bias.models import Capability, Cloze, ClozeScore, Model
+from pytest_bias.records import Item, Record
+from pytest_bias.scoring import Mean, Metric, own_value
+from pytest_bias.suites import (
+    Configuration,
+    LoadedData,
+    Measure,
+    Sides,
+    Suite,
+    agreeing,
+    at_gap,
+    bundled_info,
+    fill,
+    text_file,
+)
 
 
 def load(data: DataFolder, *, path: str) -> LoadedData:

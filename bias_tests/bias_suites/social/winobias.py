@@ -13,13 +13,20 @@ from typing import Final, NamedTuple
 
 from bias_suites.scope import scope_card
 from bias_suites.social.pronoun_reading import GENDERS, measures, metrics
-from pytest_bias.data.sources import DataFile, DataFolder, FoundFile, Source, describe_files
-from pytest_bias.data.tables import lines_of, text_of
+from pytest_bias.data import (
+    DataFile,
+    DataFolder,
+    FoundFile,
+    Source,
+    describe_files,
+    lines_of,
+    text_of,
+)
 from pytest_bias.errors import DataError
-from pytest_bias.models.interface import Capability
-from pytest_bias.records.report import Item, Record
-from pytest_bias.scoring.factors import Factor
-from pytest_bias.suites.suite import Configuration, LoadedData, Suite
+from pytest_bias.models import Capability
+from pytest_bias.records import Item, Record
+from pytest_bias.scoring import Factor
+from pytest_bias.suites import Configuration, LoadedData, Suite
 
 SOURCE: Final = Source("uclanlp/corefBias", "0bce984dd081bbc10b0622f326727a024c607895", "MIT")
 TYPES: Final = ("type1", "type2")

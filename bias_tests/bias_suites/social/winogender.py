@@ -12,13 +12,12 @@ from typing import Final
 from bias_suites.scope import scope_card
 from bias_suites.social.pronoun_reading import GENDERS, correct, measures, metrics
 from bias_suites.social.winogender_scores import ALL_GENDERS, Consistency, Correlation, schema
-from pytest_bias.data.sources import DataFolder, FoundFile, Source, describe_files
-from pytest_bias.data.tables import Row, csv_rows
+from pytest_bias.data import DataFolder, FoundFile, Row, Source, csv_rows, describe_files
 from pytest_bias.errors import DataError
-from pytest_bias.models.interface import Capability
-from pytest_bias.records.report import Item, Record
-from pytest_bias.scoring.metric import Metric
-from pytest_bias.suites.suite import Configuration, LoadedData, Suite
+from pytest_bias.models import Capability
+from pytest_bias.records import Item, Record
+from pytest_bias.scoring import Metric
+from pytest_bias.suites import Configuration, LoadedData, Suite
 
 SOURCE: Final = Source(
     "rudinger/winogender-schemas", "1c7f8b481ad8a234b41e9f76a424d6e856e13f7f", "MIT"

@@ -6,11 +6,18 @@ from typing import Final
 
 import numpy as np
 
-from pytest_bias.records.report import Record
-from pytest_bias.scoring import permutation, resampling
-from pytest_bias.scoring.estimators import Additive, Place
-from pytest_bias.scoring.resampling import Sums
-from pytest_bias.scoring.statistics import Estimate, Floats, Sampling, Test
+from pytest_bias.records import Record
+from pytest_bias.scoring import (
+    Additive,
+    Estimate,
+    Floats,
+    Place,
+    Sampling,
+    Sums,
+    Test,
+    permutation,
+    resampling,
+)
 
 ALL_GENDERS: Final = frozenset(("male", "female", "neutral"))
 

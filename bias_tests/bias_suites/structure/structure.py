@@ -11,14 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bias_suites.scope import scope_card
-from pytest_bias.data.sources import DataFolder
+from pytest_bias.data import DataFolder
 from pytest_bias.errors import MeasurementError
-from pytest_bias.models.interface import Capability, Cloze, Continuation, Model, Question
-from pytest_bias.records.report import Item, Record
-from pytest_bias.scoring.estimators import Mean, own_value
-from pytest_bias.scoring.metric import Metric
-from pytest_bias.suites.sentences import bundled_info, text_file
-from pytest_bias.suites.suite import Configuration, LoadedData, Measure, Suite
+from pytest_bias.models import Capability, Cloze, Continuation, Model, Question
+from pytest_bias.records import Item, Record
+from pytest_bias.scoring import Mean, Metric, own_value
+from pytest_bias.suites import Configuration, LoadedData, Measure, Suite, bundled_info, text_file
 
 TEXTS: Final = "sentences/en/structure.yaml"
 TOLERANCE: Final = {"float32": 1e-4, "tf32": 1e-2}

@@ -1,1 +1,63 @@
 """What a suite is, and where suites come from."""
+
+from pytest_bias.suites.classifier_readings import NO_PROBABILITY, Reading
+from pytest_bias.suites.files.kinds import DataRow, Definition, Kind
+from pytest_bias.suites.files.schema import Key, count, one_of, table, word, words
+from pytest_bias.suites.refusals import Outcome, outcome
+from pytest_bias.suites.scope_cards import check_card
+from pytest_bias.suites.sentences import (
+    FIELD,
+    agreeing,
+    at_gap,
+    bundled_info,
+    fill,
+    pair,
+    text_file,
+)
+from pytest_bias.suites.suite import (
+    Configuration,
+    LoadedData,
+    Measure,
+    Sides,
+    Suite,
+    between,
+    find,
+    installed,
+)
+from pytest_bias.suites.user_texts import OwnTexts, describe_texts, load_texts, own_files
+
+__all__ = [
+    "FIELD",
+    "NO_PROBABILITY",
+    "Configuration",
+    "DataRow",
+    "Definition",
+    "Key",
+    "Kind",
+    "LoadedData",
+    "Measure",
+    "Outcome",
+    "OwnTexts",
+    "Reading",
+    "Sides",
+    "Suite",
+    "agreeing",
+    "at_gap",
+    "between",
+    "bundled_info",
+    "check_card",
+    "count",
+    "describe_texts",
+    "fill",
+    "find",
+    "installed",
+    "load_texts",
+    "one_of",
+    "outcome",
+    "own_files",
+    "pair",
+    "table",
+    "text_file",
+    "word",
+    "words",
+]

@@ -8,13 +8,11 @@ from importlib.resources import files
 
 import yaml
 
-from pytest_bias.data.sources import DataFolder
-from pytest_bias.models.interface import Capability, Model
-from pytest_bias.records.report import DataInfo, Item, Record, canonical_json, sha256
-from pytest_bias.scoring.estimators import Mean, own_value
-from pytest_bias.scoring.metric import Metric
-from pytest_bias.suites.scope_cards import check_card
-from pytest_bias.suites.suite import Configuration, LoadedData, Measure, Suite
+from pytest_bias.data import DataFolder
+from pytest_bias.models import Capability, Model
+from pytest_bias.records import DataInfo, Item, Record, canonical_json, sha256
+from pytest_bias.scoring import Mean, Metric, own_value
+from pytest_bias.suites import Configuration, LoadedData, Measure, Suite, check_card
 
 GROUPS = ("left", "right")
 ATTRIBUTES = {
