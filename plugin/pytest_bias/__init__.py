@@ -1,46 +1,63 @@
 """Social-bias and robustness tests for language models, as part of the pipeline.
 
-Public names are loaded when they are used: importing the package imports neither torch nor numpy.
+`measure` a model, `read_report` one that was written, and `compare` two. Public names are loaded
+when they are used: importing the package imports neither torch nor numpy.
 """
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
-    from pytest_bias.models import ModelRef, describe, load
-    from pytest_bias.models.interface import Capability, Cloze, Model
-    from pytest_bias.records.report import Item, Record, Report, SuiteResult
-    from pytest_bias.records.score import Score
-    from pytest_bias.suites.suite import Suite
+    from pytest_bias.errors import BiasError
+    from pytest_bias.models import Description, Model, ModelRef, describe, load
+    from pytest_bias.pytest_plugin.session import BiasRun
+    from pytest_bias.pytest_plugin.testing import BiasModel
+    from pytest_bias.records import Item, Record, Report, Score, SuiteResult
+    from pytest_bias.reports.comparison import Comparison, compare
+    from pytest_bias.reports.folder import read_report
+    from pytest_bias.runs.measuring import measure
+
+    __version__: str
 
 _HOMES: Final = {
-    "Capability": "interface",
-    "Cloze": "interface",
+    "BiasError": "errors",
+    "BiasModel": "pytest_plugin.testing",
+    "BiasRun": "pytest_plugin.session",
+    "Comparison": "reports.comparison",
+    "Description": "models",
     "Item": "records",
-    "Model": "interface",
+    "Model": "models",
     "ModelRef": "models",
     "Record": "records",
     "Report": "records",
-    "Score": "scores",
-    "Suite": "suites",
+    "Score": "records",
     "SuiteResult": "records",
+    "compare": "reports.comparison",
     "describe": "models",
     "load": "models",
+    "measure": "runs.measuring",
+    "read_report": "reports.folder",
 }
 
 __all__ = [
-    "Capability",
-    "Cloze",
+    "BiasError",
+    "BiasModel",
+    "BiasRun",
+    "Comparison",
+    "Description",
     "Item",
     "Model",
     "ModelRef",
     "Record",
     "Report",
     "Score",
-    "Suite",
     "SuiteResult",
+    "__version__",
+    "compare",
     "describe",
     "load",
+    "measure",
+    "read_report",
 ]
 
 
@@ -53,4 +70,12 @@ def pytest_plugin_registered(plugin: object, manager: Any) -> None:
 def __getattr__(name: str) -> Any:
     if name in _HOMES:
         return getattr(import_module(f"pytest_bias.{_HOMES[name]}"), name)
+    if name == "__version__":
+        from importlib.metadata import version
+
+        return version("pytest-bias")
     raise AttributeError(f"module 'pytest_bias' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
