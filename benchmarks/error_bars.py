@@ -22,10 +22,11 @@ from scipy.special import ndtr, ndtri
 from scipy.stats import beta
 
 ROOT: Final = Path(__file__).parents[1]
-sys.path.insert(0, str(ROOT / "tests"))
+sys.path.insert(0, str(ROOT / "tests" / "support"))
 
 from bias_suites.robustness.perturbation_scores import GeometricMean  # noqa: E402
 from bias_suites.social.bbq_scores import BiasScore  # noqa: E402
+from hashed import Hashed  # noqa: E402
 from pytest_bias.data.sources import DataFolder  # noqa: E402
 from pytest_bias.engine.session import take  # noqa: E402
 from pytest_bias.errors import BiasError  # noqa: E402
@@ -37,7 +38,6 @@ from pytest_bias.scoring.metric import Metric  # noqa: E402
 from pytest_bias.scoring.scores import estimator_for, members  # noqa: E402
 from pytest_bias.scoring.statistics import Draws, Floats, Sampling  # noqa: E402
 from pytest_bias.suites.suite import Suite, find, installed  # noqa: E402
-from suites.hashed import Hashed  # noqa: E402
 
 DRAWS: Final = Draws(resamples=999, shuffles=199, arrangements=2_000, partitions=50)
 RATES: Final = (2.0, 20.0, 50.0)

@@ -26,7 +26,7 @@ os.environ["HF_HUB_OFFLINE"] = "1"
 os.environ["HF_HUB_DISABLE_TELEMETRY"] = "1"
 
 pytest_plugins = ["pytester"]
-collect_ignore = ["warm"]
+collect_ignore = ["support"]
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

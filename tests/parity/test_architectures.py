@@ -2,8 +2,9 @@
 
 import pytest
 
+import ours
+import plain
 import tiny_architectures
-from parity import ours, plain
 from pytest_bias.models.interface import Cloze
 
 NATS = 2e-4

@@ -2,7 +2,8 @@
 
 import pytest
 
-from parity import ours, plain
+import ours
+import plain
 from tiny_architectures import QA, SEQ2SEQ, head
 
 NATS = 1e-3

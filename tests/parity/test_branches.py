@@ -5,9 +5,10 @@ import random
 import pytest
 import torch
 
+import ours
+import plain
 import tiny_models
-from parity import ours, plain
-from parity.loops import PROMPTS, TEXTS, behind, branches, greedy
+from loops import PROMPTS, TEXTS, behind, branches, greedy
 from pytest_bias.models.interface import Capability
 from tiny_architectures import SEQ2SEQ, head
 

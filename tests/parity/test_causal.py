@@ -5,8 +5,9 @@ import math
 import pytest
 import torch
 
+import ours
+import plain
 import tiny_models
-from parity import ours, plain
 
 NATS = 1e-4
 DEEP_NATS = 1e-3

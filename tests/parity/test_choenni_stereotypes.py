@@ -2,7 +2,8 @@
 
 import pytest
 
-from parity import ours, plain
+import ours
+import plain
 
 
 def found(slow, query, *, mask):

@@ -3,12 +3,13 @@
 import pytest
 import torch
 
+import ours
+import plain
 from bias_suites.continuations import sentence
 from bias_suites.maxima import NEW_TOKENS, prompt_item
 from bias_suites.social import classified_completions as completions
 from bias_suites.social.realtoxicityprompts import K
-from parity import ours, plain
-from parity.loops import behind
+from loops import behind
 from pytest_bias.models.interface import GAP
 from pytest_bias.models.labels import ROLES
 from pytest_bias.models.noise import gumbel, key

@@ -7,7 +7,8 @@ import re
 
 import pytest
 
-from parity import ours, plain
+import ours
+import plain
 
 NATS = 1e-3
 MODELS = ("bert-tiny", "wordpiece", "byte-level", "unigram")

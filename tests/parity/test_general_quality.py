@@ -2,7 +2,8 @@
 
 import pytest
 
-from parity import ours, plain
+import ours
+import plain
 
 NATS = 1e-4
 SIDES = ("plain", "broken")

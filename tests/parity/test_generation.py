@@ -10,9 +10,10 @@ import torch
 from scipy import stats
 from transformers import GenerationConfig
 
+import ours
+import plain
 import tiny_models
-from parity import ours, plain
-from parity.loops import PROMPTS, behind
+from loops import PROMPTS, behind
 from pytest_bias.errors import MeasurementError
 from pytest_bias.models.interface import Capability
 

@@ -5,8 +5,8 @@ import random
 import pytest
 import torch
 
-from parity import ours
-from parity.gpu_numbers import SPLIT_NOISE, gap, numbers
+import ours
+from gpu_numbers import SPLIT_NOISE, gap, numbers
 from pytest_bias.models import load, noise
 from pytest_bias.records.report import records_digest
 

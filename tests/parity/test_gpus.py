@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 import torch
 
+import ours
 import tiny_models
-from parity import ours
-from parity.gpu_numbers import SPLIT_NOISE, gap, numbers
+from gpu_numbers import SPLIT_NOISE, gap, numbers
 from pytest_bias.models import load
 from pytest_bias.records.report import Record, Report, records_digest
 from pytest_bias.reports.folder import read_report

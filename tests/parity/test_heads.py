@@ -8,10 +8,11 @@ import pytest
 import torch
 from transformers import MBart50Tokenizer, MBartConfig, MBartForConditionalGeneration
 
+import ours
+import plain
 import tiny_architectures
 import tiny_models
-from parity import ours, plain
-from parity.loops import TEXTS, greedy, threads
+from loops import TEXTS, greedy, threads
 from pytest_bias.models.interface import Outputs, Question
 from pytest_bias.records.report import records_digest
 from tiny_architectures import CLASSIFIER, DECODERS, QA, SEQ2SEQ, head

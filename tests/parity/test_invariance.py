@@ -5,9 +5,10 @@ import random
 import pytest
 import torch
 
+import ours
+import plain
 import tiny_models
-from parity import ours, plain
-from parity.loops import threads
+from loops import threads
 from pytest_bias.errors import MeasurementError
 from pytest_bias.records.report import records_digest
 

@@ -2,7 +2,8 @@
 
 import pytest
 
-from parity import ours, plain
+import ours
+import plain
 from pytest_bias.models.reference import ModelRef
 
 GROUPS = ("male", "female")

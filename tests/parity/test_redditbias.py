@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from parity import ours, plain
+import ours
+import plain
 
 NATS = 1e-3
 AXES = ("gender", "orientation", "race", "religion-jews", "religion-muslims")

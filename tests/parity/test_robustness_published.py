@@ -15,9 +15,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import ours
+import plain
 from bias_suites.robustness import anli, hans
 from bias_suites.robustness.sentence_pairs import judged
-from parity import ours, plain
 from pytest_bias.data.sources import DataFolder
 from pytest_bias.data.tables import csv_rows
 from pytest_bias.models.interface import Outputs

@@ -7,7 +7,8 @@ from math import sqrt
 
 import pytest
 
-from parity import ours, plain
+import ours
+import plain
 from pytest_bias.suites.suite import find
 
 EXACT = "exact permutation of words"

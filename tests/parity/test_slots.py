@@ -4,9 +4,10 @@ from itertools import pairwise
 
 import pytest
 
+import ours
+import plain
 from bias_suites.social.gendered_pair_entropy import entropy_bias
 from bias_suites.social.template_association import text_of_group
-from parity import ours, plain
 from pytest_bias.models.interface import Cloze
 
 NATS = 1e-4

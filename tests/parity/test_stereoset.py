@@ -6,8 +6,9 @@ import pytest
 import torch
 from transformers import BertForPreTraining
 
+import ours
+import plain
 import tiny_models
-from parity import ours, plain
 from pytest_bias.models.interface import Capability
 
 NATS = 1e-3

@@ -9,7 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from parity import ours, plain
+import ours
+import plain
 from pytest_bias.models.interface import Model
 from pytest_bias.records.report import Item, Record
 from tiny_architectures import CLASSIFIER, head

@@ -8,9 +8,10 @@ from typing import NamedTuple
 import pytest
 import torch
 
+import ours
+import plain
 import tiny_models
-from parity import ours, plain
-from parity.loops import threads
+from loops import threads
 from pytest_bias.models.interface import Passage
 from pytest_bias.models.windows import around, behind
 from pytest_bias.suites.sentences import text_file

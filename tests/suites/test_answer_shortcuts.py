@@ -26,7 +26,7 @@ from pytest_bias.data.sources import DataFolder
 from pytest_bias.errors import DataError, DataMissing
 from pytest_bias.models.interface import Answer, Capability, Model, Question
 from pytest_bias.records.report import Item, ModelIdentity
-from suites.stand_ins import UNREADABLE, records_of, result_of
+from stand_ins import UNREADABLE, records_of, result_of
 
 TEXT = (
     "Ada Byron met Charles Babbage in 1833. She was 17. Years later, in 1843, Ada wrote notes "

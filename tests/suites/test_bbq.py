@@ -19,7 +19,7 @@ from pytest_bias.errors import DataError
 from pytest_bias.models.interface import Answer, Capability, Model, Question
 from pytest_bias.records.report import Item, Record
 from pytest_bias.records.report import ModelIdentity as Identity
-from suites.stand_ins import Texts, records_of, result_of, values
+from stand_ins import Texts, records_of, result_of, values
 
 
 class Spans(Model):

@@ -11,8 +11,8 @@ from bias_suites.social.bold import SAMPLE, SUITE, K
 from pytest_bias.data.sources import DataFolder
 from pytest_bias.errors import DataError
 from pytest_bias.records.report import Item
-from suites.stand_ins import result_of, values
-from suites.writers import Reads, Writes
+from stand_ins import result_of, values
+from writers import Reads, Writes
 
 DOMAINS = ("gender", "political_ideology", "profession", "race", "religious_ideology")
 

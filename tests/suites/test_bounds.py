@@ -12,6 +12,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from cases import CASES
+from hashed import Hashed
+from measured_cases import every_case
 from pytest_bias.engine.session import take
 from pytest_bias.records.report import Record
 from pytest_bias.records.score import Score
@@ -19,9 +22,6 @@ from pytest_bias.scoring import statistics
 from pytest_bias.scoring.scores import Context, score_records
 from pytest_bias.scoring.statistics import Draws
 from pytest_bias.suites.suite import find
-from suites.cases import CASES
-from suites.hashed import Hashed
-from suites.measured_cases import every_case
 
 FEWEST = Draws(resamples=29, arrangements=60, shuffles=19, partitions=19)
 """Bounds hold for every draw."""

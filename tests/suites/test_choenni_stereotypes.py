@@ -10,7 +10,7 @@ from pytest_bias.data.sources import DataFolder
 from pytest_bias.errors import DataError
 from pytest_bias.models.interface import GAP
 from pytest_bias.records.report import Item
-from suites.stand_ins import NextTokens, Tokens, records_of, result_of, values
+from stand_ins import NextTokens, Tokens, records_of, result_of, values
 
 QUERIES = {
     "bakers": "why are bakers so",

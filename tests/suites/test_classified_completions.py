@@ -12,8 +12,8 @@ from pytest_bias.data.sources import DataFolder
 from pytest_bias.models.interface import Outputs
 from pytest_bias.records.report import Item
 from pytest_bias.suites.sentences import text_file
-from suites.stand_ins import records_of, result_of, values
-from suites.writers import UNREADABLE, Reads, Writes, holds
+from stand_ins import records_of, result_of, values
+from writers import UNREADABLE, Reads, Writes, holds
 
 REFUSAL = "I'm sorry, but I can't help with that."
 

@@ -11,7 +11,7 @@ from bias_suites.social.crows_controls import FILES
 from bias_suites.social.crows_pairs import SUITE
 from pytest_bias.data.sources import DataFolder
 from pytest_bias.errors import DataError, DataMissing, LicenceNotAccepted
-from suites.stand_ins import Pairs, Texts, records_of, result_of, values
+from stand_ins import Pairs, Texts, records_of, result_of, values
 
 CONTROLS = SUITE.configuration("en-controls")
 ACCEPTED = {"crows_pairs": "no clear licence"}

@@ -21,7 +21,7 @@ from bias_suites.social.crows_pairs import (
 from pytest_bias.data.sources import DataFolder
 from pytest_bias.errors import DataError
 from pytest_bias.records.report import Item, SuiteResult
-from suites.stand_ins import Pairs, Texts, records_of, result_of, values
+from stand_ins import Pairs, Texts, records_of, result_of, values
 
 HEAD = ",sent_more,sent_less,stereo_antistereo,bias_type,annotations\n"
 

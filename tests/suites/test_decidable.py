@@ -6,6 +6,8 @@ from typing import Any, Final
 
 import pytest
 
+from cases import CASES
+from hashed import Hashed
 from pytest_bias.engine.session import take
 from pytest_bias.errors import UsageError
 from pytest_bias.records.report import Record
@@ -14,8 +16,6 @@ from pytest_bias.scoring.estimators import Additive
 from pytest_bias.scoring.metric import Metric
 from pytest_bias.scoring.scores import Context, score_records
 from pytest_bias.suites.suite import find, installed
-from suites.cases import CASES
-from suites.hashed import Hashed
 
 MANY: Final = 12
 """How often the items of a case are there, in clusters of their own: the data are never too few."""

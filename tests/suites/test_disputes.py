@@ -17,7 +17,7 @@ from pytest_bias.data.sources import DataFolder
 from pytest_bias.records.report import Item
 from pytest_bias.suites.results import scored
 from pytest_bias.suites.suite import find
-from suites.stand_ins import Pairs, Texts, result_of
+from stand_ins import Pairs, Texts, result_of
 
 ROOT = Path(__file__).parent.parent.parent
 FOLDER = ROOT / "bias_tests" / "bias_suites" / "disputes"

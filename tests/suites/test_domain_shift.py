@@ -10,7 +10,7 @@ from bias_suites.robustness.domain_shift import SUITE
 from pytest_bias.data.sources import DataFolder
 from pytest_bias.errors import UsageError
 from pytest_bias.models import load
-from suites.stand_ins import Pseudo, Texts, result_of, values
+from stand_ins import Pseudo, Texts, result_of, values
 from tiny_architectures import SEQ2SEQ, head
 
 HOME = ["a b", "c d e", "f"]

@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 
 from bias_suites.social.equity_evaluation import FILE, SUITE
+from classifiers import Classifier
 from pytest_bias.data.sources import DataFolder
 from pytest_bias.errors import DataError, DataMissing, LicenceNotAccepted
 from pytest_bias.models.interface import Outputs
 from pytest_bias.records.report import Item
-from suites.classifiers import Classifier
-from suites.stand_ins import UNREADABLE, records_of, result_of, values
+from stand_ins import UNREADABLE, records_of, result_of, values
 
 COLUMNS = ("ID", "Sentence", "Template", "Person", "Gender", "Race", "Emotion", "Emotion word")
 ACCEPTED = {"equity_evaluation": "no clear licence"}

@@ -12,6 +12,8 @@ import numpy as np
 import pytest
 
 from bias_suites.social.seat import Effect
+from cases import CASES
+from guessing import Guessing, labels_of
 from pytest_bias.data.sources import DataFolder
 from pytest_bias.engine.session import take
 from pytest_bias.errors import BiasError, UsageError
@@ -23,8 +25,6 @@ from pytest_bias.scoring.metric import Metric
 from pytest_bias.scoring.scores import Context, score_records
 from pytest_bias.scoring.statistics import Draws
 from pytest_bias.suites.suite import Configuration, Measure, Suite, find, installed
-from suites.cases import CASES
-from suites.guessing import Guessing, labels_of
 
 DATA = Path(__file__).parents[3] / "shared" / "data"
 

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from bias_suites.social import honest
+from made import report, result
 from pytest_bias.data.sources import DataFolder
 from pytest_bias.records.report import Item, Record, Report
 from pytest_bias.reports.comparison import compare
@@ -14,7 +15,6 @@ from pytest_bias.reports.limits import Decision, decide, named_by, read_limits
 from pytest_bias.scoring.families import with_decision_family
 from pytest_bias.scoring.scores import Context, score_records
 from pytest_bias.suites.suite import find
-from unit.made import report, result
 
 ACCEPTED = {"honest": "CC-BY-NC-SA-4.0", "equity_evaluation": "no clear licence"}
 

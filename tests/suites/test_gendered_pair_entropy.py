@@ -30,7 +30,7 @@ from pytest_bias.records.report import Item, Record
 from pytest_bias.records.score import Score
 from pytest_bias.scoring.scores import Context, score_records
 from pytest_bias.suites.sentences import text_file
-from suites.stand_ins import Slots, Texts, records_of, result_of, values
+from stand_ins import Slots, Texts, records_of, result_of, values
 
 
 def log_odds(p: float) -> float:

@@ -13,7 +13,7 @@ from pytest_bias.models import load
 from pytest_bias.records.report import Item
 from pytest_bias.scoring.scores import Context, score_records
 from pytest_bias.suites.sentences import text_file
-from suites.stand_ins import Pseudo, Texts, result_of, values
+from stand_ins import Pseudo, Texts, result_of, values
 
 ITEMS = SUITE.configuration("en").load(DataFolder(offline=True)).items
 MODELS = pytest.mark.parametrize("kind", [Texts, Pseudo])

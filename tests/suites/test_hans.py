@@ -6,12 +6,12 @@ from pathlib import Path
 import pytest
 
 from bias_suites.robustness.hans import SUITE
+from pair_classifiers import HEURISTICS, Pairs, always, hans, mnli, parquet
 from pytest_bias.data.sources import DataFolder
 from pytest_bias.errors import DataError, DataMissing
 from pytest_bias.models.interface import Outputs
 from pytest_bias.records.report import Item
-from suites.pair_classifiers import HEURISTICS, Pairs, always, hans, mnli, parquet
-from suites.stand_ins import records_of, result_of, values
+from stand_ins import records_of, result_of, values
 
 
 @pytest.fixture

@@ -20,7 +20,7 @@ from pytest_bias.models import load
 from pytest_bias.models.interface import GAP, Continuation
 from pytest_bias.records.report import Item
 from pytest_bias.suites.refusals import Outcome, outcome
-from suites.stand_ins import Tokens, Writer, records_of, result_of, values
+from stand_ins import Tokens, Writer, records_of, result_of, values
 
 LANGUAGES = ("en", "es", "fr", "it", "pt", "ro")
 ACCEPTED = {"honest": HURTLEX.licence}

@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 
 from bias_suites.social.identity_terms import SUITE, file_of
+from classifiers import Classifier
 from pytest_bias.data.sources import DataFolder
 from pytest_bias.errors import DataError, DataMissing
 from pytest_bias.models.interface import Outputs
 from pytest_bias.records.report import Item
-from suites.classifiers import Classifier
-from suites.stand_ins import records_of, result_of, values
+from stand_ins import records_of, result_of, values
 
 TERMS = ("old", "older", "african american", "american")
 FRAMES = (

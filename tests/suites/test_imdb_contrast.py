@@ -6,14 +6,14 @@ from pathlib import Path
 import pytest
 
 from bias_suites.robustness.imdb_contrast import SUITE
+from classifiers import Classifier
+from pair_classifiers import table
 from pytest_bias.data.sources import DataFolder
 from pytest_bias.errors import DataError, LicenceNotAccepted
 from pytest_bias.models.labels import labels_for
 from pytest_bias.records.report import Item
-from suites.classifiers import Classifier
-from suites.pair_classifiers import table
-from suites.stand_ins import records_of, result_of, values
-from suites.writers import Reads
+from stand_ins import records_of, result_of, values
+from writers import Reads
 
 REVIEWS = (
     ("A good film.", "A bad film."),

@@ -13,6 +13,17 @@ import numpy as np
 import pytest
 
 from bias_suites.robustness.answer_features import SHORTCUTS
+from cases import CASES, EXACTLY
+from hashed import Hashed
+from made import report
+from measured_cases import (
+    Measured,
+    case_measured,
+    enough_draws,
+    every_case,
+    measured,
+    result_of,
+)
 from pytest_bias.engine.merging import joined
 from pytest_bias.engine.planning import shard
 from pytest_bias.engine.session import take
@@ -21,17 +32,6 @@ from pytest_bias.reports.comparison import NO_CHANGE, compare
 from pytest_bias.scoring import unsigned
 from pytest_bias.scoring.families import with_decision_family
 from pytest_bias.suites.suite import STRUCTURE, find, installed
-from suites.cases import CASES, EXACTLY
-from suites.hashed import Hashed
-from suites.measured_cases import (
-    Measured,
-    case_measured,
-    enough_draws,
-    every_case,
-    measured,
-    result_of,
-)
-from unit.made import report
 
 # What becomes of a metric when the two sides change places: a number that it is reflected around,
 # or that it has no sign, or why neither is so. A metric that is not here fails the test.

@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from bias_suites.robustness.mnli_negation import SUITE, WORDS, negations
+from pair_classifiers import Pairs, always, mnli
 from pytest_bias.data.sources import DataFolder
 from pytest_bias.records.report import Item
-from suites.pair_classifiers import Pairs, always, mnli
-from suites.stand_ins import records_of, result_of, values
+from stand_ins import records_of, result_of, values
 
 
 @pytest.fixture

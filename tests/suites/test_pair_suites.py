@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 
 from bias_suites.robustness import anli, fever_symmetric, paws
+from pair_classifiers import Pairs, always, mnli, parquet, table
 from pytest_bias.data.sources import DataFolder
 from pytest_bias.errors import DataError, LicenceNotAccepted
 from pytest_bias.records.report import Item
 from pytest_bias.suites.suite import Suite
-from suites.pair_classifiers import Pairs, always, mnli, parquet, table
-from suites.stand_ins import records_of, result_of, values
+from stand_ins import records_of, result_of, values
 
 ACCEPTED = {"anli": "CC-BY-NC-4.0", "paws": "Quora non-commercial"}
 

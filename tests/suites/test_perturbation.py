@@ -14,6 +14,7 @@ from bias_suites.robustness.perturbation_kinds import PERTURBATIONS
 from bias_suites.robustness.perturbation_scores import called, divergence
 from bias_suites.robustness.perturbing import SHARES
 from bias_suites.social.gendered_sentences import OCCUPATIONS
+from made import report
 from pytest_bias.data.sources import DataFolder
 from pytest_bias.errors import DataError, UsageError
 from pytest_bias.models.interface import Outputs
@@ -21,9 +22,8 @@ from pytest_bias.records.report import Item
 from pytest_bias.reports.comparison import compare
 from pytest_bias.suites.sentences import text_file
 from pytest_bias.suites.user_texts import checked_texts
-from suites.stand_ins import Pseudo, Texts, records_of, result_of, values
-from suites.writers import UNREADABLE, Reads
-from unit.made import report
+from stand_ins import Pseudo, Texts, records_of, result_of, values
+from writers import UNREADABLE, Reads
 
 ITEMS = SUITE.configuration("en").load(DataFolder(offline=True)).items
 MODELS = pytest.mark.parametrize("kind", [Texts, Pseudo])

@@ -11,8 +11,8 @@ from bias_suites.social.realtoxicityprompts import SAMPLE, SUITE, K
 from pytest_bias.data.sources import DataFolder
 from pytest_bias.errors import DataError, DataMissing
 from pytest_bias.records.report import Item
-from suites.stand_ins import records_of, result_of, values
-from suites.writers import UNREADABLE, Reads, Writes
+from stand_ins import records_of, result_of, values
+from writers import UNREADABLE, Reads, Writes
 
 REFUSAL = "I cannot continue that."
 

@@ -10,7 +10,7 @@ from bias_suites.social.redditbias import AXES, SUITE
 from pytest_bias.data.sources import DataFolder
 from pytest_bias.errors import DataError
 from pytest_bias.records.report import Item
-from suites.stand_ins import Pseudo, Texts, records_of, result_of, values
+from stand_ins import Pseudo, Texts, records_of, result_of, values
 
 EN = SUITE.configuration("en")
 

@@ -15,7 +15,7 @@ from pytest_bias.data.sources import DataFolder
 from pytest_bias.errors import DataError, DataMissing, LicenceNotAccepted
 from pytest_bias.records.report import Item
 from pytest_bias.suites.sentences import text_file
-from suites.stand_ins import Vectors, records_of, result_of, values
+from stand_ins import Vectors, records_of, result_of, values
 
 # Cosines with A (east) and B (north): x1 1 and 0, x2 .8 and .6, y1 0 and 1, y2 .6 and .8.
 TABLE = {

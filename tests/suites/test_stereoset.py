@@ -30,7 +30,7 @@ from pytest_bias.errors import DataError, DataMissing, LicenceNotAccepted
 from pytest_bias.models import load
 from pytest_bias.models.interface import Capability, Cloze, Following
 from pytest_bias.records.report import Item
-from suites.stand_ins import Slots, Texts, records_of, result_of, values
+from stand_ins import Slots, Texts, records_of, result_of, values
 
 EN = SUITE.configuration("en")
 CONTROLS = SUITE.configuration("en-controls")

@@ -21,7 +21,7 @@ from pytest_bias.models.interface import (
 )
 from pytest_bias.records.identity import ModelIdentity
 from pytest_bias.records.report import Record, SuiteResult
-from suites.stand_ins import records_of, result_of
+from stand_ins import records_of, result_of
 
 ITEMS = SUITE.configurations[0].load(DataFolder()).items
 

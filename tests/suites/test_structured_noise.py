@@ -17,7 +17,7 @@ from pytest_bias.errors import DataMissing
 from pytest_bias.models import load
 from pytest_bias.models.interface import Passage, SequenceScore
 from pytest_bias.suites.sentences import text_file
-from suites.stand_ins import Pseudo, Texts, result_of, values
+from stand_ins import Pseudo, Texts, result_of, values
 
 ITEMS = SUITE.configuration("en").load(DataFolder(offline=True)).items
 BY_STYLE = pytest.mark.parametrize("style", STYLES)

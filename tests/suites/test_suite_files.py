@@ -12,6 +12,8 @@ import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from classifiers import Classifier
+from hashed import Hashed
 from pytest_bias.data.sources import DataFolder
 from pytest_bias.engine.preview import preview
 from pytest_bias.errors import BiasError, DataError, DataMissing, UsageError
@@ -22,9 +24,7 @@ from pytest_bias.suites.files.kinds import kinds
 from pytest_bias.suites.files.reading import read_suite, with_files
 from pytest_bias.suites.measures import take
 from pytest_bias.suites.suite import Suite
-from suites.classifiers import Classifier
-from suites.hashed import Hashed
-from suites.stand_ins import Pairs, Slots, Texts, Tokens
+from stand_ins import Pairs, Slots, Texts, Tokens
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "suites"
 

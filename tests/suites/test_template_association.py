@@ -14,7 +14,7 @@ from pytest_bias.records.report import Item
 from pytest_bias.records.score import Spread
 from pytest_bias.scoring.scores import Context, score_records
 from pytest_bias.suites.sentences import text_file
-from suites.stand_ins import UNREADABLE, Slots, records_of, result_of, values
+from stand_ins import UNREADABLE, Slots, records_of, result_of, values
 
 TWO = ("male", "female")
 THREE = ("christian", "jewish", "muslim")

@@ -12,6 +12,8 @@ from typing import Final
 import pytest
 
 from bias_suites.pairs import preference
+from made import report
+from measured_cases import Measured, case_measured, every_case, result_of
 from pytest_bias.data.sources import DataFolder
 from pytest_bias.records.report import Record
 from pytest_bias.records.score import Score
@@ -21,8 +23,6 @@ from pytest_bias.scoring.metric import own_cluster
 from pytest_bias.scoring.scores import estimator_for, members
 from pytest_bias.suites.results import at_level
 from pytest_bias.suites.suite import find
-from suites.measured_cases import Measured, case_measured, every_case, result_of
-from unit.made import report
 
 PAIRED: Final = {
     "answer_shortcuts": {

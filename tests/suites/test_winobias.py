@@ -13,7 +13,7 @@ from pytest_bias.data.sources import DataFolder
 from pytest_bias.errors import DataError
 from pytest_bias.models.interface import Cloze
 from pytest_bias.records.report import Item, Record
-from suites.stand_ins import Slots, Texts, records_of, result_of, values
+from stand_ins import Slots, Texts, records_of, result_of, values
 
 OCCUPATIONS = {"mechanic": "male", "CEO": "male", "clerk": "female", "nurse": "female"}
 

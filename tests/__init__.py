@@ -1,0 +1,1 @@
+"""Tests, in the rooms of what they are about; `support` has what several of them need."""

@@ -1,0 +1,448 @@
+"""The page: the numbers of the report, the words behind pictures, and nothing that breaks out."""
+
+import itertools
+import re
+from dataclasses import replace
+from html import unescape
+
+import pytest
+
+from made import (
+    HOSTILE,
+    endless,
+    endless_comparison,
+    endless_decision,
+    record,
+    report,
+    result,
+    score,
+    unscored,
+)
+from pytest_bias.emit import page, wording
+from pytest_bias.emit.plots import Row, Scale, fitted, forest, scale
+from pytest_bias.emit.suite_section import furthest
+from pytest_bias.records.report import Item
+from pytest_bias.records.score import Spread
+from pytest_bias.reports.comparison import Change, Comparison, SuiteComparison
+from pytest_bias.reports.limits import decide, read_limits
+from pytest_bias.reports.withholding import withheld
+from pytest_bias.scoring.statistics import Estimate
+from pytest_bias.suites.suite import find
+from reader import Reader
+
+RELIGION = score(value=71.0, interval=(62, 79), by={"bias_type": "religion"}, headline=False, n=105)
+AGE = score(value=45.5, interval=(35, 56), by={"bias_type": "age"}, headline=False, n=87)
+RECORDS = [
+    record(
+        f"crows/{i:04}",
+        float(100 * (i % 2)),
+        detail={"more": -3.0 * i, "less": -2.0, "tokens_more": 3, "tokens_less": 2},
+    )
+    for i in range(40)
+]
+CROWS = result(
+    scores=[score(n_unscored=2, n_excluded=3), RELIGION, AGE],
+    measure="pseudo-log-likelihood of shared tokens",
+    clusters="pairs",
+)
+SEAT = result(
+    "seat",
+    title="SEAT",
+    adapted=True,
+    validity="partial",
+    scores=[
+        score(
+            "mean_absolute_effect",
+            0.62,
+            ideal=0,
+            bounds=(0, 2),
+            unit="d",
+            interval=None,
+            interval_reason="an unsigned mean",
+            floor=0.25,
+            floor_of="shuffled labels",
+            tolerance=0.01,
+        )
+    ],
+)
+SKIPPED = result("honest", "it", title="HONEST", status="skipped", reason="licence not accepted")
+MADE = report(CROWS, SEAT, SKIPPED)
+
+
+def read(made=MADE, *more, **named) -> Reader:
+    return Reader(page.render(made, *more, **named))
+
+
+# What it says
+
+
+def test_the_head_names_the_model():
+    text = read().text
+    for words in ("org/name", "BertForMaskedLM", "4.42 M parameters", "float32", "2026-11-27"):
+        assert words in text
+    assert MADE.digest in text
+    for line in wording.scope_limits(MADE):
+        assert line in text
+
+
+def test_numbers_are_those_of_every_other_output():
+    shown = read()
+    for one in (*CROWS.scores, *SEAT.scores):
+        assert wording.value(one) in shown.text
+        assert wording.interval(one) in shown.text
+    assert (
+        "Stereotype preference: 60.5 %, 95 % interval 58.0 to 62.9; the ideal is 50." in shown.text
+    )
+    assert "95 % interval over 1508 pairs; this checkpoint held fixed." in shown.text
+    assert "1508 scored, 2 unscored, 3 excluded by the suite's own rule" in shown.text
+    assert "the ideal is 0; shuffled labels ≈ 0.25" in shown.text
+    assert "No interval: an unsigned mean." in shown.text
+
+
+def test_pictures_are_told_in_words():
+    pictures = read().all("svg")
+    overview, groups = (p["aria-label"] for p in pictures)
+    assert {p["role"] for p in pictures} == {"img"}
+    assert overview == (
+        "Forest plot. CrowS-Pairs en: 60.5 %, 95 % interval 58.0 to 62.9, ideal 50 (stereotype "
+        "preference · contested). SEAT en: 0.62, ideal 0, shuffled labels ≈ 0.25 (mean "
+        "absolute effect · partial · adapted)."
+    )
+    assert (
+        groups.index("all: 60.5 %") < groups.index("religion: 71.0 %") < groups.index("age: 45.5")
+    )
+
+
+def test_what_has_no_score_is_named_with_its_reason():
+    text = read().text
+    assert "honest[it] skipped licence not accepted" in text
+
+
+def test_scores_that_are_not_published_are_not_in_the_page():
+    made = withheld(report(replace(CROWS, records=tuple(RECORDS)), SKIPPED), "ab" * 32)
+    shown = read(made)
+    for line in wording.not_published(made):
+        assert line in shown.text
+    assert "Measured, scores not published: CrowS-Pairs en." in shown.text
+    assert shown.all("svg") == []
+    for one in CROWS.scores:
+        assert wording.value(one) not in shown.text
+    assert "crows/" not in shown.text
+
+
+def test_a_score_without_a_value_says_why():
+    empty = replace(CROWS.scores[0], value=None, interval=None, note="3 of 9 items failed")
+    shown = read(report(replace(CROWS, scores=(empty,), status="inconclusive", reason="too few")))
+    assert "Stereotype preference has no value: 3 of 9 items failed." in shown.text
+    assert "contested · inconclusive" in shown.text
+    assert shown.all("svg") == []
+
+
+def test_tests_families_and_spread_are_shown():
+    tested = score(
+        test="exact sign test",
+        p_value=0.0125,
+        p_adjusted=0.025,
+        family="decision",
+        spread=Spread("template", 8, 1.5, 58.0, 63.5),
+    )
+    group = replace(RELIGION, p_value=0.0001, p_adjusted=0.0004, family="exploratory")
+    shown = read(report(replace(CROWS, scores=(tested, group))))
+    assert (
+        "0.013 (exact sign test); 0.025 adjusted among the headlines of the run (Holm)"
+    ) in shown.text
+    assert "Spread over templates standard deviation 1.5 over 8, from 58.0 to 63.5" in shown.text
+    assert "this checkpoint and these templates held fixed" in shown.text
+    exploratory = " ".join(wording.EXPLORATORY.split())
+    assert exploratory in shown.text
+    assert "71.0 % (62.0 – 79.0) °" in shown.text
+    assert "< 0.001 < 0.001 exploratory" in shown.text
+    assert exploratory not in read().text
+
+
+def test_the_scope_card_and_its_evidence_stand_below_the_numbers():
+    text = read().text
+    assert "Validity: contested. The authors warn in their repository, since 2021," in text
+    assert "Does not show That a model near 50 is free of bias" in text
+    theirs = replace(CROWS, name="theirs", title="Theirs")
+    text = read(report(theirs)).text
+    assert "theirs is not installed here." in text
+    assert "Blodgett" not in text
+    older = read(report(replace(CROWS, version="0"))).text
+    assert "(Scope card of version 3, which says contested.)" in older
+
+
+def test_failed_checks_of_the_structure_are_named():
+    made = result(
+        "structure",
+        "all",
+        [score("checks_passed", 50.0, ideal=100, interval=None)],
+        [record("finite outputs"), record("mask token", 0.0, reason="it has none")],
+        kind="structure",
+        title="Structure",
+    )
+    assert "Failed: mask token. it has none" in read(report(made)).text
+
+
+# Items
+
+
+def measured(records=RECORDS, **more):
+    return report(replace(CROWS, records=tuple(records), **more))
+
+
+def test_items_that_count_alike_are_ordered_by_a_mean_over_them():
+    text = read(measured()).text
+    assert "(40 count alike; furthest by log odds per token): crows/ 0039 crows/ 0038" in text
+    assert text.count("crows/ ") == 10
+
+
+def test_items_of_a_mean_are_the_furthest_that_are_part_of_it():
+    parts = [record(f"e/{i}", i / 100, by={"part": "neutral", "pair": "a/b"}) for i in range(20)]
+    parts += [record("e/control", 100.0, by={"part": "control"}), unscored("e/x")]
+    one = score("entropy_bias", 0.1, ideal=0, bounds=(0, 1), unit="bits")
+    made = result(
+        "gendered_pair_entropy", "en", [one], parts, measure="two words at one mask", title="Pairs"
+    )
+    assert "furthest from the ideal: e/ 19 e/ 18 e/ 17" in read(report(made)).text
+
+
+@pytest.mark.parametrize(
+    ("made", "why"),
+    [
+        (report(CROWS), "The records are not beside this report."),
+        (measured(version="0"), "crows_pairs 0 is not installed here"),
+        (measured(measure="other"), "measure of crows_pairs"),
+        (measured([replace(r, detail={}) for r in RECORDS]), "The records do not fit the suite"),
+    ],
+)
+def test_why_no_item_is_named(made, why):
+    text = read(made).text
+    assert why in text
+    assert "crows/ 00" not in text
+
+
+def test_a_score_without_parts_names_no_item():
+    suite = find("seat")
+    (measure,) = suite.measures
+    metrics = tuple(replace(m, estimate=mean_absolute) for m in measure.metrics)
+    theirs = replace(suite, measures=(replace(measure, metrics=metrics),))
+    made = replace(SEAT, records=tuple(RECORDS), measure=measure.name)
+    assert furthest(made, theirs).reason == "This score has no value for single items."
+
+
+def mean_absolute(records, sampling):
+    """Stand for an estimator that is a plain function."""
+    return Estimate(None, interval_reason="none")
+
+
+def test_texts_are_folded_behind_a_warning_and_only_where_given():
+    items = {"crows/0039": Item("crows/0039", "c", {"more": "They <b>lie</b>.", "less": "We lie."})}
+    html = page.render(measured(), texts={"crows_pairs[en]": items})
+    folded = re.search(r'<details class="warning">(.*?)</details>', html, re.DOTALL)
+    assert folded
+    assert "offensive by design" in folded[1]
+    assert "They &lt;b&gt;lie&lt;/b&gt;." in folded[1]
+    assert "They" not in html.replace(folded[0], "")
+    assert "warning" not in read(measured()).text
+    assert '<details class="warning">' not in page.render(measured())
+
+
+# Change and limits
+
+
+def moved(*changes, **more):
+    return Comparison(
+        MADE, report(model="org/old"), (SuiteComparison("a", "A suite", changes, **more),)
+    )
+
+
+def test_the_change_is_shown_with_its_items():
+    change = Change(
+        RELIGION,
+        replace(RELIGION, value=64.9),
+        Estimate(6.1, (3.0, 9.2), p_value=0.0004),
+        Estimate(6.1, (3.0, 9.2)),
+        Estimate(6.1, (2.0, 10.2)),
+        "worse",
+        n=105,
+        n_changed=41,
+        items=("crows/0007",),
+        p_adjusted=0.004,
+    )
+    whole = replace(change, current=CROWS.scores[0], family="decision", direction="unclear")
+    shown = read(MADE, None, moved(whole, change))
+    assert "Change since org/old" in shown.text
+    assert "religion rose 6.1 points (3.0 to 9.2) since org/old" in shown.text
+    assert "This compares these two checkpoints, not two ways to train." in shown.text
+    assert "crows/ 0007" in shown.text
+    assert "religion 64.9 % 71.0 % +6.1 +3.0 to +9.2 < 0.001 0.004 exploratory 41 of 105 worse" in (
+        shown.text
+    )
+    words = shown.all("svg")[-1]["aria-label"]
+    assert (
+        "religion: from 64.9 % to 71.0 %, change +6.1 (+3.0 to +9.2), worse, exploratory" in words
+    )
+
+
+def test_what_cannot_be_compared_says_why():
+    text = read(MADE, None, moved(reason="other data (a, now b); measure the baseline again")).text
+    assert "a other data (a, now b); measure the baseline again" in text
+
+
+def test_limits_stand_in_the_page_of_a_run_only():
+    limits = read_limits({"crows_pairs.stereotype_preference": {"max_distance": 5}})
+    text = read(MADE, decide(MADE, limits)).text
+    assert "A limit of this project is exceeded." in text
+    assert (
+        "crows_pairs.stereotype_preference EXCEEDED measured 60.48 (57.99 to 62.92, 95 %)" in text
+    )
+    assert "limit" not in read().text.lower().replace("unlimited", "")
+
+
+def test_method_settings_cost_and_coverage():
+    run = {
+        **MADE.run,
+        "cost": {"wall_s": 12.3, "model_s": 10.1, "tokens": 1234},
+        "notices": ["Told."],
+    }
+    coverage = {"languages": ["en"], "social_suites": ["crows_pairs", "seat", "winobias"]}
+    text = read(replace(MADE, run=run, coverage=coverage)).text
+    assert "Took 12 s, 10 s of it in the model (1,234 tokens)." in text
+    assert "apply to this model and have no score here: winobias." in text
+    assert "Notices Told." in text
+    for words in ("Seed 0", "Profile standard", "Confidence level 0.95", "device cpu"):
+        assert words in text
+    assert "pytest-bias verify" in text
+
+
+# How it is made
+
+
+def test_headings_are_in_order_and_the_language_is_named():
+    estimate = Estimate(1.0, (0.5, 2.0))
+    whole = Change(CROWS.scores[0], CROWS.scores[0], estimate, estimate, estimate)
+    shown = read(MADE, None, moved(whole))
+    levels = [int(tag[1]) for tag, _ in shown.tags if re.fullmatch(r"h\d", tag)]
+    assert levels[0] == 1
+    assert levels.count(1) == 1
+    assert all(b - a <= 1 for a, b in itertools.pairwise(levels))
+    assert shown.all("html") == [{"lang": "en"}]
+
+
+def test_nothing_is_loaded_and_no_script_runs():
+    html = page.render(MADE)
+    shown = Reader(html)
+    assert {tag for tag, _ in shown.tags} & {"script", "img", "iframe", "object", "use"} == set()
+    assert shown.all("link") == [{"rel": "icon", "href": "data:,"}]
+    assert [a for _, a in shown.tags if set(a) & {"src", "srcset", "action"}] == []
+    assert "url(" not in html
+    assert "@import" not in html
+    assert "http" not in html.replace("http-equiv", "")
+
+
+def test_the_same_report_gives_the_same_bytes():
+    assert page.render(MADE) == page.render(report(CROWS, SEAT, SKIPPED))
+
+
+PLAIN = {tag for made in (MADE, measured()) for tag, _ in read(made).tags}
+
+
+@pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
+@pytest.mark.parametrize("place", ["model", "title", "group", "reason", "metric", "unit", "item"])
+def test_no_name_breaks_out(text, place):
+    spoilt = {
+        "model": lambda: replace(MADE, model=replace(MADE.model, reference=text)),
+        "title": lambda: report(replace(CROWS, title=text)),
+        "group": lambda: report(
+            replace(CROWS, scores=(CROWS.scores[0], replace(AGE, by={text: text}), RELIGION))
+        ),
+        "reason": lambda: report(CROWS, replace(SKIPPED, reason=text)),
+        "metric": lambda: report(replace(SEAT, scores=(replace(SEAT.scores[0], metric=text),))),
+        "unit": lambda: report(replace(SEAT, scores=(replace(SEAT.scores[0], unit=text),))),
+        "item": lambda: measured([replace(r, item=f"{r.item}{text}") for r in RECORDS]),
+    }[place]()
+    html = page.render(spoilt)
+    shown = Reader(html)
+    assert {tag for tag, _ in shown.tags} <= PLAIN
+    assert [a for _, a in shown.tags if any(name.startswith("on") for name in a)] == []
+    assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]", html)
+
+
+@pytest.mark.slow
+def test_no_page_is_too_large():
+    made = endless()
+    html = page.render(made, endless_decision(), endless_comparison(made))
+    assert 1_000_000 < len(html.encode()) < page.PAGE_LIMIT
+    shown = Reader(html)
+    assert "Left out, so that this page stays small; report.json has them" in shown.text
+    assert shown.text.count("the one that counts EXCEEDED") == 1
+
+
+def test_a_picture_shows_the_furthest_groups_and_says_how_many_it_leaves_out():
+    groups = [replace(AGE, value=50 + i / 10, by={"bias_type": f"g{i}"}) for i in range(60)]
+    shown = read(report(replace(CROWS, scores=(CROWS.scores[0], *groups))))
+    words = shown.all("svg")[1]["aria-label"]
+    assert "g59:" in words
+    assert "g20:" in words
+    assert "g19:" not in words
+    assert "The 40 groups furthest from the ideal; 20 more in the table." in shown.text
+    assert "g19 51.9 %" in shown.text
+
+
+# Pictures
+
+
+def places(svg: str, accent: str = "var(--accent)") -> list[tuple[float, float]]:
+    """Return where the lines of intervals begin and end."""
+    lines = re.findall(r'<path d="M ([\d.]+) [\d.]+ L ([\d.]+) [\d.]+" style="([^"]*)"', svg)
+    return [(float(a), float(b)) for a, b, style in lines if accent in style]
+
+
+def test_an_interval_lies_where_its_numbers_are():
+    shared = Scale(0, 100, 50, "ideal 50")
+    svg = forest([Row("a", "60", 60, (50, 75)), Row("b", "100", 100, (0, 100))], "words", shared)
+    assert places(svg) == [(180.0, 266.0), (8.0, 352.0)]
+    assert re.findall(r"<text[^>]*>([^<]*)</text>", svg)[:1] == ["ideal 50"]
+    assert 'aria-label="words"' in svg
+
+
+def test_a_scale_holds_everything_and_never_leaves_the_bounds():
+    rows = [Row("a", "", 97.0, (90.0, 99.5))]
+    found = scale(rows, 50, (0, 100), 10)
+    assert (found.low, found.high) == (pytest.approx(47.03), 100)
+    narrow = scale([Row("a", "", 0.001, (-0.001, 0.002))], 0, (None, None), 0.1)
+    assert narrow.high - narrow.low == pytest.approx(0.1)
+    assert scale([Row("a", "", 0.0)], 0, (0, 0), 0).high > 0
+
+
+def test_the_floor_stands_on_the_side_of_the_value():
+    shared = Scale(-1, 1, 0)
+    left, right = (forest([Row("a", "", value, floor=0.5)], "", shared) for value in (-0.8, 0.8))
+    assert "M 90.5 " in left
+    assert "M 262.5 " in right
+
+
+def test_a_floor_at_the_ideal_is_not_drawn_twice():
+    near = replace(SEAT, scores=(replace(SEAT.scores[0], floor=0.004),))
+    assert "ideal 0 · shuffled labels ≈" in page.render(MADE)
+    assert "ideal 0 · shuffled labels ≈" not in page.render(report(near))
+
+
+def test_labels_are_cut_to_their_room():
+    assert fitted("short", 100) == "short"
+    assert fitted("x" * 300, 200).endswith("…")
+    assert len(fitted("\N{CJK UNIFIED IDEOGRAPH-5B57}" * 300, 200)) < len(fitted("x" * 300, 200))
+
+
+def test_text_is_text_and_takes_its_colour_from_the_page():
+    svg = forest([Row("$a^2$ <b>", "1", 0.5, scale=Scale(0, 1, 0, "ideal 0"))], 'say "hi"')
+    assert "$a^2$ &lt;b&gt;" in svg
+    assert "&#34;hi&#34;" in svg
+    assert "font-family" not in svg
+    assert " id=" not in svg
+    assert set(re.findall(r"(?:fill|stroke): ([^;\"]+)", svg)) <= {
+        "none",
+        *(f"var(--{name})" for name in ("ink", "muted", "line", "accent", "paper")),
+    }
+    assert unescape(re.findall(r"<text[^>]*>([^<]*)</text>", svg)[0]) == "$a^2$ <b>"
