@@ -135,8 +135,8 @@ def test_digests_are_salted_and_records_have_none() -> None:
     assert hidden.data.items_sha256 == sha256(bytes.fromhex(SALT) + digest.encode())
     assert (found.records_sha256 is None, hidden.records_sha256) == (False, None)
     assert len(hidden.records) == len(found.records)
-    assert without_records(hidden) == replace(hidden, records=())
-    assert without_records(hidden).records == ()
+    assert hidden.without_hidden_records() == replace(hidden, records=())
+    assert hidden.without_hidden_records().records == ()
 
 
 def test_nothing_is_told_of_fewer_items_than_a_group_needs() -> None:

@@ -61,7 +61,7 @@ def test_the_report_of_the_other_suites_is_written(tmp_path, changes, withholds)
 def test_of_a_hidden_suite_no_message_is_told(tmp_path):
     data = replace(SEAT.data, visibility="hidden")
     hidden = replace(SEAT, data=data, scores=(replace(SEAT.scores[0], n="my aunt"),))
-    assert is_hidden(hidden)
+    assert hidden.is_hidden
     finish(report(SOUND, hidden), read_settings({"model": "demo"}), (), None, tmp_path, {}, 0.95)
     assert "aunt" not in "".join(p.read_text("utf-8", "replace") for p in tmp_path.glob("*.*"))
     assert "TypeError, more of which is not told" in (read_report(tmp_path).suites[1].reason or "")

@@ -9,8 +9,6 @@ from pytest_bias.emit.progress import ProgressPrinter
 from pytest_bias.engine import preparation
 from pytest_bias.engine.events import Fetching
 from pytest_bias.settings.settings import Settings, languages_of
-from pytest_bias.suites.files.reading import with_files
-from pytest_bias.suites.suite import every_entry
 
 
 def data_command(settings: Settings, console: Console, *, fetches: bool) -> int:
@@ -23,7 +21,7 @@ def data_command(settings: Settings, console: Console, *, fetches: bool) -> int:
         tell=lambda path, done, total: printer(Fetching(path, done, total)),
     )
     languages = languages_of(settings, ()) if settings.languages else ()
-    entries = every_entry(with_files(settings.suites), languages)
+    entries = settings.catalogue.every_entry(settings.requested, languages)
     # Of bundled texts there is nothing to tell, unless somebody asks.
     entries = [e for e in entries if e.configuration.files or e.named]
     bring = preparation.fetch if fetches else preparation.look

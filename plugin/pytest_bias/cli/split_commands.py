@@ -43,7 +43,7 @@ def test_command(folder: Path, reference: str, settings: Settings, console: Cons
     committed = Commitment.read(folder / COMMITMENT)
     files = _files(folder, committed)
     model = str(settings.model)
-    names = with_files([str(files[part]) for part in PARTS])
+    catalogue, names = with_files([str(files[part]) for part in PARTS])
     with ProgressPrinter(console) as printer:
         sessions = [_planned(settings, name, files, printer) for name in (model, reference)]
         if len({s.plan.model.weights_digest() for s in sessions}) == 1:
@@ -51,7 +51,7 @@ def test_command(folder: Path, reference: str, settings: Settings, console: Cons
         committed.holds(dict(zip(PARTS, _data(sessions[0], names), strict=True)))
         found = [_measured(session) for session in sessions]
     parts = [_parts(report, names) for report in found]
-    tested = split_test(parts[0], parts[1], settings.seed)
+    tested = split_test(parts[0], parts[1], settings.seed, catalogue)
     words.show_test(tested, model, reference, console)
     if settings.out:
         _write(settings.out, tested, found, committed)

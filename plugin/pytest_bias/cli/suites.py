@@ -12,13 +12,13 @@ from pytest_bias.engine.hidden import load_hidden
 from pytest_bias.engine.preview import dry_run, hidden_dry_run, preview
 from pytest_bias.reports.detectable_change import resolutions
 from pytest_bias.settings.settings import Settings
+from pytest_bias.suites.catalogue import INSTALLED
 from pytest_bias.suites.files.reading import is_suite_file, with_files
-from pytest_bias.suites.suite import find, installed
 
 
 def show_known(console: Console) -> None:
     """Print one line a suite that is installed."""
-    show_list(installed(), console)
+    show_list(INSTALLED.suites, console)
 
 
 def show_one(name: str, settings: Settings, console: Console) -> None:
@@ -32,9 +32,9 @@ def show_one(name: str, settings: Settings, console: Console) -> None:
         If the data of a file cannot be read.
     """
     is_file = is_suite_file(name)
-    (named,) = with_files([name])
+    catalogue, (named,) = with_files([name])
     word, _, configuration = named.partition("[")
-    suite = find(word)
+    suite = catalogue.find(word)
     folder = DataFolder(
         settings.data_dir,
         # Of built-in suites nothing is fetched to be looked at.

@@ -31,8 +31,6 @@ from pytest_bias.emit.wording import (
     suite_label,
     value,
 )
-from pytest_bias.engine.hidden import is_hidden
-from pytest_bias.errors import UnknownName
 from pytest_bias.records.report import Report, SuiteResult, sha256
 from pytest_bias.records.score import Score
 from pytest_bias.reports.publication_layout import (
@@ -44,7 +42,6 @@ from pytest_bias.reports.publication_layout import (
     version,
 )
 from pytest_bias.reports.withholding import NOT_PUBLISHED
-from pytest_bias.suites.suite import find
 from pytest_bias.untrusted import clean
 
 LABEL_COLOR: Final = "#444"
@@ -128,22 +125,6 @@ def by_name(report: Report, standing: Standing = AS_MEASURED) -> dict[str, str]:
     return found
 
 
-def without_wording(report: Report) -> set[str]:
-    """Return the names of badges that cannot be drawn again: their suites are not installed.
-
-    Or another version of them is, which may say the same score in other words.
-    """
-    found = set()
-    for suite in report.suites:
-        try:
-            here = find(suite.name).version
-        except UnknownName:
-            here = ""
-        if here != suite.version:
-            found |= {f"{suite.name}-{suite.config}.{kind}" for kind in ("svg", "json")}
-    return found
-
-
 def badges(report: Report, standing: Standing = AS_MEASURED) -> Iterator[Badge]:
     """Yield Evaluated, Available, one badge a suite that earns one, and what a re-run said.
 
@@ -179,7 +160,7 @@ def _of_report(report: Report) -> Iterator[Badge]:
             f"Measured: {', '.join(sorted(social))}. {about}",
             color,
         )
-        if available := {s.name for s in measured if not is_hidden(s)} & social:
+        if available := {s.name for s in measured if not s.is_hidden} & social:
             plural = "suite" if len(available) == 1 else "suites"
             message = f"{len(available)} {plural} · scores and records"
             yield Badge("social-bias-available", AVAILABLE, message, about, color)
@@ -245,7 +226,7 @@ def _suite_badge(suite: SuiteResult, about: str) -> Badge:
     message = _phrase(suite) or " · ".join(parts)
     if headline.value is None:
         message = clean(without_value(headline), 60)
-    if is_hidden(suite):
+    if suite.is_hidden:
         message += f" · {HIDDEN}"
     if suite.sampled is not None:
         message += f" · {sample(suite)}"
@@ -283,12 +264,8 @@ FORMATS: Final[Mapping[str | None, Callable[[Score], str]]] = {
 
 
 def _phrase(suite: SuiteResult) -> str | None:
-    """Fill the suite's own wording; null where it is not installed or a number is missing."""
-    try:
-        wordings = find(suite.name).badge
-    except UnknownName:
-        return None
-    for wording in wordings:
+    """Fill the suite's own wording; None where there is none or a number is missing."""
+    for wording in suite.about.badge if suite.about else ():
         wanted = _FIELD.findall(wording)
         scores = {name: s for name, _ in wanted if (s := _whole(suite, name)) is not None}
         if all(_known(scores.get(name), form) for name, form in wanted):

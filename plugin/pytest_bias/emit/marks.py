@@ -3,7 +3,6 @@
 from typing import Final
 
 from pytest_bias.emit.wording import sample
-from pytest_bias.engine.hidden import is_hidden
 from pytest_bias.records.report import SuiteResult
 
 HIDDEN: Final = "hidden items"
@@ -14,7 +13,7 @@ def marks(suite: SuiteResult) -> list[str]:
     found = {
         "adapted": suite.adapted,
         "draft": suite.draft,
-        HIDDEN: is_hidden(suite),
+        HIDDEN: suite.is_hidden,
         sample(suite): suite.sampled is not None,
     }
     return [mark for mark, is_so in found.items() if is_so]

@@ -12,7 +12,6 @@ from pytest_bias.records.report import Report, SuiteResult
 from pytest_bias.records.score import NO_GROUP, Family, Score
 from pytest_bias.reports.withholding import NOT_PUBLISHED
 from pytest_bias.scoring.digits import decimals, rounded
-from pytest_bias.suites.suite import scope_of
 from pytest_bias.untrusted import clean
 
 SOCIAL_LIMITS: Final = "A low score does not show that a model is safe."
@@ -260,9 +259,9 @@ def own_rows(report: Report) -> list[SuiteResult]:
 def on_validity(suite: SuiteResult) -> str:
     """Return why the measure is contested, partly or well supported, in one line.
 
-    Nothing where the suite is not installed, or does not say it in short.
+    Nothing where the suite does not say it in short.
     """
-    short = scope_of(suite.name).get("validity_in_short")
+    short = suite.about.scope.get("validity_in_short") if suite.about else None
     return f"{clean(suite.validity)}: {clean(str(short))}" if short else ""
 
 

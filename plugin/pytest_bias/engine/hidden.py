@@ -12,7 +12,7 @@ from typing import Final, TypeVar
 
 from pytest_bias.data.sources import DataFolder
 from pytest_bias.errors import DataError
-from pytest_bias.records.report import Record, Report, SuiteResult
+from pytest_bias.records.report import Record, SuiteResult
 from pytest_bias.records.score import Score
 from pytest_bias.scoring.estimators import Additive
 from pytest_bias.scoring.metric import Metric
@@ -41,16 +41,11 @@ def load_hidden(configuration: Configuration, data: DataFolder) -> LoadedData:
     return replace(loaded, info=loaded.hiding.described(loaded.info))
 
 
-def is_hidden(result: SuiteResult) -> bool:
-    """Whether the items of a result are hidden."""
-    return result.data is not None and result.data.visibility == "hidden"
-
-
 def scored_hidden(result: SuiteResult, suite: Suite, seed: int, hiding: Hiding) -> SuiteResult:
     """Return a result with the scores that may be told.
 
     Its records stay with it as long as the process lives: a baseline that was measured in the same
-    process is compared with item by item. They have no digest, and `without_records` takes them
+    process is compared with item by item. They have no digest, and `Report.without_hidden_records` takes them
     away before anything is written.
 
     Parameters
@@ -82,16 +77,6 @@ def scored_hidden(result: SuiteResult, suite: Suite, seed: int, hiding: Hiding) 
             groups_left_out=len(small | smaller),
         ),
     )
-
-
-def without_records(result: SuiteResult) -> SuiteResult:
-    """Return a result as it may leave the process."""
-    return replace(result, records=()) if is_hidden(result) else result
-
-
-def to_leave(report: Report) -> Report:
-    """Return a report as it may leave the process."""
-    return replace(report, suites=tuple(map(without_records, report.suites)))
 
 
 def too_small(sizes: Mapping[Group, int], least: int) -> set[Group]:

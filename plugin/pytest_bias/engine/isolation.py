@@ -5,7 +5,6 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Final, TypeVar
 
-from pytest_bias.engine.hidden import is_hidden
 from pytest_bias.errors import BiasError
 from pytest_bias.records.report import Report, SuiteResult
 from pytest_bias.scoring.families import with_decision_family
@@ -30,7 +29,7 @@ def told(error: BaseException) -> str:
 def failed(result: SuiteResult, error: BaseException, doing: str) -> SuiteResult:
     """Return a result in which a suite has failed; `doing` says what went on, as ``it was …``."""
     # The message of an exception may quote an item.
-    hidden = is_hidden(result)
+    hidden = result.is_hidden
     what = f"{type(error).__name__}, more of which is {NOT_TOLD}," if hidden else told(error)
     why = f"{what} while {doing}"
     return replace(result, status="error", reason=why, scores=(), records=(), records_sha256=None)

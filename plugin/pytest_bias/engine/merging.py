@@ -18,8 +18,9 @@ from pytest_bias.records.report import (
 )
 from pytest_bias.records.suite_states import FAILED
 from pytest_bias.scoring.families import with_decision_family
+from pytest_bias.suites.catalogue import INSTALLED, Catalogue
 from pytest_bias.suites.results import scored
-from pytest_bias.suites.suite import STRUCTURE, find
+from pytest_bias.suites.suite import STRUCTURE
 
 
 def merged(reports: Sequence[Report], order: Sequence[str]) -> Report:
@@ -80,7 +81,7 @@ def _sums(costs: Iterable[Mapping[str, Mapping[str, float]]]) -> dict[str, dict[
     return found
 
 
-def joined(reports: Sequence[Report]) -> Report:
+def joined(reports: Sequence[Report], catalogue: Catalogue = INSTALLED) -> Report:
     """Return the report of a whole whose shards were measured apart.
 
     Scores are computed from the records of all shards, so the digest is that of a run in one piece.
@@ -107,7 +108,7 @@ def joined(reports: Sequence[Report]) -> Report:
     for suite in whole.suites:
         found = [s for p in parts for s in p.suites if s.entry == suite.entry]
         sampled = parts[0].run["shard"]["sampled"].get(suite.entry)
-        suites.append(_whole(suite, found, sampled, seed))
+        suites.append(_whole(suite, found, sampled, seed, catalogue))
     scored_together = with_decision_family(suites)
     return replace(whole, suites=scored_together, run={**whole.run, "shard": None})
 
@@ -154,7 +155,9 @@ class Measured:
         return cls(replace(report, suites=suites), parts, plain["sampled"])
 
 
-def gathered(workers: Sequence[Measured], order: Sequence[str]) -> Report:
+def gathered(
+    workers: Sequence[Measured], order: Sequence[str], catalogue: Catalogue = INSTALLED
+) -> Report:
     """Return one report of what several processes measured, whole entries or parts of them.
 
     Parts are joined as `joined` does; an entry that lacks a part is inconclusive.
@@ -178,13 +181,16 @@ def gathered(workers: Sequence[Measured], order: Sequence[str]) -> Report:
     found = {s.entry: s for s in report.suites}
     for entry, by_part in shards.items():
         if entry not in found:
-            found[entry] = _of_parts(by_part, sampled.get(entry), int(report.settings["seed"]))
+            seed = int(report.settings["seed"])
+            found[entry] = _of_parts(by_part, sampled.get(entry), seed, catalogue)
     names = [*order, *sorted(found.keys() - set(order))]
     there = with_decision_family([found[name] for name in names if name in found])
     return replace(report, suites=there)
 
 
-def _of_parts(by_part: Mapping[Part, SuiteResult], sampled: int | None, seed: int) -> SuiteResult:
+def _of_parts(
+    by_part: Mapping[Part, SuiteResult], sampled: int | None, seed: int, catalogue: Catalogue
+) -> SuiteResult:
     (_, of), suite = next(iter(by_part.items()))
     wanted = [(number, of) for number in range(1, of + 1)]
     if missing := [f"{n}/{of}" for n, _ in wanted if (n, of) not in by_part]:
@@ -192,7 +198,7 @@ def _of_parts(by_part: Mapping[Part, SuiteResult], sampled: int | None, seed: in
         return replace(
             suite, status="inconclusive", reason=reason, scores=(), records=(), records_sha256=None
         )
-    return _whole(suite, [by_part[part] for part in wanted], sampled, seed)
+    return _whole(suite, [by_part[part] for part in wanted], sampled, seed, catalogue)
 
 
 def _parts(reports: Sequence[Report]) -> dict[int, Report]:
@@ -222,7 +228,11 @@ def _parts(reports: Sequence[Report]) -> dict[int, Report]:
 
 
 def _whole(
-    suite: SuiteResult, shards: Sequence[SuiteResult], sampled: int | None, seed: int
+    suite: SuiteResult,
+    shards: Sequence[SuiteResult],
+    sampled: int | None,
+    seed: int,
+    catalogue: Catalogue,
 ) -> SuiteResult:
     if suite.kind == STRUCTURE:
         return suite
@@ -252,7 +262,7 @@ def _whole(
         records_sha256=records_digest(records),
     )
     try:
-        return scored(result, find(suite.name), seed)
+        return scored(result, catalogue.find(suite.name), seed)
     except BiasError:
         raise
     except Exception as error:

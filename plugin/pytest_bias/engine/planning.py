@@ -16,17 +16,9 @@ from pytest_bias.models.labels import ROLES, labels_for
 from pytest_bias.models.served.settings import Asking
 from pytest_bias.records.report import Item, Part, sha256
 from pytest_bias.settings.settings import NO_LANGUAGE, Settings, languages_of
-from pytest_bias.suites.files.reading import with_files
-from pytest_bias.suites.suite import (
-    STRUCTURE,
-    Entry,
-    Measure,
-    find,
-    installed,
-    select,
-    social_entries,
-    spoken_by,
-)
+from pytest_bias.suites.catalogue import supported_languages
+from pytest_bias.suites.measures import Measure
+from pytest_bias.suites.suite import STRUCTURE, Entry
 
 NOT_IN_SHARD: Final = "none of its items falls into this shard"
 NOT_REACHED: Final = "interrupted before it was measured"
@@ -95,21 +87,21 @@ def described_for(settings: Settings, model: str) -> Described:
 def plan(model: Described, settings: Settings) -> Plan:
     """Decide which suites run, in which order, and why the others do not."""
     languages = languages_of(settings, model.languages)
-    requested = with_files(settings.suites)
+    catalogue, requested = settings.catalogue, settings.requested
     _check_texts(settings)
-    entries = [Entry(s, c, named=True) for s in [find(STRUCTURE)] for c in s.configurations]
+    entries = [Entry(s, c, named=True) for s in [catalogue.find(STRUCTURE)] for c in s.configurations]
     asks_long = bool(requested) or settings.profile == "full"
     entries += [
         e
-        for e in select(requested, languages, settings.texts)
+        for e in catalogue.select(requested, languages, settings.texts)
         if e.suite.name != STRUCTURE and (asks_long or not e.configuration.only_full)
     ]
     asked = {word.partition("[")[0] for word in requested}
-    if beside := with_files(settings.collected):
+    if settings.beside:
         there = {e.id for e in entries}
-        entries += [e for e in select(beside, languages) if e.id not in there]
+        entries += [e for e in catalogue.select(settings.beside, languages) if e.id not in there]
     if len(entries) == 1 and STRUCTURE not in asked:
-        known = spoken_by(installed())
+        known = supported_languages(catalogue.suites)
         raise UsageError(
             f"no suite speaks {', '.join(languages)}; known are {', '.join(known)}.",
             "--language en measures an English view of the model.",
@@ -140,8 +132,9 @@ def plan(model: Described, settings: Settings) -> Plan:
 def _check_texts(settings: Settings) -> None:
     """Check that texts of the user's own are named for suites that read some."""
     for name in settings.texts:
-        if not any(c.own_texts for c in find(name).configurations):
-            readers = [s.name for s in installed() if any(c.own_texts for c in s.configurations)]
+        if not any(c.own_texts for c in settings.catalogue.find(name).configurations):
+            suites = settings.catalogue.suites
+            readers = [s.name for s in suites if any(c.own_texts for c in s.configurations)]
             raise UsageError(
                 f"texts are named for {name}, which reads none of the user's own.",
                 f"Those that do: {', '.join(readers)}.",
@@ -181,7 +174,7 @@ def _on_shard(settings: Settings) -> tuple[str, ...]:
 
 def _social(model: Described, settings: Settings, languages: Sequence[str]) -> list[str]:
     """Name every social suite that applies to a model in these languages."""
-    entries = social_entries(languages)
+    entries = settings.catalogue.social_entries(languages)
     return sorted({e.suite.name for e in entries if _planned(e, model, settings).measure})
 
 

@@ -61,7 +61,8 @@ def run_on(session: Session, devices: Sequence[str]) -> Report:
     with _started(devices, asked) as children:
         _listen(session, children)
     parts = [child.measured for child in children if child.measured]
-    report = gathered(parts, [p.entry.id for p in session.plan.entries])
+    entries = [p.entry.id for p in session.plan.entries]
+    report = gathered(parts, entries, session.settings.catalogue)
     return replace(report, run={**report.run, **_account(session, children, report)})
 
 

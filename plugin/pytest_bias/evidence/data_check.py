@@ -24,7 +24,7 @@ from pytest_bias.records.report import (
     sha256,
 )
 from pytest_bias.settings.settings import Settings
-from pytest_bias.suites.suite import LoadedData, find
+from pytest_bias.suites.suite import LoadedData
 
 NAME: Final = "data"
 
@@ -44,10 +44,11 @@ def data_check(suite: SuiteResult, settings: Settings, report: Report, *, publis
         What is published cannot be of changed copies.
     """
     try:
-        configuration = find(suite.name).configuration(suite.config)
+        definition = settings.catalogue.find(suite.name)
+        configuration = definition.configuration(suite.config)
     except BiasError as error:
         return Check(NAME, "unknown", error.message)
-    if find(suite.name).version != suite.version:
+    if definition.version != suite.version:
         return Check(NAME, "unknown", f"version {suite.version} of the suite is not installed")
     data = suite.data
     if data is None or data.sha256 is None:
@@ -77,7 +78,7 @@ def data_check(suite: SuiteResult, settings: Settings, report: Report, *, publis
 
 
 def _at_hand(suite: SuiteResult, settings: Settings) -> LoadedData | None:
-    definition = find(suite.name)
+    definition = settings.catalogue.find(suite.name)
     configuration = definition.configuration(suite.config)
     # Reading what the user has fetched already needs no consent anew.
     accepted = {suite.name: ", ".join(source.licence for source in configuration.consents)}

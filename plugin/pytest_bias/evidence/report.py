@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any, Final
 
 from pytest_bias.emit import badges
-from pytest_bias.engine.hidden import is_hidden
 from pytest_bias.errors import BiasError, ReportError, UsageError
 from pytest_bias.evidence.checks import Check
 from pytest_bias.evidence.data_check import data_check
@@ -30,7 +29,7 @@ from pytest_bias.scoring.scores import statistics_of
 from pytest_bias.scoring.statistics import VERSION
 from pytest_bias.settings.settings import Settings
 from pytest_bias.suites.results import scored
-from pytest_bias.suites.suite import STRUCTURE, find
+from pytest_bias.suites.suite import STRUCTURE
 
 RELATIVE: Final = 1e-9
 """Relative difference up to which a recomputed number is the same: other builds of numpy add up in
@@ -75,7 +74,9 @@ def verify(
         raise UsageError(f"--full {full}: {path} withholds no scores.")
     if report.withheld or any(s.status == "withheld" for s in report.suites):
         checks += _withheld(report, file.parent, full)
-    checks += provenance(report, tool_version(), traits or traits_of(report))
+    checks += provenance(
+        report, tool_version(), traits or traits_of(report), settings.catalogue
+    )
     for suite in report.suites:
         found = _suite(suite, file.parent, report, settings, published=not is_run)
         checks += [replace(c, about=suite.entry) for c in found]
@@ -122,7 +123,7 @@ def _suite(
 ) -> Iterator[Check]:
     name = "records"
     if suite.records_sha256 is None:
-        if is_hidden(suite):
+        if suite.is_hidden:
             told = "its items are hidden: who has them and the salt can run it again"
             yield Check(name, "unknown", told)
         elif suite.scores:
@@ -141,15 +142,15 @@ def _suite(
     else:
         yield Check(name, "holds", f"{len(records)} records")
     suite = replace(suite, records=records)
-    yield _scores(suite, report)
+    yield _scores(suite, report, settings)
     if suite.kind != STRUCTURE:
         yield data_check(suite, settings, report, published=published)
 
 
-def _scores(suite: SuiteResult, report: Report) -> Check:
+def _scores(suite: SuiteResult, report: Report, settings: Settings) -> Check:
     name = "scores"
     try:
-        definition = find(suite.name)
+        definition = settings.catalogue.find(suite.name)
         configuration = definition.configuration(suite.config)
     except BiasError as error:
         return Check(name, "unknown", error.message)
@@ -157,7 +158,7 @@ def _scores(suite: SuiteResult, report: Report) -> Check:
         ran, here = suite.version, definition.version
         return Check(name, "unknown", f"version {ran} of the suite was run, {here} is installed")
     try:
-        again = _scored(_Records.of(suite), int(report.settings["seed"]))
+        again = _scored(_Records.of(suite, definition), int(report.settings["seed"]))
         # What the p-value of a headline is adjusted for are the other headlines of the report.
         others = [again if s.entry == suite.entry else s for s in report.suites]
         again = next(s for s in with_decision_family(others) if s.entry == suite.entry)
@@ -211,17 +212,20 @@ class _Records:
 
     key: tuple[str, ...]
     suite: SuiteResult = field(compare=False)
+    definition: Suite = field(compare=False)
 
     @classmethod
-    def of(cls, suite: SuiteResult) -> "_Records":
-        about = replace(suite, scores=(), records_sha256=None)
-        return cls((records_digest(suite.records), repr(about), repr(statistics.DRAWS)), suite)
+    def of(cls, suite: SuiteResult, definition: Suite) -> "_Records":
+        about = repr(replace(suite, scores=(), records_sha256=None))
+        # A file of the user's may have changed since.
+        key = (records_digest(suite.records), about, repr(statistics.DRAWS), str(id(definition)))
+        return cls(key, suite, definition)
 
 
 @lru_cache(maxsize=64)
 def _scored(records: _Records, seed: int) -> SuiteResult:
     """Score records; once, where a report is checked several times while it is published."""
-    return scored(records.suite, find(records.suite.name), seed)
+    return scored(records.suite, records.definition, seed)
 
 
 _ALL: Final = tuple(about.name for about in fields(Score))

@@ -11,7 +11,6 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from pytest_bias.engine.hidden import is_hidden
 from pytest_bias.errors import UnknownName
 from pytest_bias.evidence.reproduction import (
     ROUNDING,
@@ -109,7 +108,7 @@ def _suite(one: SuiteResult, two: SuiteResult | None) -> SuiteAgain:
     if other := [d.what for d in digests if not d.is_same]:
         told = f"another {', '.join(other)} in the second run"
         return SuiteAgain(one.entry, "not compared", counts, told, digests=digests)
-    is_without = is_hidden(one)
+    is_without = one.is_hidden
     if not is_without and not (one.records and two.records):
         told = "the records are missing"
         return SuiteAgain(one.entry, "not compared", counts, told, digests=digests)
@@ -139,7 +138,7 @@ def _digests(one: SuiteResult, two: SuiteResult) -> tuple[Digest, ...]:
 
 def _items(suite: SuiteResult) -> str | None:
     """Return the digest of the items: of the records, or the salted one that is stated."""
-    if suite.data and is_hidden(suite):
+    if suite.data and suite.is_hidden:
         return suite.data.items_sha256
     return items_digest(suite.records)
 

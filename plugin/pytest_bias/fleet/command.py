@@ -28,8 +28,6 @@ from pytest_bias.models import ModelRef
 from pytest_bias.reports.folder import DEFAULT_PARENT, hold, release
 from pytest_bias.reports.limits import limits_of
 from pytest_bias.settings.settings import Settings, require_data_dir
-from pytest_bias.suites.files.reading import with_files
-from pytest_bias.suites.suite import select
 
 if TYPE_CHECKING:
     from pytest_bias.fleet.asks import Ask, Result
@@ -127,7 +125,7 @@ def _checked(settings: Settings) -> Settings:
         )
     require_data_dir(settings)
     # That every name is one is found out before any model is looked at.
-    select(with_files(settings.suites), settings.languages or ("en",), settings.texts)
+    settings.catalogue.select(settings.requested, settings.languages or ("en",), settings.texts)
     limits_of(settings)
     return replace(
         settings,

@@ -19,7 +19,6 @@ from pytest_bias.reports.folder import DECISION, REPORT, read_report
 from pytest_bias.reports.limits import decision_level, limits_of
 from pytest_bias.runs.finishing import Finished, finish
 from pytest_bias.settings.settings import Settings, from_json
-from pytest_bias.suites.files.reading import with_files
 
 
 def finished(ask: Ask, seen: Seen, parts: int, base: str | None) -> Result:
@@ -33,7 +32,6 @@ def finished(ask: Ask, seen: Seen, parts: int, base: str | None) -> Result:
         Folder below the store that holds the report of its base model.
     """
     store, settings = checked_store(ask), from_json(ask.settings)
-    with_files(settings.suites)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         before = _fetched(store, base, folder / "base") if base else None
@@ -44,7 +42,7 @@ def finished(ask: Ask, seen: Seen, parts: int, base: str | None) -> Result:
         if there and not (settings.limits or settings.baseline):
             report, (status, code) = there, _decided(store, seen.folder)
         else:
-            whole = there or _joined(store, seen, parts)
+            whole = there or _joined(store, seen, parts, settings)
             baseline = before if settings.baseline else None
             done = _finish(whole, ask, settings, baseline, folder / "own")
             store.put(folder / "own", seen.folder, last=REPORT)
@@ -68,7 +66,7 @@ def is_finished(store: Store, folder: str, key: str) -> bool:
     return mine and not any(s.status in AGAIN for s in report.suites)
 
 
-def _joined(store: Store, seen: Seen, parts: int) -> Report:
+def _joined(store: Store, seen: Seen, parts: int, settings: Settings) -> Report:
     """Return the report of everything that was measured of a model."""
     place = Parts(store, seen.key)
     found = []
@@ -81,7 +79,7 @@ def _joined(store: Store, seen: Seen, parts: int) -> Report:
                     "The same command measures it again.",
                 )
             found.append(measured)
-    report = gathered(found, seen.entries)
+    report = gathered(found, seen.entries, settings.catalogue)
     seconds = math.fsum(m.report.run["cost"]["wall_s"] for m in found)
     # Of all parts together, wherever they were measured.
     cost = {**report.run["cost"], "wall_s": round(seconds, 3)}

@@ -10,7 +10,6 @@ from dataclasses import asdict, dataclass, fields, replace
 from pathlib import PurePosixPath
 from typing import Any, Final, Literal, TypeAlias
 
-from pytest_bias.engine.hidden import is_hidden
 from pytest_bias.errors import ReportError
 from pytest_bias.records.identity import ModelIdentity
 from pytest_bias.records.path_redaction import without_own_paths
@@ -290,7 +289,7 @@ def _unfinished(report: Report) -> str | None:
 def _cell_of(suite: SuiteResult, report: Report, comparison: Comparison | None) -> Cell:
     about = {name: getattr(suite, name) for name in _OF_SUITE}
     title = suite.title or suite.name
-    bare = Cell(suite=suite.name, hidden=is_hidden(suite), title=title, **about)
+    bare = Cell(suite=suite.name, hidden=suite.is_hidden, title=title, **about)
     if report.withheld:
         is_told = suite.status in ("scored", "withheld")
         why = suite.reason or (NOT_PUBLISHED if is_told else None)

@@ -8,7 +8,6 @@ again: what the store has is not measured a second time. A step returns plain va
 from collections.abc import Iterator
 from dataclasses import replace
 
-from pytest_bias.engine.hidden import to_leave
 from pytest_bias.engine.merging import Measured
 from pytest_bias.engine.planning import Planned
 from pytest_bias.engine.session import Session
@@ -126,7 +125,7 @@ class Bench:
         suites_cost = {entry: spent} if spent else {}
         cost = {**nothing, **spent, "energy_kwh": None, "co2e_g": None, "suites": suites_cost}
         suites = tuple(s for s in whole.suites if s.entry == entry)[-1:]
-        report = to_leave(replace(whole, suites=suites, run={**whole.run, "cost": cost}))
+        report = replace(whole, suites=suites, run={**whole.run, "cost": cost}).without_hidden_records()
         return Measured(report, (of,), {entry: session.schedule.sampled.get(entry)})
 
 

@@ -12,7 +12,6 @@ import pytest
 
 from pytest_bias.emit.absence import properties
 from pytest_bias.emit.streams import fitted
-from pytest_bias.engine.hidden import is_hidden, without_records
 from pytest_bias.engine.merging import Measured, gathered
 from pytest_bias.environment import SUITE_FILE
 from pytest_bias.errors import BiasError, UnknownName, UsageError
@@ -24,7 +23,7 @@ from pytest_bias.reports.limits import Outcome, decide, named_by
 from pytest_bias.reports.withholding import verdict_alone
 from pytest_bias.settings.options import OPTIONS
 from pytest_bias.settings.settings import Settings, read_settings
-from pytest_bias.suites.files.reading import files_below, name_of, with_files
+from pytest_bias.suites.files.reading import files_below, name_of
 from pytest_bias.suites.hiding import measure_quietly
 from pytest_bias.suites.suite import LoadedData
 from pytest_bias.untrusted import clean
@@ -187,9 +186,7 @@ class BiasSession:
     @cached_property
     def of_files(self) -> frozenset[str]:
         """Names of the entries that are tests of their own: suite files that were collected."""
-        names = frozenset(with_files(self.settings.collected)).difference(
-            self.session.plan.requested
-        )
+        names = frozenset(self.settings.beside).difference(self.session.plan.requested)
         entries = self.session.plan.entries
         return frozenset(p.entry.id for p in entries if p.entry.suite.name in names)
 
@@ -269,7 +266,7 @@ class BiasSession:
 
         try:
             report = (
-                gathered(self.received, self.entry_ids)
+                gathered(self.received, self.entry_ids, self.settings.catalogue)
                 if self.received
                 else self.session.report(only_measured=True)
             )
@@ -328,7 +325,7 @@ class BiasRun:
         name : str
             A suite's name, or a name with a configuration in brackets.
         """
-        return without_records(self._measured(name))
+        return self._measured(name).without_hidden_records()
 
     def _measured(self, name: str) -> SuiteResult:
         self.owner.asked.add(name)
@@ -356,12 +353,12 @@ class BiasRun:
             pytest.fail(f"{result.entry} could not be measured: {why}", pytrace=False)
         if _as_usage_error(self.owner.planned)(name)[1]:
             # The whole decides, at the end of the session.
-            return without_records(result)
+            return result.without_hidden_records()
         judge = partial(self._failed, result)
-        failed = measure_quietly(judge) if is_hidden(result) else judge()
+        failed = measure_quietly(judge) if result.is_hidden else judge()
         if failed:
             pytest.fail("\n".join(map(self._told, failed)), pytrace=False)
-        return without_records(result)
+        return result.without_hidden_records()
 
     def _told(self, outcome: Outcome) -> str:
         """Return what became of a limit, for a message or a property of JUnit."""
@@ -378,9 +375,15 @@ class BiasRun:
         limits = [limit for limit in job.limits if limit.is_about(result)]
         level, first_run = job.decision_level, self.owner.settings.first_run
         comparison = (
-            compare(report, job.baseline, named_by(limits), level) if job.baseline else None
+            compare(report, job.baseline, named_by(limits), level, self.owner.settings.catalogue)
+            if job.baseline
+            else None
         )
-        outcomes = decide(report, limits, comparison, first_run=first_run, level=level).outcomes
+        given = {"first_run": first_run, "level": level}
+        decision = decide(
+            report, limits, comparison, **given, catalogue=self.owner.settings.catalogue
+        )
+        outcomes = decision.outcomes
         self.node.user_properties += [("waiver", self._told(o)) for o in outcomes if o.waiver]
         return [o for o in outcomes if o.fails or o.verdict in ("not_measured", "no_baseline")]
 

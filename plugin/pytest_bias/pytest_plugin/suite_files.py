@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from pytest_bias.pytest_plugin.session import BiasRun, of
-from pytest_bias.suites.files.reading import with_files
+from pytest_bias.suites.files.reading import read_suite
 
 
 class SuiteFile(pytest.File):
@@ -14,7 +14,7 @@ class SuiteFile(pytest.File):
 
     def collect(self) -> Iterator["SuiteTest"]:
         """Return one test."""
-        (name,) = with_files([str(self.path)])
+        name = read_suite(self.path).name
         for planned in of(self.config).session.plan.entries:
             if planned.entry.suite.name == name:
                 yield SuiteTest.from_parent(self, name=planned.entry.id)

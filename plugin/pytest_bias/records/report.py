@@ -15,6 +15,8 @@ from functools import cached_property
 from typing import Any, Final, Literal, TypeAlias
 
 from pytest_bias.errors import ReportError
+from pytest_bias.records import about
+from pytest_bias.records.about import About
 from pytest_bias.records.identity import (
     AdapterIdentity,
     ModelIdentity,
@@ -194,6 +196,7 @@ class SuiteResult:
     scores: tuple[Score, ...] = ()
     records_sha256: str | None = None
     records: tuple[Record, ...] = field(default=(), repr=False, compare=False)
+    about: About | None = field(default=None, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         for part in (self.name, self.config):
@@ -205,6 +208,15 @@ class SuiteResult:
     def entry(self) -> str:
         """Name with configuration, such as ``crows_pairs[en]``."""
         return f"{self.name}[{self.config}]"
+
+    @property
+    def is_hidden(self) -> bool:
+        """Whether its items are hidden."""
+        return self.data is not None and self.data.visibility == "hidden"
+
+    def without_hidden_records(self) -> "SuiteResult":
+        """Return the result as it may leave the process: hidden items leave no records."""
+        return replace(self, records=()) if self.is_hidden else self
 
     @property
     def headline(self) -> Score | None:
@@ -245,8 +257,8 @@ class SuiteResult:
 
     def to_json(self) -> Json:
         """Return the suite's entry in report.json."""
-        plain = asdict(replace(self, records=()))
-        del plain["records"], plain["records_sha256"]
+        plain = asdict(replace(self, records=(), about=None))
+        del plain["records"], plain["records_sha256"], plain["about"]
         plain["records"] = (
             {"path": self.records_path, "sha256": self.records_sha256}
             if self.records_sha256
@@ -323,6 +335,10 @@ class Report:
         """Return ``sha256:`` and the digest of what was measured."""
         return self.sealed or seal(self.digested())
 
+    def without_hidden_records(self) -> "Report":
+        """Return the report as it may leave the process: without the records of hidden suites."""
+        return replace(self, suites=tuple(s.without_hidden_records() for s in self.suites))
+
     @property
     def notices(self) -> tuple[str, ...]:
         """What a user was told while it was measured."""
@@ -330,7 +346,7 @@ class Report:
         return tuple(map(str, told)) if isinstance(told, list) else ()
 
     def suite(self, name: str, config: str | None = None) -> SuiteResult:
-        """Return one suite's result by name, and by configuration where there are several."""
+        """Return a result by the name of its suite, and by configuration if there are several."""
         for suite in self.suites:
             if suite.name == name and config in (None, suite.config):
                 return suite
@@ -338,7 +354,9 @@ class Report:
 
     def to_json(self) -> str:
         """Return report.json."""
-        plain = {**self.digested(), "digest": self.digest, "run": dict(self.run)}
+        abouts = about.to_json((s.entry, s.about) for s in self.suites)
+        run = {**self.run, about.KEY: abouts} if abouts else dict(self.run)
+        plain = {**self.digested(), "digest": self.digest, "run": run}
         return json.dumps(plain, indent=1, allow_nan=False, ensure_ascii=False)
 
     @classmethod
@@ -356,12 +374,16 @@ class Report:
         covered = {k: v for k, v in plain.items() if k not in ("digest", "run")}
         try:
             check_tables(plain, of_parts=of_parts)
+            abouts = about.from_json(plain.get("run"))
             report = checked(
                 cls(
                     tool=plain["tool"],
                     model=_identity(plain["model"]),
                     settings=plain["settings"],
-                    suites=tuple(SuiteResult.from_json(s) for s in plain["suites"]),
+                    suites=tuple(
+                        replace(s, about=abouts.get(s.entry))
+                        for s in map(SuiteResult.from_json, plain["suites"])
+                    ),
                     coverage=plain.get("coverage", {}),
                     run=plain.get("run", {}),
                     withheld=_withheld(plain.get("withheld")),

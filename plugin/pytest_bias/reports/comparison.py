@@ -10,7 +10,6 @@ from typing import Final, Literal, TypeAlias
 
 import numpy as np
 
-from pytest_bias.engine.hidden import is_hidden
 from pytest_bias.engine.isolation import told
 from pytest_bias.errors import UnknownName
 from pytest_bias.models.interface import Capability
@@ -29,8 +28,8 @@ from pytest_bias.scoring.scores import (
 )
 from pytest_bias.scoring.statistics import Estimate, Sampling
 from pytest_bias.scoring.worsening import worsened_at_least
+from pytest_bias.suites.catalogue import INSTALLED, Catalogue
 from pytest_bias.suites.results import scored
-from pytest_bias.suites.suite import find
 
 Direction: TypeAlias = Literal["better", "worse", "crossed", "unclear"]
 
@@ -113,7 +112,11 @@ def _no_score(suite: SuiteResult, score: Score) -> bool:
 
 
 def compare(
-    current: Report, baseline: Report, named: Named = _no_score, level: float = LEVEL
+    current: Report,
+    baseline: Report,
+    named: Named = _no_score,
+    level: float = LEVEL,
+    catalogue: Catalogue = INSTALLED,
 ) -> Comparison:
     """Compare every suite that both reports measured in the same way.
 
@@ -124,10 +127,12 @@ def compare(
         names.
     level : float
         Level of the intervals that decide on those limits.
+    catalogue : Catalogue
+        Has the suites that the reports are of.
     """
-    policy = _Policy(named, level, int(current.settings["seed"]))
+    policy = _Policy(named, level, int(current.settings["seed"]), catalogue)
     now, then = (
-        {s.entry: _with_todays_statistics(s, r) for s in r.suites} for r in (current, baseline)
+        {s.entry: _with_todays_statistics(s, r, catalogue) for s in r.suites} for r in (current, baseline)
     )
     suites = []
     for entry in [*now, *(e for e in then if e not in now)]:
@@ -136,14 +141,14 @@ def compare(
         known = [s for s in (suite, other) if s and s.status == "scored"]
         if either is None or not known or either.kind == "structure":
             continue
-        reason = _reason(suite, other, current, baseline)
+        reason = _reason(suite, other, current, baseline, catalogue)
         if reason or suite is None or other is None:
             suites.append(SuiteComparison(entry, either.title, reason=reason))
             continue
         try:
             changes = _changes(suite, other, policy)
         except Exception as error:
-            why = type(error).__name__ if is_hidden(suite) else told(error)
+            why = type(error).__name__ if suite.is_hidden else told(error)
             suites.append(SuiteComparison(entry, suite.title, reason=why))
             continue
         note = _note(suite, other, current, baseline)
@@ -151,17 +156,23 @@ def compare(
     return Comparison(current, baseline, _decided(suites))
 
 
-def _with_todays_statistics(suite: SuiteResult, report: Report) -> SuiteResult:
+def _with_todays_statistics(
+    suite: SuiteResult, report: Report, catalogue: Catalogue
+) -> SuiteResult:
     """Score records again whose intervals and p-values were made in another way."""
     if statistics_of(report) == statistics.VERSION or not suite.records:
         return suite
-    if suite.status != "scored" or _unknown(suite):
+    if suite.status != "scored" or _unknown(suite, catalogue):
         return suite
-    return scored(suite, find(suite.name), int(report.settings["seed"]))
+    return scored(suite, catalogue.find(suite.name), int(report.settings["seed"]))
 
 
 def _reason(
-    suite: SuiteResult | None, other: SuiteResult | None, current: Report, baseline: Report
+    suite: SuiteResult | None,
+    other: SuiteResult | None,
+    current: Report,
+    baseline: Report,
+    catalogue: Catalogue,
 ) -> str | None:
     """Say why two results of a suite cannot be compared, and what to do."""
     if other is None:
@@ -182,7 +193,7 @@ def _reason(
     for what, ours, theirs in pairs:
         if ours != theirs:
             return f"{what} ({theirs}, now {ours}); measure the baseline again"
-    if is_hidden(suite) and not (suite.records and other.records):
+    if suite.is_hidden and not (suite.records and other.records):
         return (
             "it is hidden, so no report has its records; with --baseline MODEL both are measured "
             "in one run and compared item by item"
@@ -199,7 +210,9 @@ def _reason(
             )
         other_texts = sum(theirs_items[item] != text for item, text in ours_items.items())
         return f"{other_texts} items have another text; measure the baseline again"
-    return _unknown(suite) or _other_setting(suite, current, baseline)
+    if unknown := _unknown(suite, catalogue):
+        return unknown
+    return _other_setting(suite, current, baseline, catalogue)
 
 
 def _scored_by(suite: SuiteResult) -> str | None:
@@ -212,18 +225,20 @@ def _scored_by(suite: SuiteResult) -> str | None:
     return f"{about.reference} {version[:7]} {labels}"
 
 
-def _other_setting(suite: SuiteResult, current: Report, baseline: Report) -> str | None:
+def _other_setting(
+    suite: SuiteResult, current: Report, baseline: Report, catalogue: Catalogue
+) -> str | None:
     """Say which setting had the suite ask something else of the model."""
     before, now = (r.settings.get("chat", "off") for r in (baseline, current))
-    if before == now or not asks_for_texts(suite):
+    if before == now or not asks_for_texts(suite, catalogue):
         return None
     return f"chat {before}, now {now}; measure both with --chat {now}"
 
 
-def _unknown(suite: SuiteResult) -> str | None:
+def _unknown(suite: SuiteResult, catalogue: Catalogue) -> str | None:
     """Say why the installed suite cannot tell what the records of a report mean."""
     try:
-        installed = find(suite.name)
+        installed = catalogue.find(suite.name)
         known = {m.name for m in installed.measure_named(suite.measure or "").metrics}
     except UnknownName as error:
         return error.message
@@ -250,22 +265,24 @@ def _note(suite: SuiteResult, other: SuiteResult, current: Report, baseline: Rep
     return "; ".join(notes) or None
 
 
-def asks_for_texts(suite: SuiteResult) -> bool:
+def asks_for_texts(suite: SuiteResult, catalogue: Catalogue) -> bool:
     """Whether the measure of a result had the model write texts."""
-    return Capability.GENERATE in find(suite.name).measure_named(suite.measure or "").needs
+    measure = catalogue.find(suite.name).measure_named(suite.measure or "")
+    return Capability.GENERATE in measure.needs
 
 
 @dataclass(frozen=True, slots=True)
 class _Policy:
-    """Which scores a project decides on, at which level; and the seed of what is drawn."""
+    """Which scores a project decides on, at which level; the seed of what is drawn; the suites."""
 
     named: Named
     level: float
     seed: int
+    catalogue: Catalogue
 
 
 def _changes(suite: SuiteResult, other: SuiteResult, policy: _Policy) -> tuple[Change, ...]:
-    measure = find(suite.name).measure_named(suite.measure or "")
+    measure = policy.catalogue.find(suite.name).measure_named(suite.measure or "")
     metrics = {m.name: m for m in measure.metrics}
     theirs = {(s.metric, tuple(sorted(s.by.items()))): s for s in other.scores}
     context = Context(suite.name, suite.config, policy.seed)
@@ -320,7 +337,7 @@ def _change(
         change = paired.change(sums[0], sums[1], drawn("change", context.level))
         worsening = worse(context.level)
         decisive = worsening if level == context.level else worse(level)
-    named = () if is_hidden(suite) else changed[:SHOWN_ITEMS]
+    named = () if suite.is_hidden else changed[:SHOWN_ITEMS]
     return Change(
         current=score,
         baseline=before,

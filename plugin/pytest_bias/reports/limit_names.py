@@ -1,4 +1,4 @@
-"""What a limit says: the score that it is about, known to the installed suites, and its rules."""
+"""What a limit says: the score that it is about, of a suite that is known, and its rules."""
 
 import math
 import re
@@ -9,7 +9,8 @@ from typing import Any, Final, Literal
 from pytest_bias.errors import UnknownName, UsageError
 from pytest_bias.scoring.estimators import Additive
 from pytest_bias.scoring.metric import Metric
-from pytest_bias.suites.suite import Suite, find
+from pytest_bias.suites.catalogue import INSTALLED, Catalogue
+from pytest_bias.suites.suite import Suite
 
 FORM: Final = "crows_pairs.stereotype_preference: {max_distance: 10, undecided: warn}"
 RULES: Final = ("max_distance", "max_regression", "undecided")
@@ -33,7 +34,7 @@ class Target:
         return self.metrics[0].name
 
 
-def read_target(text: str) -> Target:
+def read_target(text: str, catalogue: Catalogue = INSTALLED) -> Target:
     """Read the text of a limit, such as ``crows_pairs[en].stereotype_preference``.
 
     Raises
@@ -49,7 +50,7 @@ def read_target(text: str) -> Target:
     match = _KEY.fullmatch(text)
     if match is None:
         raise UsageError(f"limit {text!r} is malformed.", f"For instance: {FORM}")
-    suite = find(match["suite"])
+    suite = catalogue.find(match["suite"])
     if match["config"]:
         suite.configuration(match["config"])
     metrics = [m for measure in suite.measures for m in measure.metrics]

@@ -14,7 +14,6 @@ from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, date, datetime
 from typing import Any, Final, Literal, TypeAlias
 
-from pytest_bias.engine.hidden import is_hidden
 from pytest_bias.errors import UnknownName, UsageError
 from pytest_bias.exit_codes import EXIT_EXCEEDED, EXIT_NOT_MEASURED, EXIT_OK
 from pytest_bias.records.report import Report, SuiteResult
@@ -36,6 +35,7 @@ from pytest_bias.scoring.scores import LEVEL
 from pytest_bias.scoring.statistics import Estimate
 from pytest_bias.settings.settings import Settings
 from pytest_bias.settings.waivers import OfWaiver, Waiver, read_waivers
+from pytest_bias.suites.catalogue import INSTALLED, Catalogue
 from pytest_bias.suites.results import at_level
 
 SCHEMA: Final = "pytest-bias/decision/1"
@@ -186,11 +186,13 @@ class Decision:
 
 def limits_of(settings: Settings) -> tuple[Limit, ...]:
     """Read the limits of settings with their waivers; as `read_limits`."""
-    return read_limits(settings.limits, read_waivers(settings.waive))
+    return read_limits(settings.limits, read_waivers(settings.waive), settings.catalogue)
 
 
-def read_limits(plain: Mapping[str, Any], waivers: Sequence[Waiver] = ()) -> tuple[Limit, ...]:
-    """Read the ``limits`` of the settings, and check every name against the installed suites.
+def read_limits(
+    plain: Mapping[str, Any], waivers: Sequence[Waiver] = (), catalogue: Catalogue = INSTALLED
+) -> tuple[Limit, ...]:
+    """Read the ``limits`` of the settings, and check every name against the suites that are known.
 
     Raises
     ------
@@ -198,7 +200,7 @@ def read_limits(plain: Mapping[str, Any], waivers: Sequence[Waiver] = ()) -> tup
         If a limit is malformed, names what does not exist or can never be decided, or a waiver
         names no limit.
     """
-    limits = [_limit(str(text), rules) for text, rules in plain.items()]
+    limits = [_limit(str(text), rules, catalogue) for text, rules in plain.items()]
     for waiver in waivers:
         at = [n for n, limit in enumerate(limits) if same_target(limit.text, waiver.limit)]
         if not at:
@@ -219,8 +221,8 @@ def _waived(limit: Limit, waiver: Waiver) -> Limit:
     return replace(limit, waivers=(*limit.waivers, waiver))
 
 
-def _limit(text: str, given: Any) -> Limit:
-    target = read_target(text)
+def _limit(text: str, given: Any, catalogue: Catalogue) -> Limit:
+    target = read_target(text, catalogue)
     rules = read_rules(text, given)
     for rule in ("max_distance", "max_regression"):
         if getattr(rules, rule) is not None:
@@ -246,6 +248,7 @@ def decide(
     allow_missing_data: bool = False,
     level: float = LEVEL,
     today: date | None = None,
+    catalogue: Catalogue = INSTALLED,
 ) -> Decision:
     """Hold a report, and its comparison with the baseline, against a project's limits.
 
@@ -258,7 +261,7 @@ def decide(
     today : date, optional
         The day on which waivers hold or have expired; by default the present one (UTC).
     """
-    judge, day = _Judge(report, comparison, level), today or _today()
+    judge, day = _Judge(report, comparison, level, catalogue), today or _today()
     outcomes = tuple(with_waiver(o, limit, day) for limit in limits for o in judge.outcomes(limit))
     outcomes = tuple(o for o in outcomes if not (first_run and o.verdict == "no_baseline"))
     problems, missing = failures(report.suites, allow_missing_data=allow_missing_data)
@@ -312,6 +315,7 @@ class _Judge:
     report: Report
     comparison: Comparison | None
     level: float
+    catalogue: Catalogue
 
     def outcomes(self, limit: Limit) -> Iterator[Outcome]:
         suites = [s for s in self.report.suites if limit.is_about(s)]
@@ -349,11 +353,12 @@ class _Judge:
         found = Estimate(score.value, score.interval, score.interval_reason)
         if score.interval and self.level != score.level:
             if not suite.records:
-                why = "its items are hidden" if is_hidden(suite) else "the records are missing"
+                why = "its items are hidden" if suite.is_hidden else "the records are missing"
                 told = f"no interval at the level {self.level:.6g}: {why}"
                 return replace(missing, reason=told)
             seed = int(self.report.settings["seed"])
-            found = at_level(suite, score, self.level, seed)
+            definition = self.catalogue.find(suite.name)
+            found = at_level(suite, definition, score, self.level, seed)
         said = of_score(found, allowed, score)
         return self._judged(missing, limit, found, allowed, score, said)
 

@@ -24,7 +24,7 @@ from pytest_bias.scoring.power import LEVEL, POWER
 from pytest_bias.scoring.resampling import mean_sums
 from pytest_bias.scoring.scores import Context, members
 from pytest_bias.scoring.statistics import Floats
-from pytest_bias.suites.suite import find
+from pytest_bias.suites.catalogue import INSTALLED, Catalogue
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +73,7 @@ def split_test(
     model: tuple[SuiteResult, SuiteResult],
     reference: tuple[SuiteResult, SuiteResult],
     seed: int = 0,
+    catalogue: Catalogue = INSTALLED,
 ) -> SplitTest:
     """Test whether a model was fitted to the public part of a suite.
 
@@ -97,7 +98,7 @@ def split_test(
             f"the models are measured in different ways: {ways}.",
             "Take a reference of the same kind of model.",
         )
-    metric = _metric(model[0])
+    metric = _metric(model[0], catalogue)
     samples, parts = zip(
         *(_part(m, r, metric) for m, r in zip(model, reference, strict=True)), strict=True
     )
@@ -123,9 +124,9 @@ def split_test(
     )
 
 
-def _metric(result: SuiteResult) -> Metric:
+def _metric(result: SuiteResult, catalogue: Catalogue) -> Metric:
     """Return the headline if it is a mean over items, else the first metric that is."""
-    metrics = find(result.name).measure_named(result.measure or "").metrics
+    metrics = catalogue.find(result.name).measure_named(result.measure or "").metrics
     means = [m for m in metrics if isinstance(m.estimate, Mean | Share) and m.whole]
     if not means:
         raise MeasurementError(

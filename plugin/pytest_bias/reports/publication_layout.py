@@ -17,7 +17,6 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
-from pytest_bias.engine.hidden import is_hidden
 from pytest_bias.models.snapshot import PUBLISHED
 from pytest_bias.records.report import Report, SuiteResult
 from pytest_bias.reports.folder import REPORT
@@ -218,6 +217,6 @@ def lacking(report: Report) -> tuple[str, ...]:
         stated[f"the digest of the data of {suite.entry}"] = data and data.sha256
         stated[f"the digest of the items of {suite.entry}"] = data and data.items_sha256
         stated[f"the number of items of {suite.entry}"] = data and data.n_items
-        if report.withheld is None and not is_hidden(suite):
+        if report.withheld is None and not suite.is_hidden:
             stated[f"the records of {suite.entry}"] = suite.records_sha256
     return tuple(what for what, value in stated.items() if not value)

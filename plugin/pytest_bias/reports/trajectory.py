@@ -16,7 +16,7 @@ from pytest_bias.records.score import Score
 from pytest_bias.reports.comparison import Comparison, SuiteComparison, compare
 from pytest_bias.scoring.estimators import Additive, own_value
 from pytest_bias.scoring.scores import members
-from pytest_bias.suites.suite import find
+from pytest_bias.suites.catalogue import INSTALLED, Catalogue
 
 OUTCOMES: Final = frozenset({0.0, 50.0, 100.0})
 """Values of items that have an outcome: one side, the other, or a tie."""
@@ -100,7 +100,9 @@ class Trajectory:
         return tuple(found)
 
 
-def trajectory(newest: Report, older: Sequence[Report]) -> Trajectory:
+def trajectory(
+    newest: Report, older: Sequence[Report], catalogue: Catalogue = INSTALLED
+) -> Trajectory:
     """Put a checkpoint beside older ones.
 
     Parameters
@@ -110,12 +112,14 @@ def trajectory(newest: Report, older: Sequence[Report]) -> Trajectory:
     older : sequence of Report
         The others, the oldest last; at least one.
     """
-    overall = compare(newest, older[-1])
+    overall = compare(newest, older[-1], catalogue=catalogue)
     bare = _without_scores(newest)
-    between = [compare(bare, _without_scores(report)) for report in older[-2::-1]]
+    between = [
+        compare(bare, _without_scores(report), catalogue=catalogue) for report in older[-2::-1]
+    ]
     reasons = tuple(_reasons(found) for found in (overall, *between))
     carried = tuple(
-        _carried(newest.suite(*_name(suite)), older[-1].suite(*_name(suite)))
+        _carried(newest.suite(*_name(suite)), older[-1].suite(*_name(suite)), catalogue)
         for suite in overall.suites
         if suite.reason is None
     )
@@ -136,9 +140,9 @@ def _name(suite: SuiteComparison) -> tuple[str, str]:
     return name, config
 
 
-def _carried(newest: SuiteResult, oldest: SuiteResult) -> Carried:
+def _carried(newest: SuiteResult, oldest: SuiteResult, catalogue: Catalogue) -> Carried:
     """Compare the items of two comparable results of a suite, by what its headline averages."""
-    now, then = _pairs(newest, oldest)
+    now, then = _pairs(newest, oldest, catalogue)
     empty = Carried(newest.entry, len(now))
     if OUTCOMES.issuperset(now) and OUTCOMES.issuperset(then) and len(now):
         shares = ((then == outcome).mean() * (now == outcome).sum() for outcome in OUTCOMES)
@@ -151,10 +155,10 @@ def _carried(newest: SuiteResult, oldest: SuiteResult) -> Carried:
 
 
 def _pairs(
-    newest: SuiteResult, oldest: SuiteResult
+    newest: SuiteResult, oldest: SuiteResult, catalogue: Catalogue
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the values of the items that are scored in both, each of shape (n_items,)."""
-    measure = find(newest.name).measure_named(newest.measure or "")
+    measure = catalogue.find(newest.name).measure_named(newest.measure or "")
     headline = next(m for m in measure.metrics if m.headline)
     new, old = (
         {r.item: r for r in members(s.records, headline, {}) if r.status == "scored"}

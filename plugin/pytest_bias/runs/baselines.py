@@ -20,7 +20,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from pytest_bias.engine.events import Listener, Notice
-from pytest_bias.engine.hidden import is_hidden
 from pytest_bias.errors import BiasError, ModelError, ReportError, UsageError
 from pytest_bias.models import ModelRef
 from pytest_bias.records.report import Report
@@ -220,7 +219,7 @@ def kept(plan: "Plan", folder: Path, key: str) -> Report | None:
         and all(s.status not in ("error", "unavailable") for s in report.suites)
         and all(s.records for s in report.suites if s.records_sha256)
         # What is hidden is compared while it is in memory.
-        and not any(is_hidden(s) for s in report.suites)
+        and not any(s.is_hidden for s in report.suites)
         and report.model.dtype == _precision(plan)
     )
     return report if whole else None

@@ -17,7 +17,6 @@ from pytest_bias.emit.card import model_index, section
 from pytest_bias.emit.progress import ProgressPrinter
 from pytest_bias.emit.verdict import decided
 from pytest_bias.engine.events import Notice
-from pytest_bias.engine.hidden import to_leave
 from pytest_bias.engine.isolation import isolated
 from pytest_bias.engine.merging import joined
 from pytest_bias.errors import OutputError, ReportError
@@ -91,7 +90,7 @@ class Finished:
 
     def show(self, console: Console) -> None:
         """Print what was measured, decided and written."""
-        terminal.show(to_leave(self.report), self.decision, console, self.comparison)
+        terminal.show(self.report.without_hidden_records(), self.decision, console, self.comparison)
         if self.items:
             terminal.show_items(self.report, self.items, console)
         console.print()
@@ -127,8 +126,14 @@ def finish(
     allowed = {n: getattr(settings, n) for n in ("first_run", "allow_missing_data")}
 
     def make(report: Report) -> tuple[Finished, Written]:
-        comparison = compare(report, baseline, named_by(limits), level) if baseline else None
-        decision = decide(report, limits, comparison, **allowed, level=level)
+        comparison = (
+            compare(report, baseline, named_by(limits), level, settings.catalogue)
+            if baseline
+            else None
+        )
+        decision = decide(
+            report, limits, comparison, **allowed, level=level, catalogue=settings.catalogue
+        )
         if salt:
             report = withheld(report, salt)
             decision, comparison = without_numbers(decision, report), None
@@ -243,7 +248,7 @@ def merge_command(reports: Sequence[Path], settings: Settings, console: Console)
     baseline = baselines.saved(settings.baseline) if settings.baseline else None
     parts = [read_report(path) for path in reports]
     is_whole = len(parts) == 1 and not (parts[0].run.get("shard") or parts[0].withheld)
-    report = parts[0] if is_whole else joined(parts)
+    report = parts[0] if is_whole else joined(parts, settings.catalogue)
     key = _key_of(parts)
     out = settings.out or default_folder(report.model.reference, key)
     report = replace(report, run={**report.run, "key": key})
@@ -275,7 +280,7 @@ def _written(
     texts: Mapping[str, Mapping[str, Item]],
 ) -> Written:
     """Return everything that a run leaves in its folder."""
-    report = to_leave(report)
+    report = report.without_hidden_records()
     # What cannot be shown must not be found when it is printed.
     terminal.render(report, decision, comparison)
     files = {

@@ -15,7 +15,6 @@ from pytest_bias.reports.limits import Limit, decision_level, limits_of
 from pytest_bias.reports.withholding import read_salt
 from pytest_bias.runs import baselines
 from pytest_bias.settings.settings import Settings, require_data_dir, require_model
-from pytest_bias.suites.files.reading import with_files
 
 if TYPE_CHECKING:
     from pytest_bias.engine.session import Session
@@ -89,8 +88,6 @@ def prepare(settings: Settings, listener: Listener = ignore, *, claims: bool = T
     from pytest_bias.engine.planning import describe_for
 
     require_data_dir(settings)
-    # Limits may name suites that files define.
-    with_files([*settings.suites, *settings.collected])
     limits = limits_of(settings)
     if settings.shard:
         # A shard decides nothing: `merge` does.

@@ -82,7 +82,6 @@ def measure(
     settings = read_settings(given)
     if settings.baseline and settings.out is None:
         raise UsageError("a baseline without a folder.", 'measure(…, out="report")')
-    from pytest_bias.engine.hidden import to_leave
     from pytest_bias.models.placing import shared
     from pytest_bias.runs.finishing import claimed, finish_job, measured, with_baseline
     from pytest_bias.runs.job import prepare
@@ -91,6 +90,6 @@ def measure(
     with claimed(prepare(settings, listener, claims=settings.out is not None)) as job:
         if settings.out is None:
             job.session.unfinished = None
-            return to_leave(measured(job.session, devices))
+            return measured(job.session, devices).without_hidden_records()
         job = with_baseline(job, devices)
-        return to_leave(finish_job(job, measured(job.session, devices)).report)
+        return finish_job(job, measured(job.session, devices)).report.without_hidden_records()

@@ -1,13 +1,12 @@
 """Rows of the option table as parameters of commands, for every module that defines some."""
 
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Final, TypeAlias
 
 import typer
 
-from pytest_bias.environment import SUITE_FILE
 from pytest_bias.errors import UsageError
 from pytest_bias.settings.options import OPTIONS, Option
 from pytest_bias.settings.settings import Settings, read_settings
@@ -47,18 +46,6 @@ def _parameter(option: Option) -> inspect.Parameter:
         default=False if option.type == "flag" else None,
         annotation=annotation,
     )
-
-
-def settings_of(options: Mapping[str, Any]) -> Settings:
-    """Read settings, and make the suites of files among them known.
-
-    For commands that read reports, which say nothing of a suite but its name.
-    """
-    from pytest_bias.suites.files.reading import with_files
-
-    settings = read_settings(options)
-    with_files([word for word in settings.suites if word.endswith(SUITE_FILE)])
-    return settings
 
 
 def with_options(*names: str) -> Callable[[Callable[..., None]], Callable[..., None]]:

@@ -7,6 +7,7 @@ import tomllib
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, ClassVar, Final
@@ -27,12 +28,14 @@ from pytest_bias.settings.values import (
     of_type,
 )
 from pytest_bias.settings.waivers import read_waivers
+from pytest_bias.suites.catalogue import Catalogue
+from pytest_bias.suites.files.reading import with_files
 from pytest_bias.suites.user_texts import checked_texts
 
 NO_LANGUAGE: Final = ("multilingual", "code", "mul", "und")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Settings:
     """What a run does. Defaults are those of the command."""
 
@@ -88,6 +91,25 @@ class Settings:
     """How a server of models is asked; see `asking.Asking`."""
     collected: tuple[str, ...] = ()
     """Suite files that pytest collects beside a project's other tests; no setting of a file."""
+
+    @property
+    def catalogue(self) -> Catalogue:
+        """The installed suites, and those of the files among `suites` and `collected`."""
+        return self._with_files[0]
+
+    @property
+    def requested(self) -> tuple[str, ...]:
+        """The words of `suites`, with the names of suites in place of their files."""
+        return self._with_files[1][: len(self.suites)]
+
+    @property
+    def beside(self) -> tuple[str, ...]:
+        """The names of the suites whose files were `collected`."""
+        return self._with_files[1][len(self.suites) :]
+
+    @cached_property
+    def _with_files(self) -> tuple[Catalogue, tuple[str, ...]]:
+        return with_files([*self.suites, *self.collected])
 
 
 def read_settings(

@@ -8,7 +8,7 @@ from pytest_bias.scoring.finite import finite
 from pytest_bias.scoring.scores import Context, estimator_for, measured, members, score_records
 from pytest_bias.scoring.statistics import Estimate
 from pytest_bias.scoring.unscored import status_of
-from pytest_bias.suites.suite import STRUCTURE, Suite, find
+from pytest_bias.suites.suite import STRUCTURE, Suite
 
 
 def scored(result: SuiteResult, suite: Suite, seed: int) -> SuiteResult:
@@ -23,17 +23,19 @@ def scored(result: SuiteResult, suite: Suite, seed: int) -> SuiteResult:
     return replace(result, scores=scores, status=status, reason=reason)
 
 
-def at_level(suite: SuiteResult, score: Score, level: float, seed: int) -> Estimate:
+def at_level(
+    result: SuiteResult, suite: Suite, score: Score, level: float, seed: int
+) -> Estimate:
     """Estimate a score of a result again, from the same resamples, at another level.
 
     Raises
     ------
     UnknownName
-        If the suite or its measure is not installed.
+        If the suite has no such measure.
     """
-    measure = find(suite.name).measure_named(suite.measure or "")
+    measure = suite.measure_named(result.measure or "")
     metric = next(m for m in measure.metrics if m.name == score.metric)
-    context = Context(suite.name, suite.config, seed, level)
-    kept = measured(members(suite.records, metric, dict(score.by)), metric, score.by)
+    context = Context(suite.name, result.config, seed, level)
+    kept = measured(members(result.records, metric, dict(score.by)), metric, score.by)
     estimator = estimator_for(metric, score.by)
     return finite(estimator(kept, context.sampling(metric.name, score.by, metric.bounds)))

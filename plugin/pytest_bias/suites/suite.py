@@ -1,39 +1,25 @@
-"""What a suite is, and where suites come from.
+"""What a suite is.
 
 A suite is one dataset or one method. It says which items it has, how each kind of model is measured
 on them, and which metrics the records give. Built-in suites and those of other packages take the
 same road: the entry-point group ``pytest_bias.suites``, each entry a tuple of `Suite`.
 """
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import cache
-from importlib.metadata import entry_points
 from typing import Any, Final, Literal, TypeAlias
 
 from pytest_bias.data.sources import DataFile, DataFolder, Source
-from pytest_bias.errors import UnknownName, UsageError
+from pytest_bias.errors import UnknownName
 from pytest_bias.models.interface import Capability
 from pytest_bias.records.report import DataInfo, Item, SuiteResult, SuiteStatus
-from pytest_bias.scoring.metric import Estimator, Floor, Metric, every, own_cluster
 from pytest_bias.suites.hiding import Hiding
-from pytest_bias.suites.measures import Measure, Sides, between
-from pytest_bias.suites.user_texts import none_named
-
-ENTRY_POINTS: Final = "pytest_bias.suites"
-
-# fmt: off
-__all__ = [
-    "STRUCTURE", "Configuration", "Entry", "Estimator", "Floor", "LoadedData", "Measure",
-    "Metric", "Sides", "Suite", "between", "every", "find", "installed", "own_cluster",
-    "select"
-]
-# fmt: on
+from pytest_bias.suites.measures import Measure
 
 STRUCTURE: Final = "structure"
+"""Name of the suite that runs right after every load."""
 SOCIAL: Final = "social"
 """Tag of the suites that the badge Social Bias Evaluated counts."""
-"""Name of the suite that runs right after every load."""
 
 SuiteKind: TypeAlias = Literal["intrinsic", "downstream", "structure", "robustness", "quality"]
 
@@ -213,199 +199,3 @@ class Entry:
             reason=reason,
             **more,
         )
-
-
-@cache
-def installed() -> tuple[Suite, ...]:
-    """Return every installed suite, built-in ones first.
-
-    Raises
-    ------
-    UsageError
-        If a package's entry point cannot be loaded, or two packages bring the same name.
-    """
-    found: dict[str, Suite] = {}
-    points = entry_points(group=ENTRY_POINTS)
-    for point in sorted(points, key=lambda p: (not p.value.startswith("bias_suites"), p.name)):
-        try:
-            suites: tuple[Suite, ...] = tuple(point.load())
-            if not all(isinstance(s, Suite) for s in suites):
-                raise TypeError("it must be a tuple of Suite")
-        except Exception as error:
-            raise UsageError(
-                f"the suites of {point.value!r} cannot be loaded: {error!r}.",
-                "Uninstall or update the package that brings them.",
-            ) from error
-        for suite in suites:
-            if suite.name in found:
-                raise UsageError(f"two installed packages bring a suite named {suite.name!r}.")
-            found[suite.name] = suite
-    return tuple(found.values())
-
-
-_FROM_FILES: Final[dict[str, Suite]] = {}
-"""Suites of this process that are data (`suite_files`)."""
-
-
-def register(suite: Suite, file: str) -> None:
-    """Make a suite known that a file of the user's defines, in place of one of that name before.
-
-    Raises
-    ------
-    UsageError
-        If an installed suite has its name.
-    """
-    if any(s.name == suite.name for s in installed()):
-        raise UsageError(f"{file}: a suite named {suite.name} is installed.", "suite: another_name")
-    _FROM_FILES[suite.name] = suite
-
-
-def known() -> tuple[Suite, ...]:
-    """Return every suite that can be asked for: those installed, then those of files."""
-    return (*installed(), *_FROM_FILES.values())
-
-
-def find(name: str) -> Suite:
-    """Return a known suite by name, or raise `UnknownName`."""
-    if found := next((s for s in known() if s.name == name), None):
-        return found
-    raise UnknownName.among(
-        "suite",
-        name,
-        [s.name for s in known()],
-        "pytest-bias suites lists them; --suite FILE names a file of your own.",
-    )
-
-
-def select(
-    requested: Sequence[str], languages: Sequence[str], own_texts: Collection[str] = ()
-) -> list[Entry]:
-    """Turn the words behind ``--suite`` into entries, each once, structure first.
-
-    A word is a suite's name, a name with a configuration in brackets, or a tag after ``@``; none at
-    all means every suite. Languages choose among the configurations unless one is named;
-    `own_texts` are the suites for which the settings name texts of the user's own.
-    """
-    entries: dict[str, Entry] = {}
-    for word in requested or [s.name for s in installed()]:
-        for entry in _entries(word, languages, own_texts, by_name=bool(requested)):
-            if entry.id not in entries or entry.named:
-                entries[entry.id] = entry
-    order = {s.name: i for i, s in enumerate(known())}
-    return sorted(entries.values(), key=lambda e: (order[e.suite.name], not e.named))
-
-
-def social_entries(languages: Sequence[str]) -> list[Entry]:
-    """Return the entries in these languages that count for the badge Social Bias Evaluated."""
-    return [
-        e
-        for e in select((), languages)
-        if SOCIAL in e.suite.tags and e.configuration.control_of is None
-    ]
-
-
-def scope_of(name: str) -> Mapping[str, Any]:
-    """Return the scope card of a suite; empty where it is not installed."""
-    try:
-        return find(name).scope
-    except UnknownName:
-        return {}
-
-
-def every_entry(requested: Sequence[str], languages: Sequence[str]) -> list[Entry]:
-    """Turn the words behind ``--suite`` into all entries that they may stand for, each once.
-
-    Other than `select`, which says what a run measures, this has every configuration of a suite:
-    those that run only when they are named too, and all languages unless some are given. Named are
-    the configurations that were named, and the default ones of a suite that was.
-    """
-    entries: dict[str, Entry] = {}
-    for word in requested or [s.name for s in installed()]:
-        name, bracket, configuration = word.partition("[")
-        suites = _tagged(word) if word.startswith("@") else [find(name)]
-        found = [
-            Entry(s, c, named=bool(bracket) or (word == s.name in requested and c in _defaults(s)))
-            for s in suites
-            for c in ([s.configuration(configuration.rstrip("]"))] if bracket else s.configurations)
-            if bracket or not languages or c.language in languages
-        ]
-        if requested and not found and len(suites) == 1:
-            raise _nothing_in(suites[0], languages)
-        for entry in found:
-            if entry.id not in entries or entry.named:
-                entries[entry.id] = entry
-    if not entries:
-        spoken = ", ".join(spoken_by(installed()))
-        raise UsageError(f"no suite speaks {', '.join(languages)}.", f"Known: {spoken}.")
-    return list(entries.values())
-
-
-def _defaults(suite: Suite) -> list[Configuration]:
-    """Return the first configuration of each language."""
-    return list({c.language: c for c in reversed(suite.configurations)}.values())
-
-
-def _tagged(word: str) -> list[Suite]:
-    tags = sorted({f"@{t}" for s in known() for t in s.tags})
-    if word not in tags:
-        raise UnknownName.among("tag", word, tags, "pytest-bias suites lists them.")
-    return [s for s in known() if word[1:] in s.tags]
-
-
-def _entries(
-    word: str, languages: Sequence[str], own_texts: Collection[str], *, by_name: bool
-) -> list[Entry]:
-    if word.startswith("@"):
-        return [
-            Entry(s, c, named=c.own_texts)
-            for s in _tagged(word)
-            for c in _spoken(s, languages, own_texts)
-        ]
-    name, bracket, configuration = word.partition("[")
-    suite = find(name)
-    if bracket:
-        chosen = [suite.configuration(configuration.rstrip("]"))]
-        if chosen[0].own_texts and name not in own_texts:
-            raise none_named(name)
-        return [Entry(suite, chosen[0], named=True)]
-    chosen = _spoken(suite, languages, own_texts)
-    if by_name and not chosen:
-        raise _nothing_in(suite, languages)
-    return [Entry(suite, c, named=c.own_texts or (by_name and c == chosen[0])) for c in chosen]
-
-
-def _spoken(
-    suite: Suite, languages: Sequence[str], own_texts: Collection[str]
-) -> list[Configuration]:
-    if suite.kind == "structure" or suite.name in _FROM_FILES:
-        return list(suite.configurations)
-    spoken = [
-        c
-        for c in suite.configurations
-        if (suite.name in own_texts if c.own_texts else c.language in languages)
-    ]
-    return [c for c in spoken if not (c.draft or c.only_named)]
-
-
-def _nothing_in(suite: Suite, languages: Sequence[str]) -> UsageError:
-    asked = ", ".join(languages)
-    drafts = [c for c in suite.configurations if c.draft and c.language in languages]
-    if drafts:
-        return UsageError(
-            f"{suite.name} in {asked} is a draft that no native reader has reviewed; it runs only "
-            "when it is named, and earns no badge.",
-            f"--suite '{suite.name}[{drafts[0].name}]'",
-        )
-    spoken = spoken_by([suite])
-    if not spoken:
-        return none_named(suite.name)
-    return UsageError(
-        f"{suite.name} has nothing in {asked}; it speaks {', '.join(spoken)}.",
-        f"--language {spoken[0]}",
-    )
-
-
-def spoken_by(suites: Sequence[Suite]) -> list[str]:
-    """Return the languages of suites, sorted, without those of which there are drafts alone."""
-    configurations = [c for s in suites for c in s.configurations]
-    return sorted({c.language for c in configurations if not (c.draft or c.own_texts)})

@@ -12,7 +12,6 @@ from pytest_bias.errors import UnknownName, UsageError
 from pytest_bias.models import ModelRef
 from pytest_bias.models.reference import DEMOS, REPOSITORY
 from pytest_bias.reports.limits import read_limits
-from pytest_bias.suites.suite import find
 
 RULES: Final = ("max-distance", "max-regression")
 LIMIT_FORM: Final = "max-distance:crows_pairs=10, or max-regression:crows_pairs=2"
@@ -189,7 +188,7 @@ def _metric(name: str) -> str:
     """Return suite and metric of a limit: the headline, where only the suite is named."""
     if "." in name:
         return name
-    suite = find(name.partition("[")[0])
+    suite = INSTALLED.find(name.partition("[")[0])
     headlines = {m.name for measure in suite.measures for m in measure.metrics if m.headline}
     if len(headlines) > 1:
         named = [f"{name}.{metric}" for metric in sorted(headlines)]

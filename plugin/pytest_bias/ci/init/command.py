@@ -21,7 +21,6 @@ from pytest_bias.environment import FILE_NAME
 from pytest_bias.errors import BiasError, UsageError
 from pytest_bias.reports.limits import limits_of
 from pytest_bias.settings.settings import read_settings
-from pytest_bias.suites.files.reading import with_files
 
 MOST_SHARDS: Final = 16
 """Jobs that the reusable workflow shares a run among."""
@@ -164,7 +163,6 @@ def _check_written(files: list[File], choices: Choices, found: Found) -> None:
     """Read the files as a run on a runner will read them."""
     if choices.trigger.measures:
         settings = read_settings({}, environment={}, folder=found.folder)
-        with_files(settings.suites)
         limits_of(settings)
     for file in files:
         if file.path.read_text(encoding="utf-8") != file.after:

@@ -9,7 +9,7 @@ from pytest_bias.reports.decidable import Reach, reach
 from pytest_bias.reports.detectable_change import NotHere, items_of
 from pytest_bias.reports.limit_names import read_target
 from pytest_bias.reports.limits import Limit, read_limits
-from pytest_bias.suites.suite import Configuration, find
+from pytest_bias.suites.suite import Configuration
 
 
 def told_of_limits(choices: Choices) -> Iterator[str]:
@@ -19,7 +19,8 @@ def told_of_limits(choices: Choices) -> Iterator[str]:
     """
     folder = DataFolder(None, offline=True, accepted={}, texts={})
     for limit in read_limits(choices.limits):
-        suite, target = find(limit.suite), read_target(limit.text)
+        target = read_target(limit.text)
+        suite = target.suite
         for configuration in suite.configurations:
             if not _covers(limit, configuration, choices):
                 continue

@@ -1,14 +1,13 @@
 """What a model is for, in the words of its owner, and which suites lie outside of it."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 from pytest_bias.emit.wording import capitalized, metric_words
 from pytest_bias.records.report import Report, SuiteResult
 from pytest_bias.settings.values import CONTEXT
-from pytest_bias.suites.suite import installed, scope_of
 
 _ALIKE: Final = {"country": "nationality", "ethnicity": "race", "politics": "political"}
 """Words that scope cards have for one thing."""
@@ -21,6 +20,8 @@ class Context:
     said: Mapping[str, str]
     languages: tuple[str, ...]
     groups: tuple[str, ...]
+    known: frozenset[frozenset[str]] = frozenset()
+    """Dimensions of all suites that could have been run, as words."""
 
     def outside(self, suite: SuiteResult) -> list[str]:
         """Say why a result lies outside the context; nothing where that cannot be told."""
@@ -29,8 +30,8 @@ class Context:
             spoken = {_main(tag) for tag in self.languages}
             if _main(suite.language) not in spoken:
                 found.append(f"outside this model's context: language {suite.language}")
-        named = _dimensions(suite.name)
-        wanted = [g for g in self.groups if _covers(_known(), g)]
+        named = _dimensions(suite)
+        wanted = [g for g in self.groups if _covers(self.known, g)]
         # A group that no suite knows by this name may be within any of them.
         is_told = bool(wanted and named and len(wanted) == len(self.groups))
         if is_told and not any(_covers(named, group) for group in wanted):
@@ -42,8 +43,8 @@ class Context:
         spoken = {_main(s.language) for s in suites if s.language}
         if left := [tag for tag in self.languages if _main(tag) not in spoken]:
             yield f"Languages without a suite here: {', '.join(left)}."
-        covered = set[frozenset[str]]().union(*(_dimensions(s.name) for s in suites))
-        known = [g for g in self.groups if _covers(_known(), g)]
+        covered = set[frozenset[str]]().union(*(_dimensions(s) for s in suites))
+        known = [g for g in self.groups if _covers(self.known, g)]
         if left := [g for g in known if not _covers(covered, g)]:
             yield f"Groups without a suite here: {', '.join(left)}."
 
@@ -54,7 +55,10 @@ def context_of(report: Report, given: Mapping[str, Any] | None = None) -> Contex
     told = told if isinstance(told, Mapping) else {}
     said = {key: _texts(told.get(key)) for key in CONTEXT}
     words = {capitalized(metric_words(key)): ", ".join(said[key]) for key in CONTEXT if said[key]}
-    return Context(words, said["languages"], said["groups"])
+    there = set[frozenset[str]]().union(*(_dimensions(s) for s in report.suites))
+    named = report.run.get("dimensions")
+    there |= _as_words(named) if isinstance(named, list) else set()
+    return Context(words, said["languages"], said["groups"], frozenset(there))
 
 
 def _texts(value: Any) -> tuple[str, ...]:
@@ -71,18 +75,18 @@ def _words(group: str) -> frozenset[str]:
     return frozenset(_ALIKE.get(word, word) for word in re.findall(r"\w+", group.lower()))
 
 
-def _covers(dimensions: set[frozenset[str]], group: str) -> bool:
+def _covers(dimensions: Collection[frozenset[str]], group: str) -> bool:
     """Whether one of them is the group, a part of it, or holds it: religion and religion-jews."""
     wanted = _words(group)
     return bool(wanted) and any(wanted <= d or d <= wanted for d in dimensions)
 
 
-def _dimensions(name: str) -> set[frozenset[str]]:
+def _dimensions(suite: SuiteResult) -> set[frozenset[str]]:
     """Return the dimensions of a suite by its scope card, as words; none where it names none."""
-    found = scope_of(name).get("dimensions")
-    words = {_words(str(d).replace("_", " ")) for d in found} if isinstance(found, list) else set()
+    found = suite.about.scope.get("dimensions") if suite.about else None
+    return _as_words(found) if isinstance(found, list | tuple) else set()
+
+
+def _as_words(dimensions: Iterable[Any]) -> set[frozenset[str]]:
+    words = {_words(str(d).replace("_", " ")) for d in dimensions}
     return {w for w in words if w and "none" not in w}
-
-
-def _known() -> set[frozenset[str]]:
-    return set[frozenset[str]]().union(*(_dimensions(s.name) for s in installed()))

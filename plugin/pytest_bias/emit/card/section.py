@@ -46,12 +46,10 @@ from pytest_bias.emit.wording import (
     suite_label,
     value,
 )
-from pytest_bias.errors import UnknownName
 from pytest_bias.records.report import Report, SuiteResult
 from pytest_bias.records.score import Score
 from pytest_bias.records.suite_states import FAILED
 from pytest_bias.reports.publication_layout import Place, Rerun, Standing
-from pytest_bias.suites.suite import find, scope_of
 from pytest_bias.untrusted import clean, markdown
 
 SUITE_BADGES: Final = 6
@@ -120,7 +118,7 @@ def section(
             not_published=[markdown(line, 600) for line in not_published(report)],
             context=[(name, markdown(said, 600)) for name, said in about.said.items()],
             missed=[markdown(line, 400) for line in about.missed(social)] if social else [],
-            not_run=few([[markdown(_title(name), NAME)] for name in not_run(report)], ROWS),
+            not_run=few([[markdown(_title(report, name), NAME)] for name in not_run(report)], ROWS),
             failed=few(_without(report, WITHOUT), ROWS),
             unfit=few(_without(report, ("not_applicable",)), ROWS),
             about=few(_about(report, shown), ROWS),
@@ -234,18 +232,16 @@ def _said(report: Report, suite: SuiteResult) -> str:
 
 
 def _does_not_show(suite: SuiteResult) -> str:
-    said = scope_of(suite.name).get("does_not_show")
+    said = suite.about.scope.get("does_not_show") if suite.about else None
     return f"does not show: {str(said)[:1].lower()}{str(said)[1:]}" if said else ""
 
 
 # What is missing
 
 
-def _title(name: str) -> str:
-    try:
-        return find(name).title
-    except UnknownName:
-        return name
+def _title(report: Report, name: str) -> str:
+    titles = report.run.get("titles")
+    return str(titles.get(name, name)) if isinstance(titles, Mapping) else name
 
 
 def _without(report: Report, statuses: Sequence[str]) -> list[list[str]]:

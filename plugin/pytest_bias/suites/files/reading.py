@@ -24,6 +24,7 @@ from pytest_bias.environment import SUITE_FILE
 from pytest_bias.errors import DataError, DataMissing, UnknownName, UsageError
 from pytest_bias.models.interface import Capability
 from pytest_bias.records.report import DataInfo, canonical_json, sha256
+from pytest_bias.suites.catalogue import INSTALLED, Catalogue
 from pytest_bias.suites.files.kinds import DataRow, Definition, Kind, kinds
 from pytest_bias.suites.files.schema import WHOLE, DataForm, Key, data_form, keyed, word
 from pytest_bias.suites.files.yaml_with_lines import Marked, read_marked
@@ -38,7 +39,7 @@ from pytest_bias.suites.scope_cards import (
     VALIDITY,
     says_nothing,
 )
-from pytest_bias.suites.suite import Configuration, LoadedData, Suite, register
+from pytest_bias.suites.suite import Configuration, LoadedData, Suite
 
 SALT: Final = "salt.txt"
 HOW_TO_SALT: Final = (
@@ -77,8 +78,10 @@ def files_below(places: Iterable[Path], passed_over: Sequence[str]) -> tuple[str
     return tuple(found)
 
 
-def with_files(words: Sequence[str]) -> tuple[str, ...]:
-    """Make the suites of the files among words known, and return words with names in their place.
+def with_files(
+    words: Sequence[str], catalogue: Catalogue = INSTALLED
+) -> tuple[Catalogue, tuple[str, ...]]:
+    """Return a catalogue with the suites of the files among words, and words with their names.
 
     Raises
     ------
@@ -92,10 +95,10 @@ def with_files(words: Sequence[str]) -> tuple[str, ...]:
             suite, file = read_suite(Path(said)), Path(said).resolve()
             if (other := files.setdefault(suite.name, file)) != file:
                 raise UsageError(f"{said} and {other} both define a suite named {suite.name}.")
-            register(suite, said)
+            catalogue = catalogue.with_suite(suite, said)
             said = suite.name
         found.append(said)
-    return tuple(found)
+    return catalogue, tuple(found)
 
 
 def name_of(word: str, starts: Sequence[Path]) -> str:
@@ -103,8 +106,7 @@ def name_of(word: str, starts: Sequence[Path]) -> str:
     if not is_suite_file(word):
         return word
     files = [start / word for start in starts]
-    (name,) = with_files([str(next((f for f in files if f.is_file()), files[0]))])
-    return name
+    return read_suite(next((f for f in files if f.is_file()), files[0])).name
 
 
 def read_suite(path: Path) -> Suite:

@@ -1,0 +1,84 @@
+"""What the suites of a report say of themselves, put beside their results for outputs."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Final
+
+from pytest_bias.errors import UnknownName
+from pytest_bias.records.about import About, Furthest
+from pytest_bias.records.report import Record, Report, SuiteResult
+from pytest_bias.scoring.estimators import Additive, Mean
+from pytest_bias.scoring.metric import Metric
+from pytest_bias.suites.catalogue import INSTALLED, Catalogue
+from pytest_bias.suites.suite import STRUCTURE, Suite
+
+NAMED_ITEMS: Final = 10
+"""Items furthest from the ideal that are named."""
+
+
+def with_about(report: Report, catalogue: Catalogue = INSTALLED) -> Report:
+    """Return a report with what the catalogue's suites say of themselves.
+
+    What a report brings along stays for suites that the catalogue does not have, or has in another
+    version.
+    """
+    return replace(report, suites=tuple(_told(s, catalogue.get(s.name)) for s in report.suites))
+
+
+def _told(result: SuiteResult, suite: Suite | None) -> SuiteResult:
+    if suite is None or (suite.version != result.version and result.about):
+        return result
+    far = furthest(result, suite) if result.records or not result.about else result.about.furthest
+    return replace(result, about=About(suite.version, suite.badge, suite.scope, far))
+
+
+def furthest(result: SuiteResult, suite: Suite) -> Furthest:
+    """Return the ids of the items whose part in the headline is furthest from the ideal."""
+    headline = result.headline
+    if headline is None or result.name == STRUCTURE:
+        return Furthest()
+    if result.is_hidden:
+        return Furthest(reason="The items are hidden.")
+    if not result.records:
+        return Furthest(reason="The records are not beside this report.")
+    if suite.version != result.version:
+        return Furthest(
+            reason=f"{result.name} {result.version} is not installed here, so what its records "
+            "mean is not known."
+        )
+    try:
+        metrics = suite.measure_named(result.measure or "").metrics
+    except UnknownName as error:
+        return Furthest(reason=error.message)
+    metric = next((m for m in metrics if m.name == headline.metric), None)
+    if metric is None or not isinstance(metric.estimate, Additive):
+        return Furthest(reason="This score has no value for single items.")
+    try:
+        return _ordered(result.records, metric, metrics)
+    except (KeyError, TypeError, ValueError):
+        return Furthest(reason="The records do not fit the suite; pytest-bias verify says more.")
+
+
+def _ordered(records: Sequence[Record], metric: Metric, metrics: Sequence[Metric]) -> Furthest:
+    distances = order = _distances(records, metric)
+    ends = sorted(distances.values())
+    tied, by = 0, ""
+    if len(ends) > NAMED_ITEMS and ends[-1] == ends[-NAMED_ITEMS - 1]:
+        tied = ends.count(ends[-1])
+        # A percentage counts all items alike; a mean over the same items tells them apart.
+        if other := next(
+            (m for m in metrics if isinstance(m.estimate, Mean) and m != metric), None
+        ):
+            by, order = other.name, _distances(records, other)
+    found = sorted(distances, key=lambda i: (-distances[i], -order.get(i, 0.0), i))
+    return Furthest(tuple(found[:NAMED_ITEMS]), tied, by)
+
+
+def _distances(records: Sequence[Record], metric: Metric) -> dict[str, float]:
+    """Return how far the part of each item in a metric is from the ideal."""
+    if not isinstance(metric.estimate, Additive):
+        return {}
+    scored = [r for r in records if r.status == "scored" and metric.where(r)]
+    kept, values = metric.estimate.contributing(scored)
+    distances = abs(values - metric.ideal).tolist()
+    return dict(zip((r.item for r in kept), distances, strict=True))
