@@ -156,6 +156,7 @@ def test_plugin_can_be_left_out(session: Session, pytester: pytest.Pytester) -> 
         assert "unrecognized arguments" in said(result)
 
 
+@pytest.mark.nightly
 def test_plugin_can_be_loaded_alone(session: Session, pytester: pytest.Pytester) -> None:
     pytester.makepyfile("def test_options(pytestconfig): pytestconfig.getoption('bias_model')")
     alone = ("--disable-plugin-autoload",)

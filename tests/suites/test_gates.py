@@ -87,6 +87,7 @@ def test_words_that_belong_to_one_side_each():
     assert verdict(gate(found, seat__mean_absolute_effect={"max_distance": 0.5})) == ("exceeded", 1)
 
 
+@pytest.mark.nightly
 def test_a_regression_of_a_size_without_a_sign(items):
     of = [i for i in items("hatecheck", "en") if not i.status]
 
