@@ -21,7 +21,7 @@ from pytest_bias.suites.suite import select
 
 Tiny = Callable[[str], Path]
 
-DEMO = Path(pytest_bias.engine.session.__file__).parent / "models" / "demo" / "planted"
+DEMO = Path(pytest_bias.__file__).parent / "models" / "demo" / "planted"
 ASSOCIATION = ("--bias-suite", "template_association")
 LIMIT = "limits: {template_association.association: {max_distance: 0.1}}"
 REGRESSION = """limits:
@@ -557,7 +557,7 @@ def test_broken_model_fails_tests_by_hand(
 @pytest.fixture
 def cut(tmp_path: Path) -> Path:
     """Return the demo with half its weights."""
-    demo = Path(pytest_bias.engine.session.__file__).parent / "models" / "demo" / "planted"
+    demo = Path(pytest_bias.__file__).parent / "models" / "demo" / "planted"
     folder = Path(shutil.copytree(demo, tmp_path / "cut"))
     weights = folder / "model.safetensors"
     weights.write_bytes(weights.read_bytes()[:1000])

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import pytest_bias
 from own_sigstore import Sigstore
 from pytest_bias.emit import badges
 from pytest_bias.emit.card import model_index
@@ -41,7 +42,7 @@ from pytest_bias.suites.suite import find
 NAME = "org-a/model"
 SUITE = "template_association"
 ENTRY = f"{SUITE}[en]"
-DEMOS = Path(session.__file__).parent / "models" / "demo"
+DEMOS = Path(pytest_bias.__file__).parent / "models" / "demo"
 Edit = Callable[[dict[str, Any]], object]
 
 
