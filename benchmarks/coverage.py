@@ -42,7 +42,8 @@ from pytest_bias.scoring.estimators import own_value
 from pytest_bias.scoring.families import with_decision_family
 from pytest_bias.scoring.scores import LEVEL, Context, score_records
 from pytest_bias.scoring.statistics import Draws, Estimate, Floats, Sampling, wilson
-from pytest_bias.suites.suite import find, installed
+from pytest_bias.suites import find
+from pytest_bias.suites.catalogue import installed
 
 ROOT = Path(__file__).parents[1]
 ACCEPTED = {

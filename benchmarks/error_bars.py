@@ -37,7 +37,9 @@ from pytest_bias.scoring.estimators import Additive, own_value  # noqa: E402
 from pytest_bias.scoring.metric import Metric  # noqa: E402
 from pytest_bias.scoring.scores import estimator_for, members  # noqa: E402
 from pytest_bias.scoring.statistics import Draws, Floats, Sampling  # noqa: E402
-from pytest_bias.suites.suite import Suite, find, installed  # noqa: E402
+from pytest_bias.suites import find  # noqa: E402
+from pytest_bias.suites.catalogue import installed  # noqa: E402
+from pytest_bias.suites.suite import Suite  # noqa: E402
 
 DRAWS: Final = Draws(resamples=999, shuffles=199, arrangements=2_000, partitions=50)
 RATES: Final = (2.0, 20.0, 50.0)

@@ -41,7 +41,7 @@ from bias_suites.disputes import REASONS, REPORTED
 from bias_suites.social.stereoset_items import BLANK, INTRA, SIDES, word_at_blank
 from pytest_bias.data.sources import DataFolder
 from pytest_bias.records.report import Item
-from pytest_bias.suites.suite import find
+from pytest_bias.suites import find
 
 FOLDER: Final = Path(__file__).parent.parent / "bias_tests" / "bias_suites" / "disputes"
 ACCEPTED: Final = {"crows_pairs": "no clear licence", "stereoset": "no clear licence"}

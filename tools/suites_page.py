@@ -13,7 +13,9 @@ from typing import Any, Final
 
 from pytest_bias.models.labels import ROLES
 from pytest_bias.scoring.metric import Metric
-from pytest_bias.suites.suite import Configuration, Measure, Suite, installed
+from pytest_bias.suites.catalogue import installed
+from pytest_bias.suites.measures import Measure
+from pytest_bias.suites.suite import Configuration, Suite
 
 PAGE: Final = Path(__file__).parent.parent / "docs" / "suites.md"
 

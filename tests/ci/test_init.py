@@ -21,7 +21,7 @@ from pytest_bias.ci.init.triggers import NAMES, TRIGGERS, trigger
 from pytest_bias.errors import UsageError
 from pytest_bias.reports.limits import read_limits
 from pytest_bias.settings.settings import read_settings
-from pytest_bias.suites.suite import find
+from pytest_bias.suites import find
 
 NAMES_OF_FOLDERS = (
     *("model", "it's", 'say "so"', "a: b", "a #b", "#b", "- a", "a, b", "[a]", "{a}", "on", "12"),

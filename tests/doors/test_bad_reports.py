@@ -15,8 +15,8 @@ from commands import Command, finish, read, start, suite
 from made import report, result
 from pytest_bias.records.report import DataInfo, Record, Report, SuiteResult, records_digest, seal
 from pytest_bias.reports.folder import write_report
+from pytest_bias.suites import find
 from pytest_bias.suites.results import scored
-from pytest_bias.suites.suite import find
 
 ENTRY = "template_association[en]"
 RECORDS = f"records/{ENTRY}.parquet"

@@ -21,9 +21,11 @@ from pytest_bias.records.report import DataInfo, Item, Record, sha256
 from pytest_bias.scoring.estimators import Mean
 from pytest_bias.scoring.metric import Metric
 from pytest_bias.settings.settings import Settings, read_settings
-from pytest_bias.suites import suite as suites
+from pytest_bias.suites import catalogue as suites
+from pytest_bias.suites import find
+from pytest_bias.suites.measures import Measure
 from pytest_bias.suites.refusals import Outcome, outcome
-from pytest_bias.suites.suite import Configuration, LoadedData, Measure, Suite, find
+from pytest_bias.suites.suite import Configuration, LoadedData, Suite
 
 PROMPTS = ["The nurse said", "He is a carpenter.", "Why?"]
 TURNS = (

@@ -73,6 +73,7 @@ def test_identity_terms(bias: Command, knows: Callable[..., Path], data_dir: Pat
     assert bias("verify", "out").code == 0
 
 
+@pytest.mark.nightly
 def test_equity_evaluation(
     bias: Command, knows: Callable[..., Path], data_dir: Path, tmp_path: Path
 ) -> None:

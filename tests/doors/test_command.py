@@ -298,6 +298,7 @@ def test_summary_marks_a_sample(bias: Command) -> None:
     assert "sample" in (ran.at / "summary.md").read_text(encoding="utf-8")
 
 
+@pytest.mark.nightly
 def test_texts_are_kept_and_shown_only_when_asked_for(bias: Command, tmp_path: Path) -> None:
     words = ("run", "demo", *ASSOCIATION, "--suite", "seat", "--with-texts")
     plain = bias(*words, "--out", "plain").done(0)

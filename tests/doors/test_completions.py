@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow.parquet as pq
+import pytest
 
 from commands import Command, read
 
@@ -15,6 +16,7 @@ def english(out: Path) -> dict[str, Any]:
     return next(s for s in suites if (s["name"], s["config"]) == ("honest", "en"))
 
 
+@pytest.mark.nightly
 def test_completions_are_judged_after_consent_and_not_kept(
     bias: Command, bert_tiny: Path, data_dir: Path, tmp_path: Path
 ) -> None:

@@ -14,7 +14,7 @@ from hub_server import Hub, Repository
 from hub_server import serving as serving_hub
 from pytest_bias.data.sources import cache_folder
 from pytest_bias.records.report import sha256
-from pytest_bias.suites.suite import installed
+from pytest_bias.suites.catalogue import installed
 
 COMMIT = "5" * 40
 FILES = {

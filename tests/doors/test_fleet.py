@@ -70,6 +70,7 @@ def test_each_report_is_that_of_a_run(bias: Command, tiny: Callable, tmp_path: P
     assert "<table" in (tmp_path / "all" / "index.html").read_text(encoding="utf-8")
 
 
+@pytest.mark.nightly
 def test_a_second_run_measures_nothing(bias: Command, tmp_path: Path) -> None:
     words = (
         "run",

@@ -18,7 +18,7 @@ def asked(folder: Path, limits: dict[str, dict[str, float]] | None = None) -> As
     return Ask.of("demo", settings, str(folder), "ours")
 
 
-@pytest.mark.by_day(limits=(None,))
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     "limits", [None, {"gendered_pair_entropy.entropy_bias": {"max_distance": 0.01}}]
 )
@@ -43,6 +43,7 @@ def test_a_model_is_finished_again(
     assert not (tmp_path / "unfinished").exists()
 
 
+@pytest.mark.nightly
 def test_a_part_is_measured_again(tmp_path: Path) -> None:
     ask = asked(tmp_path)
     seen = look(ask)

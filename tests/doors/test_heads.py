@@ -140,6 +140,7 @@ def weights_asked(hub: Hub) -> list[str]:
     return [a for a in hub.asked if a.startswith("GET") and a.endswith(".safetensors")]
 
 
+@pytest.mark.nightly
 def test_it_is_what_a_run_finds(client: Client) -> None:
     names = ("org/one", "org/one@v1", "org/shards", "org/code")
     client.hub.asked.clear()

@@ -65,6 +65,7 @@ def outcomes(found: Machine) -> dict[str, str]:
     }
 
 
+@pytest.mark.nightly
 @HOW
 def test_a_session_of_pytest_shows_no_item(machine: New, bad: Path, words: tuple[str, ...]) -> None:
     found = machine("session")

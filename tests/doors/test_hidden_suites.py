@@ -281,6 +281,7 @@ TOLD = {
 }
 
 
+@pytest.mark.nightly
 def test_nothing_that_goes_wrong_leaves_an_item(wrong: tuple[Machine, Ended]) -> None:
     found, ended = wrong
     assert found.leaks(ended.said) == []

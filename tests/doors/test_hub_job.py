@@ -574,6 +574,7 @@ def test_who_pushes_while_it_runs_is_not_overwritten(
     assert player.model.pulls == []
 
 
+@pytest.mark.nightly
 def test_a_run_that_is_not_whole_is_not_published(
     player: Player, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -8,6 +8,7 @@ from commands import Command, headline, statuses, suite
 from tiny_architectures import CLASSIFIER, QA, SEQ2SEQ, head
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("model_type", ["t5", "bart"])
 def test_crows_pairs_on_a_seq2seq_model(
     bias: Command, tmp_path: Path, data_dir: Path, model_type: str

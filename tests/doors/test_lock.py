@@ -369,6 +369,7 @@ def test_scores_that_changed_since_those_that_were_published(
 # Refused
 
 
+@pytest.mark.nightly
 def test_what_cannot_be_locked(consumer: Consumer) -> None:
     consumer("lock", "demo").refused(2, "demo is bundled", "only models of the Hub")
     shutil.copytree(DEMOS / "planted", consumer.folder / "mine")

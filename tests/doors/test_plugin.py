@@ -17,18 +17,18 @@ import pytest_bias.engine.session
 import pytest_bias.pytest_plugin.session
 import pytest_bias.runs.finishing
 from commands import Command, Ran, headline, read, statuses
-from pytest_bias.suites.suite import select
+from pytest_bias.suites.catalogue import INSTALLED
 
 Tiny = Callable[[str], Path]
 
-DEMO = Path(pytest_bias.engine.session.__file__).parent / "models" / "demo" / "planted"
+DEMO = Path(pytest_bias.__file__).parent / "models" / "demo" / "planted"
 ASSOCIATION = ("--bias-suite", "template_association")
 LIMIT = "limits: {template_association.association: {max_distance: 0.1}}"
 REGRESSION = """limits:
   template_association.association[axis=gender]: {max_regression: {points: 0.3}}
 """
 
-ENTRIES = [e.id for e in select((), ("en",)) if not e.configuration.only_full]
+ENTRIES = [e.id for e in INSTALLED.select((), ("en",)) if not e.configuration.only_full]
 """What a run in English plans, unless it asks for more."""
 
 
@@ -156,6 +156,7 @@ def test_plugin_can_be_left_out(session: Session, pytester: pytest.Pytester) -> 
         assert "unrecognized arguments" in said(result)
 
 
+@pytest.mark.nightly
 def test_plugin_can_be_loaded_alone(session: Session, pytester: pytest.Pytester) -> None:
     pytester.makepyfile("def test_options(pytestconfig): pytestconfig.getoption('bias_model')")
     alone = ("--disable-plugin-autoload",)
@@ -556,7 +557,7 @@ def test_broken_model_fails_tests_by_hand(
 @pytest.fixture
 def cut(tmp_path: Path) -> Path:
     """Return the demo with half its weights."""
-    demo = Path(pytest_bias.engine.session.__file__).parent / "models" / "demo" / "planted"
+    demo = Path(pytest_bias.__file__).parent / "models" / "demo" / "planted"
     folder = Path(shutil.copytree(demo, tmp_path / "cut"))
     weights = folder / "model.safetensors"
     weights.write_bytes(weights.read_bytes()[:1000])

@@ -276,6 +276,7 @@ def test_withheld_scores_are_published_as_such(publisher: Publisher) -> None:
     publisher("reproduce", NAME).refused(3, "withheld")
 
 
+@pytest.mark.nightly
 def test_a_folder_is_published_in_place(publisher: Publisher) -> None:
     model = publisher.folder / "model"
     shutil.copytree(DEMOS / "planted", model)

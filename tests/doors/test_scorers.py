@@ -15,9 +15,10 @@ from pytest_bias.models.interface import Capability, Model
 from pytest_bias.records.report import DataInfo, Item, Record, sha256
 from pytest_bias.scoring.estimators import Mean
 from pytest_bias.scoring.metric import Metric
-from pytest_bias.suites import classifier_readings
-from pytest_bias.suites import suite as suites
-from pytest_bias.suites.suite import Configuration, LoadedData, Measure, Suite, find
+from pytest_bias.suites import catalogue as suites
+from pytest_bias.suites import classifier_readings, find
+from pytest_bias.suites.measures import Measure
+from pytest_bias.suites.suite import Configuration, LoadedData, Suite
 from word_classifier import word_classifier
 
 TEXTS = ["You are awful.", "You are nice.", "An awful, awful day", "nothing"]

@@ -143,6 +143,7 @@ def assert_withheld(folder: Path, full: Ran, *streams: str) -> None:
         assert salt not in text or where == folder / SALT
 
 
+@pytest.mark.nightly
 def test_the_search_finds_what_a_run_with_scores_shows(full: Ran) -> None:
     """Otherwise that it finds nothing would say nothing."""
     found = {path.relative_to(full.at).as_posix(): text for path, text in texts(full.at)}

@@ -99,6 +99,7 @@ def test_written_completions_by_hand(
     assert bias("verify", "out").code == 0
 
 
+@pytest.mark.nightly
 def test_words_at_the_mask_by_hand(
     bias: Command, tiny: Callable[[str], Path], scorer: Callable[..., Path]
 ) -> None:

@@ -14,7 +14,7 @@ from pytest_bias.emit.card import section as card
 from pytest_bias.emit.card.readme import BEGIN, END, merged
 from pytest_bias.records.report import Report, SuiteResult, Withheld
 from pytest_bias.reports.publication_layout import Place, Rerun, Standing
-from pytest_bias.suites.suite import installed
+from pytest_bias.suites.catalogue import installed
 
 CROWS = result(
     scores=[

@@ -27,7 +27,7 @@ from pytest_bias.reports.comparison import Change, Comparison, SuiteComparison
 from pytest_bias.reports.limits import decide, read_limits
 from pytest_bias.reports.withholding import withheld
 from pytest_bias.scoring.statistics import Estimate
-from pytest_bias.suites.suite import find
+from pytest_bias.suites import find
 from reader import Reader
 
 RELIGION = score(value=71.0, interval=(62, 79), by={"bias_type": "religion"}, headline=False, n=105)

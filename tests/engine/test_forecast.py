@@ -12,7 +12,7 @@ from pytest_bias.engine.forecast import Expected, Forecaster, forecast, reached
 from pytest_bias.engine.sampling import in_order, n_open
 from pytest_bias.engine.session import take
 from pytest_bias.models.meter import Pace, Work
-from pytest_bias.suites.suite import find
+from pytest_bias.suites import find
 
 Tiny = Callable[[str], Path]
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from made import record, result, unscored
-from pytest_bias.engine.hidden import scored_hidden, too_small, without_records
+from pytest_bias.engine.hidden import scored_hidden, too_small
 from pytest_bias.errors import BiasError, DataError, DataMissing, MeasurementError
 from pytest_bias.records.report import DataInfo, Record, SuiteResult, items_digest, sha256
 from pytest_bias.records.score import Score
@@ -18,8 +18,9 @@ from pytest_bias.scoring.estimators import Mean, own_value
 from pytest_bias.scoring.gaps import Range
 from pytest_bias.scoring.metric import Metric
 from pytest_bias.suites.hiding import NOT_TOLD, Hiding, measure_quietly, read_quietly
+from pytest_bias.suites.measures import Measure
 from pytest_bias.suites.results import scored
-from pytest_bias.suites.suite import Configuration, Measure, Suite
+from pytest_bias.suites.suite import Configuration, Suite
 
 SALT = "0f" * 32
 HIDING = Hiding(SALT, least=5)

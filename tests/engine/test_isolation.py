@@ -8,7 +8,6 @@ from rich.console import Console
 
 from made import record, report, result, score, unscored
 from pytest_bias.engine import session
-from pytest_bias.engine.hidden import is_hidden
 from pytest_bias.engine.isolation import isolated
 from pytest_bias.engine.planning import describe_for, plan
 from pytest_bias.reports.folder import read_report

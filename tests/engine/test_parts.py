@@ -15,8 +15,8 @@ from pytest_bias.models.devices import in_words, listed
 from pytest_bias.models.placing import shared
 from pytest_bias.records.report import Item, records_digest
 from pytest_bias.scoring.families import with_decision_family
+from pytest_bias.suites import find
 from pytest_bias.suites.results import scored
-from pytest_bias.suites.suite import find
 
 # Shards
 

@@ -14,7 +14,7 @@ from pytest_bias.evidence.reproduction_compare import reproduction
 from pytest_bias.records.identity import ScorerIdentity
 from pytest_bias.records.report import Record, Report, SuiteResult
 from pytest_bias.records.score import Score
-from pytest_bias.suites.suite import installed
+from pytest_bias.suites.catalogue import installed
 
 MEASURES = {s.name: s.measures[0].name for s in installed()}
 

@@ -45,6 +45,7 @@ def check_likelihood(items, model, loop, measured):
     assert close < len(items)
 
 
+@pytest.mark.by_day(name=("gpt2",))
 @pytest.mark.parametrize("name", ["gpt2", "llama"])
 def test_causal(name, checkpoint, data_dir, measured):
     folder = checkpoint(name)
@@ -99,6 +100,7 @@ def named(span, item):
     return n if one > other else m
 
 
+@pytest.mark.by_day(model_type=("bert",))
 @pytest.mark.parametrize("model_type", ["bert", "roberta"])
 def test_spans(model_type, tmp_path, data_dir, measured):
     folder = head(QA, model_type, tmp_path / model_type)

@@ -340,6 +340,7 @@ def test_a_long_context_is_read_in_windows(tmp_path):
     assert abs(found.null_score - (null - whole)) < NATS
 
 
+@pytest.mark.by_day(model_type=("bert",))
 @pytest.mark.parametrize("model_type", ["bert", "roberta"])
 def test_nothing_about_batches_changes_a_bit_of_an_answer(model_type, tmp_path):
     folder = head(QA, model_type, tmp_path / model_type)

@@ -46,7 +46,7 @@ def digest(suite, model, items):
     return records_digest(records)
 
 
-@pytest.mark.by_day("encoder-seat", "byte-level-template_association", "wordpiece-perturbation")
+@pytest.mark.by_day("encoder-seat", "byte-level-template_association")
 @pytest.mark.parametrize(("name", "suite"), CASES)
 def test_nothing_about_batches_changes_a_bit(name, suite, checkpoint, data_dir):
     items = items_of(suite, data_dir)
@@ -90,7 +90,7 @@ def test_a_text_alone_gives_the_bits_that_it_gives_among_others(name, checkpoint
     assert max(s.n_tokens for s in together) >= 126
 
 
-@pytest.mark.by_day(name=("gpt2",))
+@pytest.mark.nightly
 @pytest.mark.parametrize("name", ["wordpiece", "gpt2", "encoder"])
 def test_another_load_gives_the_same_digest_and_other_weights_another(
     name, checkpoint, data_dir, tmp_path

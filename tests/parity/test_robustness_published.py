@@ -152,6 +152,7 @@ def anli_records(data_dir: Path) -> dict[str, list[Record]]:
     return found
 
 
+@pytest.mark.nightly
 def test_predictions_of_eight_models_for_adversarial_nli(data_dir: Path) -> None:
     records = anli_records(data_dir)
     assert len(records) == 8

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+import pytest_bias
 from pytest_bias.engine import session
 from pytest_bias.engine.planning import describe_for, plan
 from pytest_bias.records.path_redaction import without_own_paths
@@ -41,7 +42,7 @@ def test_a_report_names_no_folder_of_the_machine(tmp_path, monkeypatch):
         offline=True,
         data_dir=tmp_path / "data",
     )
-    demo = Path(session.__file__).parent / "models" / "demo" / "planted"
+    demo = Path(pytest_bias.__file__).parent / "models" / "demo" / "planted"
     config = (demo / "config.json").read_text("utf-8").replace('"closed_vocabulary": true,', "")
     model = tmp_path / "model"
     model.mkdir()

@@ -13,8 +13,8 @@ from pytest_bias.records.score import Score
 from pytest_bias.reports.comparison import SuiteComparison, compare
 from pytest_bias.reports.limits import Outcome, decide, named_by, read_limits
 from pytest_bias.scoring.statistics import benjamini_hochberg
+from pytest_bias.suites import find
 from pytest_bias.suites.results import scored
-from pytest_bias.suites.suite import find
 
 DATA = DataInfo("made/up", "CC-BY-4.0", sha256="aaaa", n_items=8)
 STEPS = [0.5, 0.0, 1.0, 0.25, 0.0, 0.75, -0.25, 0.0] * 4

@@ -19,7 +19,7 @@ from measured import (
 from pytest_bias.records.report import Record, SuiteResult
 from pytest_bias.reports.comparison import Change, Comparison, compare
 from pytest_bias.scoring.scores import Context, score_records
-from pytest_bias.suites.suite import find
+from pytest_bias.suites import find
 
 
 def compared(now: Sequence[Record], then: Sequence[Record], name: str, seed: int = 0) -> Comparison:

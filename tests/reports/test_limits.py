@@ -18,7 +18,7 @@ from pytest_bias.records.score import Score
 from pytest_bias.reports.limits import Decision, decide, decision_level, read_limits
 from pytest_bias.scoring.scores import Context, score_records
 from pytest_bias.scoring.statistics import Estimate, wilson
-from pytest_bias.suites.suite import find
+from pytest_bias.suites import find
 
 PREFERENCE = "crows_pairs.stereotype_preference"
 ASSOCIATION = "template_association.association"

@@ -12,7 +12,7 @@ from pytest_bias.records.report import Record, SuiteResult
 from pytest_bias.reports.overfitting import SplitTest, split_test
 from pytest_bias.scoring.permutation import shift_test
 from pytest_bias.scoring.statistics import Sampling
-from pytest_bias.suites.suite import find
+from pytest_bias.suites import find
 
 pytestmark = pytest.mark.all_draws
 

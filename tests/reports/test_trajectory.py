@@ -14,7 +14,7 @@ from pytest_bias.records.report import Report, SuiteResult
 from pytest_bias.reports.comparison import compare
 from pytest_bias.reports.trajectory import Carried, Trajectory, trajectory
 from pytest_bias.scoring.scores import Context, score_records
-from pytest_bias.suites.suite import find
+from pytest_bias.suites import find
 
 Values = Sequence[float | None]
 

@@ -18,7 +18,7 @@ from pytest_bias.scoring.power import (
     smallest_change_of_mean,
     smallest_change_of_share,
 )
-from pytest_bias.suites.suite import find
+from pytest_bias.suites import find
 
 RUNS = 4000
 NOISE = 4 * sqrt(0.8 * 0.2 / RUNS)

@@ -277,6 +277,7 @@ def two_groups(n: int) -> resampling.Sums:
     return resampling.group_sums(right, range(n), sides, lambda m: m[..., 0] - m[..., 1])
 
 
+@pytest.mark.nightly
 def test_many_trials_that_are_alike_are_counted_instead_of_drawn(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

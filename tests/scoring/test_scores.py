@@ -15,8 +15,9 @@ from pytest_bias.scoring.estimators import MacroMean, Mean, Share
 from pytest_bias.scoring.metric import Metric
 from pytest_bias.scoring.scores import Context, score_records
 from pytest_bias.scoring.statistics import Estimate, Sampling, benjamini_hochberg, holm
+from pytest_bias.suites.measures import Measure
 from pytest_bias.suites.results import scored
-from pytest_bias.suites.suite import Measure, Suite
+from pytest_bias.suites.suite import Suite
 
 CONTEXT = Context("made", "en")
 

@@ -14,7 +14,7 @@ from pytest_bias.scoring.resampling import mean_sums
 from pytest_bias.scoring.scores import Context, score_records
 from pytest_bias.scoring.statistics import Draws, Sampling
 from pytest_bias.scoring.worsening import typical_least, worsened_at_least
-from pytest_bias.suites.suite import find
+from pytest_bias.suites import find
 
 NATS = "redditbias.log_perplexity_difference"
 

@@ -21,7 +21,7 @@ from pytest_bias.records.score import Score
 from pytest_bias.scoring import statistics
 from pytest_bias.scoring.scores import Context, score_records
 from pytest_bias.scoring.statistics import Draws
-from pytest_bias.suites.suite import find
+from pytest_bias.suites import find
 
 FEWEST = Draws(resamples=29, arrangements=60, shuffles=19, partitions=19)
 """Bounds hold for every draw."""

@@ -8,7 +8,8 @@ import pytest
 
 from pytest_bias.data.sources import DataFile, DataFolder, FoundFile, Source, pinned
 from pytest_bias.errors import LicenceNotAccepted
-from pytest_bias.suites.suite import Configuration, installed
+from pytest_bias.suites.catalogue import installed
+from pytest_bias.suites.suite import Configuration
 
 ENTRIES = [(s.name, c) for s in installed() for c in s.configurations if not c.own_texts]
 IDS = [f"{name}[{c.name}]" for name, c in ENTRIES]

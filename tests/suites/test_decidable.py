@@ -15,7 +15,8 @@ from pytest_bias.reports.limits import read_limits
 from pytest_bias.scoring.estimators import Additive
 from pytest_bias.scoring.metric import Metric
 from pytest_bias.scoring.scores import Context, score_records
-from pytest_bias.suites.suite import find, installed
+from pytest_bias.suites import find
+from pytest_bias.suites.catalogue import installed
 
 MANY: Final = 12
 """How often the items of a case are there, in clusters of their own: the data are never too few."""

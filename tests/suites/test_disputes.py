@@ -15,8 +15,8 @@ from bias_suites.social import crows_pairs
 from pytest_bias.cli.screens.scope import show_card
 from pytest_bias.data.sources import DataFolder
 from pytest_bias.records.report import Item
+from pytest_bias.suites import find
 from pytest_bias.suites.results import scored
-from pytest_bias.suites.suite import find
 from stand_ins import Pairs, Texts, result_of
 
 ROOT = Path(__file__).parent.parent.parent

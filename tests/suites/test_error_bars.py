@@ -38,6 +38,7 @@ def test_a_suite_finds_nothing_where_nothing_is(suite):
     assert n_intervals >= N
 
 
+@pytest.mark.nightly
 def test_an_interval_over_the_smaller_source_of_variation_is_found_out(monkeypatch):
     """Without their factors the intervals of Gendered pairs hold the truth too seldom."""
     row = next(r for r in rows() if r.suite == "gendered_pair_entropy" and r.factors)

@@ -24,7 +24,10 @@ from pytest_bias.scoring import statistics
 from pytest_bias.scoring.metric import Metric
 from pytest_bias.scoring.scores import Context, score_records
 from pytest_bias.scoring.statistics import Draws
-from pytest_bias.suites.suite import Configuration, Measure, Suite, find, installed
+from pytest_bias.suites import find
+from pytest_bias.suites.catalogue import installed
+from pytest_bias.suites.measures import Measure
+from pytest_bias.suites.suite import Configuration, Suite
 
 DATA = Path(__file__).parents[3] / "shared" / "data"
 

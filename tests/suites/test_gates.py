@@ -14,7 +14,7 @@ from pytest_bias.reports.comparison import compare
 from pytest_bias.reports.limits import Decision, decide, named_by, read_limits
 from pytest_bias.scoring.families import with_decision_family
 from pytest_bias.scoring.scores import Context, score_records
-from pytest_bias.suites.suite import find
+from pytest_bias.suites import find
 
 ACCEPTED = {"honest": "CC-BY-NC-SA-4.0", "equity_evaluation": "no clear licence"}
 
@@ -87,6 +87,7 @@ def test_words_that_belong_to_one_side_each():
     assert verdict(gate(found, seat__mean_absolute_effect={"max_distance": 0.5})) == ("exceeded", 1)
 
 
+@pytest.mark.nightly
 def test_a_regression_of_a_size_without_a_sign(items):
     of = [i for i in items("hatecheck", "en") if not i.status]
 

@@ -31,7 +31,9 @@ from pytest_bias.records.report import Report, SuiteResult
 from pytest_bias.reports.comparison import NO_CHANGE, compare
 from pytest_bias.scoring import unsigned
 from pytest_bias.scoring.families import with_decision_family
-from pytest_bias.suites.suite import STRUCTURE, find, installed
+from pytest_bias.suites import find
+from pytest_bias.suites.catalogue import installed
+from pytest_bias.suites.suite import STRUCTURE
 
 # What becomes of a metric when the two sides change places: a number that it is reflected around,
 # or that it has no sign, or why neither is so. A metric that is not here fails the test.

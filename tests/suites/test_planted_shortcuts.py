@@ -59,7 +59,7 @@ def gap(model: Model, task: str) -> Score:
     return shortcut_gap(found, solvable)
 
 
-@pytest.mark.by_day(task=("nli",))
+@pytest.mark.nightly
 @pytest.mark.parametrize("task", TASKS)
 def test_a_planted_shortcut_has_the_gap_that_was_expected(task: str, trained: Made) -> None:
     found = gap(trained(task, True), task)
@@ -132,6 +132,7 @@ def test_files_in_the_shape_of_the_contrast_sets(tmp_path: Path) -> None:
         assert one["Text"].split()[1] == other["Text"].split()[1]
 
 
+@pytest.mark.nightly
 def test_a_classifier_on_contrasts(trained: Made, tmp_path: Path) -> None:
     right = []
     for path in planted.write_contrast(tmp_path, 800, 3):

@@ -16,10 +16,11 @@ from classifiers import Classifier
 from hashed import Hashed
 from pytest_bias.data.sources import DataFolder
 from pytest_bias.engine.preview import preview
-from pytest_bias.errors import BiasError, DataError, DataMissing, UsageError
+from pytest_bias.errors import BiasError, DataError, DataMissing, UnknownName, UsageError
 from pytest_bias.models.interface import Capability
 from pytest_bias.records.report import Item, Record
 from pytest_bias.scoring.scores import Context, score_records
+from pytest_bias.suites.catalogue import INSTALLED
 from pytest_bias.suites.files.kinds import kinds
 from pytest_bias.suites.files.reading import read_suite, with_files
 from pytest_bias.suites.measures import take
@@ -493,11 +494,18 @@ def test_a_name_is_taken_once(tmp_path: Path) -> None:
         (tmp_path / folder).mkdir()
         written(tmp_path / folder, PAIRS.replace("suite: mine", "suite: taken_once"))
     paths = [str(tmp_path / folder / "mine.bias.yaml") for folder in ("one", "two")]
-    assert with_files([paths[0], "crows_pairs"]) == ("taken_once", "crows_pairs")
-    assert with_files([paths[0]]) == ("taken_once",)
+    catalogue, names = with_files([paths[0], "crows_pairs"])
+    assert names == ("taken_once", "crows_pairs")
     with pytest.raises(UsageError, match="both define a suite named taken_once"):
         with_files(paths)
-    assert with_files([paths[1]]) == ("taken_once",)
+    # In place of one of a file that was known.
+    other, names = with_files([paths[1]], catalogue)
+    assert names == ("taken_once",)
+    assert len(other.suites) == len(catalogue.suites)
+    assert other.find("taken_once") is not catalogue.find("taken_once")
+    # Nothing is known to anybody else.
+    with pytest.raises(UnknownName, match="suite 'taken_once' is not known"):
+        INSTALLED.find("taken_once")
     written(tmp_path, PAIRS.replace("suite: mine", "suite: crows_pairs"))
     with pytest.raises(UsageError, match="a suite named crows_pairs is installed"):
         with_files([str(tmp_path / "mine.bias.yaml")])

@@ -14,8 +14,10 @@ from pytest_bias.cli.screens.scope import show_card, show_list
 from pytest_bias.emit.badges import FORMATS
 from pytest_bias.errors import UnknownName, UsageError
 from pytest_bias.models.interface import Capability
+from pytest_bias.suites import find
+from pytest_bias.suites.catalogue import INSTALLED, installed
 from pytest_bias.suites.scope_cards import FIELDS, MOST_IN_SHORT, VALIDITY, says_nothing
-from pytest_bias.suites.suite import STRUCTURE, Suite, find, installed, select
+from pytest_bias.suites.suite import STRUCTURE, Suite
 
 UNITS = ("%", "points", "valence points", "nats", "nats/char", "bits", "d", "")
 BY_NAME = pytest.mark.parametrize("suite", SUITES, ids=lambda s: s.name)
@@ -37,7 +39,7 @@ ROBUSTNESS = {
 
 def chosen(*words: str, languages: tuple[str, ...] = ("en",)) -> dict[str, bool]:
     """Return the entries by id, with whether each was named."""
-    return {e.id: e.named for e in select(words, languages)}
+    return {e.id: e.named for e in INSTALLED.select(words, languages)}
 
 
 def test_without_words_every_suite_in_the_language_is_meant():
@@ -173,7 +175,7 @@ def test_a_language_that_no_suite_speaks_is_an_error(words):
 def test_what_takes_long_runs_in_full_or_by_name(monkeypatch, profile, words, runs):
     from pytest_bias.engine.planning import describe_for, plan
     from pytest_bias.settings.settings import Settings
-    from pytest_bias.suites import suite as suites
+    from pytest_bias.suites import catalogue as suites
 
     seat = find("seat")
     configuration = replace(seat.configurations[0], only_full=True)
@@ -285,7 +287,7 @@ def test_a_control_is_one_of_a_configuration_that_runs_before_it():
 def test_controls_and_general_quality_do_not_count_among_the_social_suites(monkeypatch):
     from pytest_bias.engine.planning import describe_for, plan
     from pytest_bias.settings.settings import Settings
-    from pytest_bias.suites import suite as suites
+    from pytest_bias.suites import catalogue as suites
 
     crows, seat = find("crows_pairs"), find("seat")
     controls = replace(crows.configuration("en-controls"), needs=frozenset())
@@ -399,9 +401,9 @@ def test_a_suite_of_another_package_is_found_behind_our_own(tmp_path):
     found = with_packages(
         tmp_path,
         """
-        from pytest_bias.suites import find, installed, select
+        from pytest_bias.suites import find, INSTALLED, installed
         print([s.name for s in installed()])
-        print([e.id for e in select(["theirs"], ["en"])], find("theirs").version)
+        print([e.id for e in INSTALLED.select(["theirs"], ["en"])], find("theirs").version)
         """,
     )
     names = [*(s.name for s in SUITES), "theirs"]

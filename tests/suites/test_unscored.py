@@ -21,8 +21,8 @@ from pytest_bias.reports.comparison import compare
 from pytest_bias.scoring.estimators import Additive
 from pytest_bias.scoring.metric import own_cluster
 from pytest_bias.scoring.scores import estimator_for, members
+from pytest_bias.suites import find
 from pytest_bias.suites.results import at_level
-from pytest_bias.suites.suite import find
 
 PAIRED: Final = {
     "answer_shortcuts": {

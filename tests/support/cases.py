@@ -35,7 +35,7 @@ from hashed import WORDS, Hashed
 from pytest_bias.data.sources import DataFolder
 from pytest_bias.records.report import Item
 from pytest_bias.scoring.shortcuts import SOLVABLE, UNSOLVABLE
-from pytest_bias.suites.suite import find
+from pytest_bias.suites import find
 
 EXACTLY: Final = 1e-9
 """Two ways to sum the same numbers differ by less."""

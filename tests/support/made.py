@@ -17,7 +17,7 @@ from pytest_bias.reports.comparison import Change, Comparison, SuiteComparison
 from pytest_bias.reports.limits import Decision, Outcome
 from pytest_bias.scoring.statistics import VERSION, Estimate
 from pytest_bias.settings.waivers import OfWaiver
-from pytest_bias.suites.suite import installed
+from pytest_bias.suites.catalogue import installed
 
 HOSTILE = {
     "markup": 'a"><script>alert(1)</script>',

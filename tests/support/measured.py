@@ -5,8 +5,8 @@ from typing import Any
 
 from made import record, result, unscored
 from pytest_bias.records.report import Record, SuiteResult
+from pytest_bias.suites import find
 from pytest_bias.suites.results import scored
-from pytest_bias.suites.suite import find
 
 CROWS = "pseudo-log-likelihood of shared tokens"
 

@@ -14,8 +14,10 @@ from pytest_bias.engine.session import take
 from pytest_bias.records.report import Item, Record, SuiteResult, records_digest
 from pytest_bias.records.score import Score
 from pytest_bias.scoring.metric import Metric
+from pytest_bias.suites import find
+from pytest_bias.suites.measures import Measure
 from pytest_bias.suites.results import scored
-from pytest_bias.suites.suite import Measure, Suite, find
+from pytest_bias.suites.suite import Suite
 
 
 def measured(

@@ -10,7 +10,7 @@ from pytest_bias.models.interface import Model
 from pytest_bias.records.report import Item, Record
 from pytest_bias.records.score import Score
 from pytest_bias.scoring.scores import Context, score_records
-from pytest_bias.suites.suite import find
+from pytest_bias.suites import find
 
 MASKED = ("bert-tiny", "wordpiece", "byte-level", "unigram")
 """Masked models, a real one and one of each kind of tokenizer."""

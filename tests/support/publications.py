@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import pytest_bias
 from own_sigstore import Sigstore
 from pytest_bias.emit import badges
 from pytest_bias.emit.card import model_index
@@ -35,13 +36,13 @@ from pytest_bias.reports.folder import REPORT, read_plain_report, read_report, w
 from pytest_bias.reports.publication_layout import BIAS, CURRENT, REPRODUCTION, SIGNATURE, digest12
 from pytest_bias.scoring.families import with_decision_family
 from pytest_bias.settings.settings import Settings
+from pytest_bias.suites import find
 from pytest_bias.suites.results import scored
-from pytest_bias.suites.suite import find
 
 NAME = "org-a/model"
 SUITE = "template_association"
 ENTRY = f"{SUITE}[en]"
-DEMOS = Path(session.__file__).parent / "models" / "demo"
+DEMOS = Path(pytest_bias.__file__).parent / "models" / "demo"
 Edit = Callable[[dict[str, Any]], object]
 
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 from itertools import count, islice
 
 from pytest_bias.fleet.rows import NO_BASE_NAMED, Cell, Row, failed
-from pytest_bias.suites.suite import installed
+from pytest_bias.suites.catalogue import installed
 
 STATUSES = (
     ("not_applicable", "the model cannot write texts, which {} asks for"),

@@ -22,10 +22,10 @@ from pytest_bias.scoring import (
     Test,
     beside_chance,
     exp,
-    finite,
     permutation,
     resampling,
     size_of_means,
+    without_overflow,
 )
 
 TOO_LARGE: Final = "too large for a number"
@@ -72,7 +72,7 @@ class GeometricMean(Additive):
             return Estimate(None, interval_reason="nothing was scored")
         equal = "all values are equal" if np.ptp(values) == 0 else None
         found = resampling.estimate(self.sums(records), sampling, equal=equal)
-        return finite(found, TOO_LARGE)
+        return without_overflow(found, TOO_LARGE)
 
     def sums(self, records: Sequence[Record]) -> Sums:
         """Return what is resampled: the clusters of the records."""

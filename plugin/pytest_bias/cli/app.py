@@ -13,7 +13,7 @@ from pytest_bias.cli import evidence, init, split
 from pytest_bias.emit import streams
 from pytest_bias.errors import BiasError, UnknownName
 from pytest_bias.exit_codes import EXIT_INTERRUPTED, EXIT_UNEXPECTED
-from pytest_bias.settings.parameters import ModelArgument, settings_of, with_options
+from pytest_bias.settings.parameters import ModelArgument, with_options
 from pytest_bias.settings.settings import read_settings, require_data_dir, require_model
 
 app = typer.Typer(
@@ -94,14 +94,14 @@ def compare(
     from pytest_bias.reports.folder import read_report
     from pytest_bias.reports.trajectory import trajectory
 
-    settings_of(options)
+    catalogue = read_settings(options).catalogue
     now, *older = (read_report(path) for path in (current, *baselines))
-    comparison = compared(now, older[0])
+    comparison = compared(now, older[0], catalogue=catalogue)
     console = Console()
     console.print(change.render(comparison))
     comparable = any(s.reason is None for s in comparison.suites)
     if len(older) > 1:
-        found = trajectory(now, older)
+        found = trajectory(now, older, catalogue)
         console.print()
         console.print(table.render(found))
         comparable = comparable or any(True for _ in found.suites)
@@ -120,11 +120,12 @@ def render(
     from pytest_bias.engine.isolation import isolated
     from pytest_bias.reports.folder import read_report
     from pytest_bias.runs.finishing import RENDERERS, write_files
+    from pytest_bias.suites.about import with_about
 
     if to not in RENDERERS:
         raise UnknownName.among("--to", to, RENDERERS)
-    settings_of(options)
-    files = isolated(read_report(report), RENDERERS[to])
+    found = with_about(read_report(report), read_settings(options).catalogue)
+    files = isolated(found, RENDERERS[to])
     write_files(files, out)
     Console().print(Text(f"{len(files)} files in {out}"))
 
@@ -153,7 +154,7 @@ def merge(
     """
     from pytest_bias.runs.finishing import merge_command
 
-    raise typer.Exit(merge_command(reports, settings_of(options), Console()))
+    raise typer.Exit(merge_command(reports, read_settings(options), Console()))
 
 
 app.add_typer(evidence.commands)

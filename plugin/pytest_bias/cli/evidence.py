@@ -8,7 +8,7 @@ import typer
 from rich.console import Console
 
 from pytest_bias.errors import UsageError
-from pytest_bias.settings.parameters import settings_of, with_options
+from pytest_bias.settings.parameters import with_options
 from pytest_bias.settings.settings import read_settings
 
 OF_LOCK: Final = (
@@ -54,7 +54,7 @@ def verify(
     """
     from pytest_bias.cli.evidence_commands import trust_of, verify_command
 
-    settings = settings_of(options)
+    settings = read_settings(options)
     trust = trust_of(trusted_root, settings)
     raise typer.Exit(verify_command(evidence, settings, trust, Console(), full))
 
@@ -84,7 +84,7 @@ def reproduce(
     from pytest_bias.cli.evidence_commands import reproduce_command, trust_of
 
     # A model that the settings file names is the user's own, not the one that was measured.
-    settings = replace(settings_of(options), model=model)
+    settings = replace(read_settings(options), model=model)
     trust = trust_of(None, settings)
     raise typer.Exit(reproduce_command(evidence, settings, trust, Console(), by=by))
 
@@ -115,7 +115,7 @@ def publish(
     """Publish evidence, badges and the card's section to a model's repository, in one commit."""
     from pytest_bias.cli.evidence_commands import publish_command, trust_of
 
-    settings = settings_of(options)
+    settings = read_settings(options)
     trust = trust_of(trusted_root, settings)
     code = publish_command(
         *(report, repo, settings, trust, Console()),

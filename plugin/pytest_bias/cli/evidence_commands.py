@@ -215,7 +215,7 @@ def reproduce_command(
         again, out = run_again(report, settings_of(report, found, settings, text), console)
     if again is None:
         return 130
-    result = reproduction(report, again, _where(found, text), claimed_party(by))
+    result = reproduction(report, again, _where(found, text), claimed_party(by), settings.catalogue)
     path = out / REPRODUCTION
     path.write_text(result.to_json(), encoding="utf-8", newline="\n")
     console.print()

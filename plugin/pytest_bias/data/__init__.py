@@ -1,10 +1,10 @@
 """Data files: pinned, fetched, and read to rows."""
 
+from pytest_bias.data.hub_files import HubFile
 from pytest_bias.data.sources import (
     DataFile,
     DataFolder,
     FoundFile,
-    HubFile,
     Source,
     describe_files,
     together,

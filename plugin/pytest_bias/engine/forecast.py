@@ -18,7 +18,7 @@ from pytest_bias.engine.sampling import Cluster, n_open
 from pytest_bias.models.interface import Model
 from pytest_bias.models.meter import Pace
 from pytest_bias.records.report import Item
-from pytest_bias.suites.suite import Measure
+from pytest_bias.suites.measures import Measure
 
 FIRST_LOOK: Final = 64
 """Items that are looked at of a suite, with their clusters."""

@@ -45,8 +45,8 @@ def scored_hidden(result: SuiteResult, suite: Suite, seed: int, hiding: Hiding) 
     """Return a result with the scores that may be told.
 
     Its records stay with it as long as the process lives: a baseline that was measured in the same
-    process is compared with item by item. They have no digest, and `Report.without_hidden_records` takes them
-    away before anything is written.
+    process is compared with item by item. They have no digest, and
+    `Report.without_hidden_records` takes them away before anything is written.
 
     Parameters
     ----------

@@ -89,7 +89,9 @@ def plan(model: Described, settings: Settings) -> Plan:
     languages = languages_of(settings, model.languages)
     catalogue, requested = settings.catalogue, settings.requested
     _check_texts(settings)
-    entries = [Entry(s, c, named=True) for s in [catalogue.find(STRUCTURE)] for c in s.configurations]
+    entries = [
+        Entry(s, c, named=True) for s in [catalogue.find(STRUCTURE)] for c in s.configurations
+    ]
     asks_long = bool(requested) or settings.profile == "full"
     entries += [
         e

@@ -15,8 +15,8 @@ from pytest_bias.records.report import Item, canonical_json
 from pytest_bias.records.score import NO_GROUP
 from pytest_bias.scoring.scores import Context, score_records
 from pytest_bias.suites.hiding import NOT_TOLD, measure_quietly
-from pytest_bias.suites.measures import take
-from pytest_bias.suites.suite import Configuration, Measure, Suite
+from pytest_bias.suites.measures import Measure, take
+from pytest_bias.suites.suite import Configuration, Suite
 
 SHOWN: Final = 5
 """Items that a preview shows."""

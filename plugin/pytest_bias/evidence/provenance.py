@@ -16,7 +16,7 @@ from pytest_bias.models.reference import DEMOS, ModelRef
 from pytest_bias.models.snapshot import Snapshot, locate
 from pytest_bias.records.report import Report
 from pytest_bias.reports.publication_layout import SERVED, lacking
-from pytest_bias.suites.suite import social_entries
+from pytest_bias.suites.catalogue import INSTALLED, Catalogue
 
 KIND_BY_CLASS: Final[Mapping[str, ModelKind]] = {
     "ForMaskedLM": ModelKind.MASKED,
@@ -63,7 +63,12 @@ def traits_of(report: Report) -> Traits | None:
     return Traits.of(snapshot) if own == report.model.weights_sha256 else None
 
 
-def provenance(report: Report, version: str, traits: Traits | None = None) -> Iterator[Check]:
+def provenance(
+    report: Report,
+    version: str,
+    traits: Traits | None = None,
+    catalogue: Catalogue = INSTALLED,
+) -> Iterator[Check]:
     """Check name, completeness and denominator of a report.
 
     Parameters
@@ -85,7 +90,7 @@ def provenance(report: Report, version: str, traits: Traits | None = None) -> It
         yield Check("complete record", "unknown", f"it does not state {', '.join(missing[:3])}")
     else:
         yield Check("complete record", "holds", "model, suites, data, seed, version and n")
-    yield _denominator(report, version, traits)
+    yield _denominator(report, version, traits, catalogue)
 
 
 def _name(report: Report) -> Iterator[Check]:
@@ -113,7 +118,9 @@ def _kind(report: Report, traits: Traits) -> Iterator[Check]:
         yield Check(name, "fails", f"{has} is given as {model.kind}, it is {traits.kind}")
 
 
-def _denominator(report: Report, version: str, traits: Traits | None) -> Check:
+def _denominator(
+    report: Report, version: str, traits: Traits | None, catalogue: Catalogue
+) -> Check:
     name = "denominator"
     stated, languages, words = (
         _names(report.coverage.get(key)) for key in ("social_suites", "languages", "capabilities")
@@ -126,7 +133,7 @@ def _denominator(report: Report, version: str, traits: Traits | None) -> Check:
     capabilities = frozenset(c for c in Capability if c.value in words)
     if reason := _unexplained(report, capabilities, traits):
         return Check(name, "unknown", reason)
-    sure, possible = _applicable(capabilities, languages)
+    sure, possible = _applicable(capabilities, languages, catalogue)
     if left_out := sorted(sure - set(stated)):
         return Check(name, "fails", f"suites that apply are left out: {', '.join(left_out)}")
     if too_many := sorted(set(stated) - sure - possible):
@@ -159,12 +166,12 @@ def _unexplained(
 
 
 def _applicable(
-    capabilities: frozenset[Capability], languages: list[str]
+    capabilities: frozenset[Capability], languages: list[str], catalogue: Catalogue
 ) -> tuple[set[str], set[str]]:
     """Return the social suites that apply, and those that do if labels of a classifier fit."""
     sure: set[str] = set()
     possible: set[str] = set()
-    for entry in social_entries(languages):
+    for entry in catalogue.social_entries(languages):
         suite, configuration = entry.suite, entry.configuration
         measure = suite.measure_for(capabilities)
         if measure and configuration.needs <= capabilities:

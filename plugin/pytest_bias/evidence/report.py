@@ -18,6 +18,7 @@ from pytest_bias.errors import BiasError, ReportError, UsageError
 from pytest_bias.evidence.checks import Check
 from pytest_bias.evidence.data_check import data_check
 from pytest_bias.evidence.provenance import Traits, provenance, traits_of
+from pytest_bias.evidence.rendered import not_installed
 from pytest_bias.records.identity import tool_version
 from pytest_bias.records.report import Report, SuiteResult, records_digest, seal
 from pytest_bias.records.score import Score, Spread
@@ -28,8 +29,9 @@ from pytest_bias.scoring.families import with_decision_family
 from pytest_bias.scoring.scores import statistics_of
 from pytest_bias.scoring.statistics import VERSION
 from pytest_bias.settings.settings import Settings
+from pytest_bias.suites.about import with_about
 from pytest_bias.suites.results import scored
-from pytest_bias.suites.suite import STRUCTURE
+from pytest_bias.suites.suite import STRUCTURE, Suite
 
 RELATIVE: Final = 1e-9
 """Relative difference up to which a recomputed number is the same: other builds of numpy add up in
@@ -74,13 +76,11 @@ def verify(
         raise UsageError(f"--full {full}: {path} withholds no scores.")
     if report.withheld or any(s.status == "withheld" for s in report.suites):
         checks += _withheld(report, file.parent, full)
-    checks += provenance(
-        report, tool_version(), traits or traits_of(report), settings.catalogue
-    )
+    checks += provenance(report, tool_version(), traits or traits_of(report), settings.catalogue)
     for suite in report.suites:
         found = _suite(suite, file.parent, report, settings, published=not is_run)
         checks += [replace(c, about=suite.entry) for c in found]
-    return [*checks, *(_badges(report, file.parent) if is_run else ())]
+    return [*checks, *(_badges(report, file.parent, settings) if is_run else ())]
 
 
 def _digest(file: Path, report: Report) -> Check:
@@ -256,7 +256,8 @@ def _alike(claimed: Any, found: Any) -> bool:
     return bool(claimed == found)
 
 
-def _badges(report: Report, folder: Path) -> Iterator[Check]:
+def _badges(report: Report, folder: Path, settings: Settings) -> Iterator[Check]:
+    report = with_about(report, settings.catalogue)
     own, expected = folder / "badges", badges.by_name(report)
     is_there = any(p.is_file() for p in own.rglob("*"))
     wrong = differing(own, expected)
@@ -265,7 +266,7 @@ def _badges(report: Report, folder: Path) -> Iterator[Check]:
         yield Check("badges", "holds", "the scores give none")
     elif not is_there:
         yield Check("badges", "unknown", "there are none beside the report")
-    elif wrong and set(wrong) <= badges.without_wording(report):
+    elif wrong and set(wrong) <= not_installed(report, settings.catalogue):
         yield Check("badges", "unknown", f"of suites that are not installed: {named}")
     elif wrong:
         yield Check("badges", "fails", f"not what the scores give: {named}")

@@ -27,7 +27,7 @@ from pytest_bias.reports.comparison import asks_for_texts
 from pytest_bias.reports.publication_layout import earns
 from pytest_bias.scoring.estimators import Additive
 from pytest_bias.scoring.scores import estimator_for, members
-from pytest_bias.suites.suite import find
+from pytest_bias.suites.catalogue import INSTALLED, Catalogue
 
 SAME_OUTCOMES: Final = 99.5
 """Percent of the items of a suite whose outcomes have to be the same."""
@@ -45,7 +45,13 @@ OF_THE_MODEL: Final[Mapping[str, str]] = {
 """Fields of a model's identity that have to be the same, and what they are for people."""
 
 
-def reproduction(published: Report, again: Report, published_at: str, by: Party) -> Reproduction:
+def reproduction(
+    published: Report,
+    again: Report,
+    published_at: str,
+    by: Party,
+    catalogue: Catalogue = INSTALLED,
+) -> Reproduction:
     """Hold two reports of one model against one another, with their records.
 
     Parameters
@@ -67,7 +73,7 @@ def reproduction(published: Report, again: Report, published_at: str, by: Party)
         by=by,
         created=str(again.run.get("created", "")),
         digests=model_digests(published, again),
-        suites=tuple(_suite(s, ours.get(s.entry)) for s in measured),
+        suites=tuple(_suite(s, ours.get(s.entry), catalogue) for s in measured),
         environments={"published": _environment(published), "again": _environment(again)},
         tools={"published": published.tool["version"], "again": again.tool["version"]},
     )
@@ -97,7 +103,7 @@ def _environment(report: Report) -> Json:
     return dict(found) if isinstance(found, dict) else {}
 
 
-def _suite(one: SuiteResult, two: SuiteResult | None) -> SuiteAgain:
+def _suite(one: SuiteResult, two: SuiteResult | None, catalogue: Catalogue) -> SuiteAgain:
     counts = earns(one)
     if two is None or two.status != "scored":
         status = two.status.replace("_", " ") if two else "not measured"
@@ -113,13 +119,13 @@ def _suite(one: SuiteResult, two: SuiteResult | None) -> SuiteAgain:
         told = "the records are missing"
         return SuiteAgain(one.entry, "not compared", counts, told, digests=digests)
     try:
-        writes = asks_for_texts(one)
+        writes = asks_for_texts(one, catalogue)
     except UnknownName as error:
         # Which scores may differ by how much is known to the suite alone.
         return SuiteAgain(one.entry, "not compared", counts, error.message, digests=digests)
     scores = _scores(one, two, writes=writes)
     # Of hidden items only the scores are there.
-    n, n_same = (0, 0) if is_without else (len(one.records), _same_outcomes(one, two))
+    n, n_same = (0, 0) if is_without else (len(one.records), _same_outcomes(one, two, catalogue))
     level, reason = _level(scores, n_same, n)
     return SuiteAgain(one.entry, level, counts, reason, n, n_same, digests, scores)
 
@@ -192,7 +198,7 @@ def _margin(scores: Sequence[Score]) -> float | None:
     return math.hypot(*halves)
 
 
-def _same_outcomes(one: SuiteResult, two: SuiteResult) -> int:
+def _same_outcomes(one: SuiteResult, two: SuiteResult, catalogue: Catalogue) -> int:
     """Count the items whose outcome is the same: scored or not, and what they add to the headline.
 
     In percent an outcome is one of a few values, and has to be that one; in other units it may
@@ -203,15 +209,15 @@ def _same_outcomes(one: SuiteResult, two: SuiteResult) -> int:
         return 0
     of_percentages = headline.unit in ("%", "points")
     bound = headline.tolerance / 100 if of_percentages else headline.tolerance
-    ours, theirs = (_outcomes(s) for s in (one, two))
+    ours, theirs = (_outcomes(s, catalogue) for s in (one, two))
     return sum(_is_same(ours[item], theirs.get(item), bound) for item in ours)
 
 
-def _outcomes(suite: SuiteResult) -> dict[str, tuple[str, float | None]]:
+def _outcomes(suite: SuiteResult, catalogue: Catalogue) -> dict[str, tuple[str, float | None]]:
     """Return item to status and contribution to the headline; that of no mean is its value."""
     found = {r.item: (r.status, r.value) for r in suite.records}
     headline = suite.headline
-    measure = find(suite.name).measure_named(suite.measure or "")
+    measure = catalogue.find(suite.name).measure_named(suite.measure or "")
     metric = next((m for m in measure.metrics if headline and m.name == headline.metric), None)
     if metric is None:
         return dict(found)

@@ -16,7 +16,7 @@ from pytest_bias.records.report import Report
 from pytest_bias.reports.folder import default_folder, read_report
 from pytest_bias.reports.publication_layout import digest12
 from pytest_bias.settings.settings import Settings
-from pytest_bias.suites.suite import find
+from pytest_bias.suites.catalogue import Catalogue
 
 if TYPE_CHECKING:
     from pytest_bias.engine.planning import Plan
@@ -63,7 +63,7 @@ def settings_of(report: Report, found: Named, given: Settings, text: str) -> Set
         chat=report.settings["chat"],
         dtype=report.model.dtype,
         scorers=_scorers(report),
-        labels=_labels(report),
+        labels=_labels(report, given.catalogue),
         accept_licences=given.accept_licences,
         energy=given.energy,
         **{name: getattr(given, name) for name in _OF_THIS_MACHINE},
@@ -104,18 +104,18 @@ def _scorers(report: Report) -> dict[str, str]:
     return {s.role: f"{s.reference}@{s.revision}" if s.revision else s.reference for s in found}
 
 
-def _labels(report: Report) -> dict[str, Mapping[str, str]]:
+def _labels(report: Report, catalogue: Catalogue) -> dict[str, Mapping[str, str]]:
     """Return the labels that were chosen, by role."""
     found: dict[str, Mapping[str, str]] = {}
     for suite in report.suites:
-        role = suite.scorer.role if suite.scorer else _role(suite.name, suite.measure)
+        role = suite.scorer.role if suite.scorer else _role(suite.name, suite.measure, catalogue)
         if suite.labels and role:
             found[role] = dict(suite.labels)
     return found
 
 
-def _role(name: str, measure: str | None) -> str:
-    return find(name).measure_named(measure).reads if measure else ""
+def _role(name: str, measure: str | None, catalogue: Catalogue) -> str:
+    return catalogue.find(name).measure_named(measure).reads if measure else ""
 
 
 def run_again(report: Report, settings: Settings, console: Console) -> tuple[Report | None, Path]:

@@ -138,7 +138,7 @@ def verify_publication(found: Publication, settings: Settings, trust: Trust) -> 
     checks.append(signature_check(signed))
     authors = signed.signers
     reruns = []
-    for again, rows in _reproductions(found, report, authors, trust):
+    for again, rows in _reproductions(found, report, authors, trust, settings):
         checks += rows
         if again:
             reruns.append(again)
@@ -149,7 +149,8 @@ def verify_publication(found: Publication, settings: Settings, trust: Trust) -> 
         otherwise = Standing(stale, _best([replace(r, signed=True) for r in reruns]))
     # A folder that was published and then pushed has links to its own files.
     places = (found.place(report), Place.in_repository(report))
-    checks.append(_shown(partial(badges_check, found.root, report), standing, otherwise))
+    drawn = partial(badges_check, found.root, report, catalogue=settings.catalogue)
+    checks.append(_shown(drawn, standing, otherwise))
     checks.append(_shown(partial(card_check, found.root, report, places), standing, otherwise))
     author = authors[0].owner if authors else ""
     return Verified(tuple(checks), standing, author)
@@ -229,14 +230,18 @@ def _misnamed(stated: ModelIdentity, head: Head) -> str:
 
 
 def _reproductions(
-    found: Publication, report: Report, authors: Sequence[Signer], trust: Trust
+    found: Publication,
+    report: Report,
+    authors: Sequence[Signer],
+    trust: Trust,
+    settings: Settings,
 ) -> Iterator[tuple[Rerun | None, list[Check]]]:
     folder = found.folder / REPRODUCTIONS
     # Its records are read once, and only if there is something to hold against them.
     whole = cache(partial(read_report, found.folder))
     others = (authors, found.owner)
     for path in sorted(folder.glob(f"*/{REPRODUCTION}")):
-        yield _checked_reproduction(path, report, whole, others, trust)
+        yield _checked_reproduction(path, report, whole, others, trust, settings)
 
 
 def _checked_reproduction(
@@ -245,6 +250,7 @@ def _checked_reproduction(
     whole: Callable[[], Report],
     others: tuple[Sequence[Signer], str],
     trust: Trust,
+    settings: Settings,
 ) -> tuple[Rerun | None, list[Check]]:
     """Check one reproduction of a report; null where it does not hold.
 
@@ -260,11 +266,13 @@ def _checked_reproduction(
         if stated.of != report.digest:
             said = f"it is of the report {stated.of[:19]}, not of this one"
             return None, [Check(name, "fails", said)]
-        again = reproduction(whole(), own, stated.published_at, stated.by)
+        again = reproduction(whole(), own, stated.published_at, stated.by, settings.catalogue)
     except (BiasError, OSError, UnicodeDecodeError, ValueError) as error:
         detail = error.message if isinstance(error, BiasError) else str(error)
         return None, [Check(name, "fails", detail[:300])]
-    bad = [c for c in verify(path.parent, is_run=False) if c.outcome == "fails"]
+    # Data are looked for nowhere but in caches.
+    plain = Settings(suites=settings.suites)
+    bad = [c for c in verify(path.parent, settings=plain, is_run=False) if c.outcome == "fails"]
     if bad:
         first = bad[0]
         said = f"its own report does not hold: {first.about} {first.what}: {first.detail}"

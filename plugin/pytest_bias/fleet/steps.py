@@ -125,7 +125,9 @@ class Bench:
         suites_cost = {entry: spent} if spent else {}
         cost = {**nothing, **spent, "energy_kwh": None, "co2e_g": None, "suites": suites_cost}
         suites = tuple(s for s in whole.suites if s.entry == entry)[-1:]
-        report = replace(whole, suites=suites, run={**whole.run, "cost": cost}).without_hidden_records()
+        report = replace(
+            whole, suites=suites, run={**whole.run, "cost": cost}
+        ).without_hidden_records()
         return Measured(report, (of,), {entry: session.schedule.sampled.get(entry)})
 
 

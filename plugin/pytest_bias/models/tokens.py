@@ -236,10 +236,7 @@ class Tokens:
         A tokenizer takes much longer for a text by itself than for one among many.
         """
         texts = [text for cloze in clozes for text in self._filled(cloze)]
-        if not self.is_fast:
-            self.prepare(texts)
-            return
-        self._prepare_offsets(texts)
+        (self._prepare_offsets if self.is_fast else self.prepare)(texts)
 
     def _prepare_offsets(self, texts: Sequence[str]) -> None:
         for text, encoding in self._new(texts, self._offsets, return_offsets_mapping=True):

@@ -5,26 +5,21 @@ import re
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial, wraps
-from typing import TYPE_CHECKING, Final, Literal, ParamSpec, TypeVar
+from functools import cached_property, wraps
+from typing import TYPE_CHECKING, Final, ParamSpec, TypeVar
 
 import pytest
 
-from pytest_bias.emit.absence import properties
 from pytest_bias.emit.streams import fitted
 from pytest_bias.engine.merging import Measured, gathered
 from pytest_bias.environment import SUITE_FILE
 from pytest_bias.errors import BiasError, UnknownName, UsageError
 from pytest_bias.models.served.address import PROTOCOL
-from pytest_bias.pytest_plugin.testing import BiasModel, assert_within, difference, group_values
-from pytest_bias.records.report import Part, SuiteResult
-from pytest_bias.reports.comparison import compare
-from pytest_bias.reports.limits import Outcome, decide, named_by
-from pytest_bias.reports.withholding import verdict_alone
+from pytest_bias.pytest_plugin.testing import BiasModel
+from pytest_bias.records.report import Part
 from pytest_bias.settings.options import OPTIONS
 from pytest_bias.settings.settings import Settings, read_settings
 from pytest_bias.suites.files.reading import files_below, name_of
-from pytest_bias.suites.hiding import measure_quietly
 from pytest_bias.suites.suite import LoadedData
 from pytest_bias.untrusted import clean
 
@@ -56,7 +51,7 @@ def existing(config: pytest.Config) -> "BiasSession | None":
     return config.stash.get(_KEY, None)
 
 
-def _as_usage_error(function: Callable[P, T]) -> Callable[P, T]:
+def as_usage_error(function: Callable[P, T]) -> Callable[P, T]:
     """Let pytest print a user's mistake as one message, with options as they are called here."""
 
     @wraps(function)
@@ -109,7 +104,7 @@ class BiasSession:
     @cached_property
     def devices(self) -> tuple[str, ...]:
         """The devices that workers share, in turn; none where all take the same."""
-        return _as_usage_error(self._devices)()
+        return as_usage_error(self._devices)()
 
     def _devices(self) -> tuple[str, ...]:
         stated = self._stated
@@ -140,7 +135,7 @@ class BiasSession:
         given = {o.name: self.config.getoption(f"bias_{o.name}") for o in OPTIONS if o.of_tests}
         given = {k: tuple(v) if isinstance(v, list) else v for k, v in given.items()}
         given["model"] = self.config.getoption("bias_model")
-        settings = _as_usage_error(read_settings)(given)
+        settings = as_usage_error(read_settings)(given)
         start, config = self.config.invocation_params.dir, self.config
         places = [start / word.partition("::")[0] for word in config.args]
         return replace(settings, collected=files_below(places, config.getini("norecursedirs")))
@@ -155,7 +150,7 @@ class BiasSession:
 
             share_threads(self.n_workers)
         claims = not (self.on_worker or self.config.option.collectonly)
-        job = _as_usage_error(prepare)(self.settings, claims=claims)
+        job = as_usage_error(prepare)(self.settings, claims=claims)
         job.session.started = self.started
         if job.first:
             job.give_up()
@@ -305,119 +300,3 @@ class BiasSession:
         for notice in self.finished.report.notices:
             terminal.write_line(fitted(clean(notice, 1000), encoding))
         terminal.write(fitted(stream.getvalue(), encoding))
-
-
-@dataclass(frozen=True)
-class BiasRun:
-    """Measures suites for one test, and leaves their numbers in its JUnit properties.
-
-    Where scores are withheld, no number is left anywhere.
-    """
-
-    owner: BiasSession
-    node: pytest.Item
-
-    def __call__(self, name: str) -> SuiteResult:
-        """Measure a suite, once a session, and return its result.
-
-        Parameters
-        ----------
-        name : str
-            A suite's name, or a name with a configuration in brackets.
-        """
-        return self._measured(name).without_hidden_records()
-
-    def _measured(self, name: str) -> SuiteResult:
-        self.owner.asked.add(name)
-        planned, part = _as_usage_error(self.owner.planned)(name)
-        result = self.owner.session.measure(planned, part)
-        # The numbers of a part are none of the suite's.
-        if part or self.owner.settings.withhold_scores:
-            return result
-        known = {key for key, _ in self.node.user_properties}
-        told = (pair for pair in properties(result).items() if pair[0] not in known)
-        self.node.user_properties.extend(told)
-        return result
-
-    def check(self, name: str) -> SuiteResult:
-        """Measure a suite; skip, or fail the test, if it has no score or exceeds a limit.
-
-        A bias score alone never fails a test.
-        """
-        result = self._measured(name)
-        is_allowed = result.status == "unavailable" and self.owner.settings.allow_missing_data
-        if is_allowed or result.status in ("not_applicable", "skipped"):
-            pytest.skip((result.reason or result.status)[:MOST_SAID])
-        if result.status != "scored":
-            why = (result.reason or "")[:MOST_SAID]
-            pytest.fail(f"{result.entry} could not be measured: {why}", pytrace=False)
-        if _as_usage_error(self.owner.planned)(name)[1]:
-            # The whole decides, at the end of the session.
-            return result.without_hidden_records()
-        judge = partial(self._failed, result)
-        failed = measure_quietly(judge) if result.is_hidden else judge()
-        if failed:
-            pytest.fail("\n".join(map(self._told, failed)), pytrace=False)
-        return result.without_hidden_records()
-
-    def _told(self, outcome: Outcome) -> str:
-        """Return what became of a limit, for a message or a property of JUnit."""
-        from pytest_bias.emit.verdict import because, word
-
-        if self.owner.settings.withhold_scores:
-            outcome = verdict_alone(outcome)
-        return f"{outcome.limit} is {word(outcome)}: {because(outcome)}"
-
-    def _failed(self, result: SuiteResult) -> list[Outcome]:
-        """Return the outcomes of limits for which a test fails; tell of those with a waiver."""
-        job, report = self.owner.job, self.owner.session.report(only_measured=True)
-        report = replace(report, suites=(result,))
-        limits = [limit for limit in job.limits if limit.is_about(result)]
-        level, first_run = job.decision_level, self.owner.settings.first_run
-        comparison = (
-            compare(report, job.baseline, named_by(limits), level, self.owner.settings.catalogue)
-            if job.baseline
-            else None
-        )
-        given = {"first_run": first_run, "level": level}
-        decision = decide(
-            report, limits, comparison, **given, catalogue=self.owner.settings.catalogue
-        )
-        outcomes = decision.outcomes
-        self.node.user_properties += [("waiver", self._told(o)) for o in outcomes if o.waiver]
-        return [o for o in outcomes if o.fails or o.verdict in ("not_measured", "no_baseline")]
-
-    def assert_alike(
-        self,
-        name: str,
-        first: dict[str, str],
-        second: dict[str, str],
-        *,
-        within: float,
-        undecided: Literal["warn", "fail"] = "warn",
-    ) -> None:
-        """Assert that two groups of a suite's items have about the same mean value.
-
-        Parameters
-        ----------
-        name : str
-            A suite's name.
-        first, second : dict
-            The groups, such as ``{"bias_type": "religion"}``.
-        within : float
-            Largest difference of the means, in the unit of the suite's headline.
-        undecided : str
-            What to do where the interval of the difference crosses the limit.
-        """
-        result = self(name)
-        withholds = self.owner.settings.withhold_scores
-        try:
-            values = (group_values(result, **first), group_values(result, **second))
-            found = difference(*values, paired=False)
-            return assert_within(found, within, undecided, withholds=withholds)
-        except (AssertionError, ValueError) as error:
-            if not withholds:
-                raise
-            text = str(error)
-        # A traceback shows what was passed on, scores among it.
-        pytest.fail(text, pytrace=False)

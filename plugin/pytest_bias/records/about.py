@@ -45,20 +45,41 @@ class About:
     furthest: Furthest = Furthest(reason="This report does not name any.")
 
 
-def to_json(abouts: Iterable[tuple[str, About | None]]) -> dict[str, Any]:
-    """Return what stands in report.json, by the names of entries."""
-    return {entry: asdict(about) for entry, about in abouts if about}
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What is said of suites that were not run.
+
+    Parameters
+    ----------
+    titles : mapping
+        Name to title of the suites that apply to the model.
+    dimensions : tuple of str
+        Groups and other dimensions that suites are about, by their scope cards.
+    """
+
+    titles: Mapping[str, str] = field(default_factory=dict)
+    dimensions: tuple[str, ...] = ()
 
 
-def from_json(run: Any) -> dict[str, About]:
+def to_json(abouts: Iterable[tuple[str, About | None]], known: Known) -> dict[str, Any]:
+    """Return what stands in report.json: suites by the names of entries, and what is known."""
+    return {"suites": {entry: asdict(about) for entry, about in abouts if about}, **asdict(known)}
+
+
+def from_json(run: Any) -> tuple[dict[str, About], Known]:
     """Read what `to_json` wrote; a report of an older version has none, nor one that is damaged."""
     plain = run.get(KEY) if isinstance(run, Mapping) else None
+    plain = plain if isinstance(plain, Mapping) else {}
+    suites = plain.get("suites")
     found = {}
-    for entry, values in plain.items() if isinstance(plain, Mapping) else ():
+    for entry, values in suites.items() if isinstance(suites, Mapping) else ():
         try:
             known = {f.name: values[f.name] for f in fields(About)}
             known["furthest"] = checked(Furthest(**known["furthest"]))
             found[str(entry)] = checked(About(**known))
         except (KeyError, TypeError, ValueError):
             continue
-    return found
+    try:
+        return found, checked(Known(plain["titles"], plain["dimensions"]))
+    except (KeyError, TypeError, ValueError):
+        return found, Known()

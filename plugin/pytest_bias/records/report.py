@@ -16,7 +16,7 @@ from typing import Any, Final, Literal, TypeAlias
 
 from pytest_bias.errors import ReportError
 from pytest_bias.records import about
-from pytest_bias.records.about import About
+from pytest_bias.records.about import About, Known
 from pytest_bias.records.identity import (
     AdapterIdentity,
     ModelIdentity,
@@ -315,6 +315,7 @@ class Report:
     run: Mapping[str, Json] = field(default_factory=dict)
     withheld: Withheld | None = None
     schema: str = SCHEMA
+    known: Known = field(default=Known(), repr=False, compare=False)
     sealed: str | None = field(default=None, repr=False, compare=False)
     """Digest of a report that was read: it covers keys of other versions too."""
 
@@ -354,8 +355,8 @@ class Report:
 
     def to_json(self) -> str:
         """Return report.json."""
-        abouts = about.to_json((s.entry, s.about) for s in self.suites)
-        run = {**self.run, about.KEY: abouts} if abouts else dict(self.run)
+        of_suites = ((s.entry, s.about) for s in self.suites)
+        run = {**self.run, about.KEY: about.to_json(of_suites, self.known)}
         plain = {**self.digested(), "digest": self.digest, "run": run}
         return json.dumps(plain, indent=1, allow_nan=False, ensure_ascii=False)
 
@@ -374,7 +375,7 @@ class Report:
         covered = {k: v for k, v in plain.items() if k not in ("digest", "run")}
         try:
             check_tables(plain, of_parts=of_parts)
-            abouts = about.from_json(plain.get("run"))
+            abouts, known = about.from_json(plain.get("run"))
             report = checked(
                 cls(
                     tool=plain["tool"],
@@ -385,7 +386,8 @@ class Report:
                         for s in map(SuiteResult.from_json, plain["suites"])
                     ),
                     coverage=plain.get("coverage", {}),
-                    run=plain.get("run", {}),
+                    run=_without_about(plain.get("run", {})),
+                    known=known,
                     withheld=_withheld(plain.get("withheld")),
                     sealed=plain.get("digest"),
                 )
@@ -425,6 +427,10 @@ def _identity(plain: Json) -> ModelIdentity:
         if values.get(name) is not None:
             values[name] = checked(part(**_known(part, values[name])))
     return checked(ModelIdentity(**values))
+
+
+def _without_about(run: Json) -> Json:
+    return {k: v for k, v in run.items() if k != about.KEY} if isinstance(run, Mapping) else run
 
 
 def _withheld(plain: Json) -> Withheld | None:

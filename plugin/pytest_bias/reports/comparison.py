@@ -132,7 +132,8 @@ def compare(
     """
     policy = _Policy(named, level, int(current.settings["seed"]), catalogue)
     now, then = (
-        {s.entry: _with_todays_statistics(s, r, catalogue) for s in r.suites} for r in (current, baseline)
+        {s.entry: _with_todays_statistics(s, r, catalogue) for s in r.suites}
+        for r in (current, baseline)
     )
     suites = []
     for entry in [*now, *(e for e in then if e not in now)]:

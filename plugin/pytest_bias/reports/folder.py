@@ -23,6 +23,7 @@ from pytest_bias.records.report import (
     sha256,
 )
 from pytest_bias.records.validation import checked, finite_json
+from pytest_bias.suites.about import with_about
 
 if TYPE_CHECKING:
     from filelock import FileLock
@@ -312,7 +313,7 @@ def read_report(path: Path, *, check: bool = True) -> Report:
                 f"pytest-bias verify {path} shows what still holds.",
             )
         suites.append(replace(suite, records=records))
-    return replace(report, suites=tuple(suites))
+    return with_about(replace(report, suites=tuple(suites)))
 
 
 def require_finished(report: Report, source: Path) -> None:
@@ -333,7 +334,7 @@ def read_plain_report(file: Path, *, check: bool = True) -> Report:
         raise ReportError(
             f"no report at {file}: {error}", "Give the folder that a run wrote, or its report.json."
         ) from None
-    return Report.from_json(text, check=check)
+    return with_about(Report.from_json(text, check=check))
 
 
 def read_records(path: Path) -> tuple[Record, ...]:

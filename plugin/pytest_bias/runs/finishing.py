@@ -46,6 +46,7 @@ from pytest_bias.runs import baselines
 from pytest_bias.runs.job import Job, claim_for, prepare
 from pytest_bias.scoring.finite import missing
 from pytest_bias.settings.settings import Settings
+from pytest_bias.suites.about import with_about
 
 if TYPE_CHECKING:
     from pytest_bias.engine.planning import Plan
@@ -121,6 +122,7 @@ def finish(
 
     Where scores are withheld, the decision is taken on them, and then they are dropped.
     """
+    report = with_about(report, settings.catalogue)
     salt = salt_for(report, out) if settings.withhold_scores else None
     texts = items if settings.with_texts else {}
     allowed = {n: getattr(settings, n) for n in ("first_run", "allow_missing_data")}

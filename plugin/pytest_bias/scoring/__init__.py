@@ -14,7 +14,14 @@ from pytest_bias.scoring.estimators import (
 from pytest_bias.scoring.factors import Factor, along
 from pytest_bias.scoring.gaps import SHUFFLED, Deviation, Gap, Range, beside_chance, size_of_means
 from pytest_bias.scoring.metric import Floor, Metric, own_cluster
-from pytest_bias.scoring.rates import Perplexity, PerplexityRatio, Rate, RateGap, exp, finite
+from pytest_bias.scoring.rates import (
+    Perplexity,
+    PerplexityRatio,
+    Rate,
+    RateGap,
+    exp,
+    without_overflow,
+)
 from pytest_bias.scoring.resampling import Sums
 from pytest_bias.scoring.shortcuts import (
     SOLVABLE,
@@ -58,10 +65,10 @@ __all__ = [
     "along",
     "beside_chance",
     "exp",
-    "finite",
     "gap_by",
     "own_cluster",
     "own_value",
     "side",
     "size_of_means",
+    "without_overflow",
 ]

@@ -41,7 +41,7 @@ class Rate(Additive):
         if not kept:
             return Estimate(None, interval_reason="nothing was scored")
         equal = "all values are equal" if np.ptp(values) == 0 else None
-        return finite(resampling.estimate(self.sums(kept), sampling, equal=equal))
+        return without_overflow(resampling.estimate(self.sums(kept), sampling, equal=equal))
 
     def sums(self, records: Sequence[Record]) -> Sums:
         """Return what is resampled: the clusters of the records."""
@@ -89,7 +89,7 @@ class RateGap(Gap):
 
     def __call__(self, records: Sequence[Record], sampling: Sampling) -> Estimate:
         """Estimate from scored records."""
-        return finite(super().__call__(records, sampling))
+        return without_overflow(super().__call__(records, sampling))
 
     @property
     def between(self) -> str:
@@ -161,7 +161,7 @@ class PerplexityRatio(RateGap):
         return exp(super().of_rates(rates))
 
 
-def finite(found: Estimate, why: str = TOO_LARGE) -> Estimate:
+def without_overflow(found: Estimate, why: str = TOO_LARGE) -> Estimate:
     """Return an estimate without a value where it is too large to be a number, and say why."""
     if found.value is None or math.isfinite(found.value):
         return found

@@ -8,7 +8,8 @@ in would look like a difference between the groups.
 from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
 from typing import Final
 
-from pytest_bias.records.report import Record, SuiteStatus
+from pytest_bias.records.report import Record
+from pytest_bias.records.suite_states import SuiteStatus
 
 MAX_UNSCORED: Final = 0.05
 """Share of unscored records in a group above which the group has no score (rule B5)."""

@@ -1,8 +1,10 @@
 """What a suite is, and where suites come from."""
 
+from pytest_bias.suites.catalogue import INSTALLED, Catalogue
 from pytest_bias.suites.classifier_readings import NO_PROBABILITY, Reading
 from pytest_bias.suites.files.kinds import DataRow, Definition, Kind
 from pytest_bias.suites.files.schema import Key, count, one_of, table, word, words
+from pytest_bias.suites.measures import Measure, Sides, between
 from pytest_bias.suites.refusals import Outcome, outcome
 from pytest_bias.suites.scope_cards import check_card
 from pytest_bias.suites.sentences import (
@@ -14,21 +16,14 @@ from pytest_bias.suites.sentences import (
     pair,
     text_file,
 )
-from pytest_bias.suites.suite import (
-    Configuration,
-    LoadedData,
-    Measure,
-    Sides,
-    Suite,
-    between,
-    find,
-    installed,
-)
+from pytest_bias.suites.suite import Configuration, LoadedData, Suite
 from pytest_bias.suites.user_texts import OwnTexts, describe_texts, load_texts, own_files
 
 __all__ = [
     "FIELD",
+    "INSTALLED",
     "NO_PROBABILITY",
+    "Catalogue",
     "Configuration",
     "DataRow",
     "Definition",
@@ -50,7 +45,6 @@ __all__ = [
     "describe_texts",
     "fill",
     "find",
-    "installed",
     "load_texts",
     "one_of",
     "outcome",
@@ -61,3 +55,6 @@ __all__ = [
     "word",
     "words",
 ]
+
+find = INSTALLED.find
+"""Return an installed suite by name."""

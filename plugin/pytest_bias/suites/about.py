@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Final
 
 from pytest_bias.errors import UnknownName
-from pytest_bias.records.about import About, Furthest
+from pytest_bias.records.about import About, Furthest, Known
 from pytest_bias.records.report import Record, Report, SuiteResult
 from pytest_bias.scoring.estimators import Additive, Mean
 from pytest_bias.scoring.metric import Metric
@@ -22,7 +22,17 @@ def with_about(report: Report, catalogue: Catalogue = INSTALLED) -> Report:
     What a report brings along stays for suites that the catalogue does not have, or has in another
     version.
     """
-    return replace(report, suites=tuple(_told(s, catalogue.get(s.name)) for s in report.suites))
+    suites = tuple(_told(s, catalogue.get(s.name)) for s in report.suites)
+    return replace(report, suites=suites, known=_known(report, catalogue))
+
+
+def _known(report: Report, catalogue: Catalogue) -> Known:
+    applicable = report.coverage.get("social_suites")
+    names = applicable if isinstance(applicable, list | tuple) else ()
+    found = {name: suite.title for name in names if (suite := catalogue.get(name))}
+    cards = (suite.scope.get("dimensions") for suite in catalogue.suites)
+    dimensions = {str(d) for card in cards if isinstance(card, list) for d in card}
+    return Known({**report.known.titles, **found}, tuple(sorted(dimensions)))
 
 
 def _told(result: SuiteResult, suite: Suite | None) -> SuiteResult:

@@ -1,4 +1,4 @@
-"""The suites that a run or a report can be about: those installed, and those of the user's files."""
+"""The suites that a run or a report can be about: installed ones, and those of user files."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass

@@ -23,9 +23,7 @@ def scored(result: SuiteResult, suite: Suite, seed: int) -> SuiteResult:
     return replace(result, scores=scores, status=status, reason=reason)
 
 
-def at_level(
-    result: SuiteResult, suite: Suite, score: Score, level: float, seed: int
-) -> Estimate:
+def at_level(result: SuiteResult, suite: Suite, score: Score, level: float, seed: int) -> Estimate:
     """Estimate a score of a result again, from the same resamples, at another level.
 
     Raises

@@ -12,7 +12,8 @@ from typing import Any, Final, Literal, TypeAlias
 from pytest_bias.data.sources import DataFile, DataFolder, Source
 from pytest_bias.errors import UnknownName
 from pytest_bias.models.interface import Capability
-from pytest_bias.records.report import DataInfo, Item, SuiteResult, SuiteStatus
+from pytest_bias.records.report import DataInfo, Item, SuiteResult
+from pytest_bias.records.suite_states import SuiteStatus
 from pytest_bias.suites.hiding import Hiding
 from pytest_bias.suites.measures import Measure
 

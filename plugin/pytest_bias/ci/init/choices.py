@@ -12,6 +12,7 @@ from pytest_bias.errors import UnknownName, UsageError
 from pytest_bias.models import ModelRef
 from pytest_bias.models.reference import DEMOS, REPOSITORY
 from pytest_bias.reports.limits import read_limits
+from pytest_bias.suites.catalogue import INSTALLED
 
 RULES: Final = ("max-distance", "max-regression")
 LIMIT_FORM: Final = "max-distance:crows_pairs=10, or max-regression:crows_pairs=2"

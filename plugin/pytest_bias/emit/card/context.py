@@ -56,8 +56,7 @@ def context_of(report: Report, given: Mapping[str, Any] | None = None) -> Contex
     said = {key: _texts(told.get(key)) for key in CONTEXT}
     words = {capitalized(metric_words(key)): ", ".join(said[key]) for key in CONTEXT if said[key]}
     there = set[frozenset[str]]().union(*(_dimensions(s) for s in report.suites))
-    named = report.run.get("dimensions")
-    there |= _as_words(named) if isinstance(named, list) else set()
+    there |= _as_words(report.known.dimensions)
     return Context(words, said["languages"], said["groups"], frozenset(there))
 
 

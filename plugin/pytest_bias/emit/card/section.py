@@ -240,8 +240,7 @@ def _does_not_show(suite: SuiteResult) -> str:
 
 
 def _title(report: Report, name: str) -> str:
-    titles = report.run.get("titles")
-    return str(titles.get(name, name)) if isinstance(titles, Mapping) else name
+    return report.known.titles.get(name, name)
 
 
 def _without(report: Report, statuses: Sequence[str]) -> list[list[str]]:

@@ -9,7 +9,7 @@ from pytest_bias.emit.wording import capitalized, ideal, metric_words, suite_lab
 from pytest_bias.errors import UnknownName
 from pytest_bias.fleet.rows import Cell, Row
 from pytest_bias.records.score import Score
-from pytest_bias.suites.suite import find
+from pytest_bias.suites import find
 from pytest_bias.untrusted import clean
 
 KINDS: Final[Mapping[str, str]] = {
