@@ -11,7 +11,7 @@ from rich.text import Text
 
 from pytest_bias.cli import evidence, init, split
 from pytest_bias.emit import streams
-from pytest_bias.errors import BiasError, UnknownName
+from pytest_bias.errors import BiasError
 from pytest_bias.exit_codes import EXIT_INTERRUPTED, EXIT_UNEXPECTED
 from pytest_bias.settings.parameters import ModelArgument, with_options
 from pytest_bias.settings.settings import read_settings, require_data_dir, require_model
@@ -117,15 +117,15 @@ def render(
     **options: Any,
 ) -> None:
     """Write badges, the model card's section, the page or the summary from a saved report."""
+    from pytest_bias.emit.outputs import Shown, output
     from pytest_bias.engine.isolation import isolated
     from pytest_bias.reports.folder import read_report
-    from pytest_bias.runs.finishing import RENDERERS, write_files
+    from pytest_bias.runs.finishing import write_files
     from pytest_bias.suites.about import with_about
 
-    if to not in RENDERERS:
-        raise UnknownName.among("--to", to, RENDERERS)
+    chosen = output(to)
     found = with_about(read_report(report), read_settings(options).catalogue)
-    files = isolated(found, RENDERERS[to])
+    files = isolated(found, lambda report: chosen.render(Shown(report)))
     write_files(files, out)
     Console().print(Text(f"{len(files)} files in {out}"))
 

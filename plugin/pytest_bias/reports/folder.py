@@ -34,6 +34,8 @@ SUMMARY: Final = "summary.md"
 PAGE: Final = "report.html"
 CARD: Final = "card.md"
 MODEL_INDEX: Final = "model-index.yaml"
+FILES: Final = (REPORT, DECISION, SUMMARY, PAGE, CARD, MODEL_INDEX)
+"""Files of an output folder that are for others."""
 UNFINISHED: Final = "unfinished"
 LOCK: Final = ".pytest-bias.lock"
 """File that is locked while somebody writes to a folder."""
@@ -143,7 +145,7 @@ def claim(folder: Path, key: str, *, fresh: bool, withholds: bool = False) -> He
 
 def _check_standing(folder: Path, key: str, *, withholds: bool) -> None:
     if not (folder / REPORT).exists():
-        strange = [n for n in (SUMMARY, PAGE, CARD, MODEL_INDEX, DECISION) if (folder / n).exists()]
+        strange = [n for n in FILES if n != REPORT and (folder / n).exists()]
         if strange:
             raise OutputError(
                 f"{folder} holds a {strange[0]} that is not of a run.",

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Final
 from rich.console import Console
 from rich.text import Text
 
-from pytest_bias.emit import badges, change, page, summary, terminal
-from pytest_bias.emit.card import model_index, section
+from pytest_bias.emit import badges, change, terminal
+from pytest_bias.emit.outputs import OUTPUTS, Shown
 from pytest_bias.emit.progress import ProgressPrinter
 from pytest_bias.emit.verdict import decided
 from pytest_bias.engine.events import Notice
@@ -24,12 +24,9 @@ from pytest_bias.exit_codes import EXIT_INTERRUPTED
 from pytest_bias.records.report import Item, Report
 from pytest_bias.reports.comparison import Comparison, compare
 from pytest_bias.reports.folder import (
-    CARD,
     DECISION,
     MODEL_INDEX,
-    PAGE,
     REPORT,
-    SUMMARY,
     Written,
     default_folder,
     read_plain_report,
@@ -40,7 +37,6 @@ from pytest_bias.reports.folder import (
     written,
 )
 from pytest_bias.reports.limits import Decision, Limit, decide, decision_level, limits_of, named_by
-from pytest_bias.reports.publication_layout import Place
 from pytest_bias.reports.withholding import SALT, salt_for, withheld, without_numbers
 from pytest_bias.runs import baselines
 from pytest_bias.runs.job import Job, claim_for, prepare
@@ -56,21 +52,6 @@ if TYPE_CHECKING:
 ABOUT_SALT: Final = (
     "keep it private; with it and the full report anybody can check later what was measured."
 )
-
-
-def _card(report: Report) -> dict[str, str]:
-    """Return the section for a model card, and its scores as metadata if there are any."""
-    place = Place.beside(report)
-    index = model_index.render(report, place)
-    return {CARD: section.section(report, place) + "\n", **({MODEL_INDEX: index} if index else {})}
-
-
-RENDERERS: Final[Mapping[str, Callable[[Report], dict[str, str]]]] = {
-    "badges": badges.render,
-    "card": _card,
-    "html": lambda report: {PAGE: page.render(report)},
-    "summary": lambda report: {SUMMARY: summary.render(report)},
-}
 
 
 @dataclass(frozen=True)
@@ -95,10 +76,7 @@ class Finished:
         if self.items:
             terminal.show_items(self.report, self.items, console)
         console.print()
-        names = (
-            *(("Report", REPORT), ("Page", PAGE), ("Badges", "badges")),
-            *(("Card", CARD), ("Summary", SUMMARY)),
-        )
+        names = (("Report", REPORT), *((o.title, o.path) for o in OUTPUTS))
         width = max(len(name) for name, _ in names)
         for name, path in names:
             console.print(Text(f"{name:<{width}}  {self.out / path}"), soft_wrap=True)
@@ -285,14 +263,9 @@ def _written(
     report = report.without_hidden_records()
     # What cannot be shown must not be found when it is printed.
     terminal.render(report, decision, comparison)
-    files = {
-        **badges.render(report),
-        **_card(report),
-        SUMMARY: summary.render(report, decision, comparison),
-        PAGE: page.render(report, decision, comparison, texts),
-        DECISION: decision.to_json() + "\n",
-    }
-    return written(report, files, texts)
+    shown = Shown(report, decision, comparison, texts)
+    files = {path: text for o in OUTPUTS for path, text in o.render(shown).items()}
+    return written(report, files | {DECISION: decision.to_json() + "\n"}, texts)
 
 
 def _with_scores(report: Report) -> list[str]:

@@ -10,9 +10,7 @@ from pytest_bias.emit import badges, page
 from pytest_bias.errors import GitHubError, ReportError
 from pytest_bias.records.report import Report
 from pytest_bias.reports.folder import (
-    CARD,
-    DECISION,
-    MODEL_INDEX,
+    FILES,
     PAGE,
     REPORT,
     SUMMARY,
@@ -33,7 +31,7 @@ _NAME: Final = r"[\w\[\],+@=-][\w.\[\],+@=-]*"
 _FILES: Final = re.compile(
     "|".join(
         (
-            *map(re.escape, (REPORT, DECISION, SUMMARY, PAGE, CARD, MODEL_INDEX)),
+            *map(re.escape, FILES),
             re.escape(f"{REPORT}{SIGNATURE}"),
             rf"badges/{_NAME}\.(?:svg|json)",
             rf"records/{_NAME}\.parquet",

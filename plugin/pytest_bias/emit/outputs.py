@@ -1,0 +1,83 @@
+"""The outputs of a report, one row for each: what `render --to` takes and what a run writes."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from pytest_bias.emit import badges, page, summary
+from pytest_bias.emit.card import model_index, section
+from pytest_bias.errors import UnknownName
+from pytest_bias.records.report import Item, Report
+from pytest_bias.reports.comparison import Comparison
+from pytest_bias.reports.folder import CARD, MODEL_INDEX, PAGE, SUMMARY
+from pytest_bias.reports.limits import Decision
+from pytest_bias.reports.publication_layout import Place
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """What outputs are made of: a report, and what a run knows besides.
+
+    `texts` are those of items that the user asked for, by entry and by item.
+    """
+
+    report: Report
+    decision: Decision | None = None
+    comparison: Comparison | None = None
+    texts: Mapping[str, Mapping[str, Item]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """One way to show a report.
+
+    Parameters
+    ----------
+    name : str
+        Word behind ``render --to``.
+    title : str
+        Title in the list of what a run has written.
+    path : str
+        File, or folder, below the output folder.
+    render : callable
+        Returns the content of every file, by its path below the output folder.
+    """
+
+    name: str
+    title: str
+    path: str
+    render: Callable[[Shown], dict[str, str]]
+
+
+def _card(shown: Shown) -> dict[str, str]:
+    """Return the section for a model card, and its scores as metadata if there are any."""
+    place = Place.beside(shown.report)
+    index = model_index.render(shown.report, place)
+    files = {CARD: section.section(shown.report, place) + "\n"}
+    return files | ({MODEL_INDEX: index} if index else {})
+
+
+OUTPUTS: Final = (
+    Output(
+        "html",
+        "Page",
+        PAGE,
+        lambda s: {PAGE: page.render(s.report, s.decision, s.comparison, s.texts)},
+    ),
+    Output("badges", "Badges", "badges", lambda s: badges.render(s.report)),
+    Output("card", "Card", CARD, _card),
+    Output(
+        "summary",
+        "Summary",
+        SUMMARY,
+        lambda s: {SUMMARY: summary.render(s.report, s.decision, s.comparison)},
+    ),
+)
+
+
+def output(name: str) -> Output:
+    """Return an output by its name, or raise `UnknownName`."""
+    found = next((o for o in OUTPUTS if o.name == name), None)
+    if found is None:
+        raise UnknownName.among("--to", name, sorted(o.name for o in OUTPUTS))
+    return found
