@@ -23,7 +23,6 @@ from pytest_bias.scoring import (
     beside_chance,
     exp,
     permutation,
-    resampling,
     size_of_means,
     without_overflow,
 )
@@ -67,12 +66,7 @@ class GeometricMean(Additive):
 
     def __call__(self, records: Sequence[Record], sampling: Sampling) -> Estimate:
         """Estimate from scored records."""
-        _, values = self.contributing(records)
-        if len(values) == 0:
-            return Estimate(None, interval_reason="nothing was scored")
-        equal = "all values are equal" if np.ptp(values) == 0 else None
-        found = resampling.estimate(self.sums(records), sampling, equal=equal)
-        return without_overflow(found, TOO_LARGE)
+        return without_overflow(super().__call__(records, sampling), TOO_LARGE)
 
     def sums(self, records: Sequence[Record]) -> Sums:
         """Return what is resampled: the clusters of the records."""

@@ -8,7 +8,7 @@ DeLong and Clarke-Pearson (1988, Biometrics 44).
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal, TypeAlias
+from typing import ClassVar, Literal, TypeAlias
 
 import numpy as np
 
@@ -47,6 +47,8 @@ class Auc(Additive):
     over: str = ""
     own: Own = "both"
     group: str = ""
+    if_none: ClassVar[str] = "one of the two classes has no scored record"
+    if_equal: ClassVar[str] = "all placements are equal"
 
     def against(self, group: str) -> "Auc":
         """Return the AUC between a class of a group and the other class of all the others."""
@@ -78,11 +80,7 @@ class Auc(Additive):
 
     def __call__(self, records: Sequence[Record], sampling: Sampling) -> Estimate:
         """Estimate from scored records."""
-        kept, values = self.contributing(records)
-        if not kept:
-            return Estimate(None, interval_reason="one of the two classes has no scored record")
-        equal = "all placements are equal" if np.ptp(values) == 0 else None
-        found = resampling.estimate(self.sums(records), sampling, equal=equal)
+        found = super().__call__(records, sampling)
         if found.interval is None:
             return found
         # A sum of two means can leave the scale where the AUC is near its end.

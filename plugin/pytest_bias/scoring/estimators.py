@@ -29,7 +29,9 @@ def own_value(record: Record) -> float | None:
 
 @dataclass(frozen=True)
 class Additive:
-    """An estimator that averages one number a record, so that two reports can be paired.
+    """An estimator that averages one number per record, so that two reports can be paired.
+
+    A subclass says how in `sums`.
 
     `of` is a record's contribution, null where the record is not part of the metric; `floor_of`
     says what the floor of its estimates is, if they have one. `factors` are what the records are a
@@ -39,10 +41,18 @@ class Additive:
     of: Contribution
     factors: tuple[Factor, ...] = field(default=(), kw_only=True)
     floor_of: ClassVar[FloorOf | None] = None
+    if_none: ClassVar[str] = "nothing was scored"
+    """Why there is no value where no record is part of the metric."""
+    if_equal: ClassVar[str] = "all values are equal"
+    """Why there is no bootstrap interval where contributions do not differ."""
 
     def __call__(self, records: Sequence[Record], sampling: Sampling) -> Estimate:
-        """Estimate from scored records."""
-        raise NotImplementedError
+        """Estimate from scored records, with an interval over what `sums` resamples."""
+        kept, values = self.contributing(records)
+        if not kept:
+            return Estimate(None, interval_reason=self.if_none)
+        equal = self.if_equal if np.ptp(values) == 0 else None
+        return resampling.estimate(self.sums(records), sampling, equal=equal)
 
     def values(self, records: Sequence[Record]) -> Floats:
         """Return the contributions of records, NaN where a record has none."""

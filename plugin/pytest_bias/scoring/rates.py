@@ -37,11 +37,7 @@ class Rate(Additive):
 
     def __call__(self, records: Sequence[Record], sampling: Sampling) -> Estimate:
         """Estimate from scored records."""
-        kept, values = self.contributing(records)
-        if not kept:
-            return Estimate(None, interval_reason="nothing was scored")
-        equal = "all values are equal" if np.ptp(values) == 0 else None
-        return without_overflow(resampling.estimate(self.sums(kept), sampling, equal=equal))
+        return without_overflow(super().__call__(records, sampling))
 
     def sums(self, records: Sequence[Record]) -> Sums:
         """Return what is resampled: the clusters of the records."""
