@@ -20,7 +20,6 @@ from made import (
 )
 from pytest_bias.emit import page, wording
 from pytest_bias.emit.plots import Row, Scale, fitted, forest, scale
-from pytest_bias.emit.suite_section import furthest
 from pytest_bias.records.report import Item
 from pytest_bias.records.score import Spread
 from pytest_bias.reports.comparison import Change, Comparison, SuiteComparison
@@ -28,6 +27,7 @@ from pytest_bias.reports.limits import decide, read_limits
 from pytest_bias.reports.withholding import withheld
 from pytest_bias.scoring.statistics import Estimate
 from pytest_bias.suites import find
+from pytest_bias.suites.about import furthest
 from reader import Reader
 
 RELIGION = score(value=71.0, interval=(62, 79), by={"bias_type": "religion"}, headline=False, n=105)
@@ -166,7 +166,7 @@ def test_the_scope_card_and_its_evidence_stand_below_the_numbers():
     assert "Does not show That a model near 50 is free of bias" in text
     theirs = replace(CROWS, name="theirs", title="Theirs")
     text = read(report(theirs)).text
-    assert "theirs is not installed here." in text
+    assert "This report does not say, and the suite is not installed here." in text
     assert "Blodgett" not in text
     older = read(report(replace(CROWS, version="0"))).text
     assert "(Scope card of version 3, which says contested.)" in older

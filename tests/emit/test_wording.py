@@ -332,10 +332,10 @@ def test_the_name_of_a_control_is_only_text(text):
 
 
 def test_validity_is_said_in_one_line_where_the_suite_is_known():
-    line = on_validity(CROWS)
+    line = on_validity(report(CROWS).suites[0])
     assert line.startswith("contested: pairs differ in more than the group")
     assert "\n" not in line
-    assert on_validity(replace(CROWS, name="theirs")) == ""
+    assert on_validity(CROWS) == ""
 
 
 def test_only_general_quality_shows_more_than_its_headline():

@@ -115,7 +115,7 @@ def sampled(value: float, interval: tuple[float, float] | None, n: int) -> Suite
 def writes(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let every suite be one for which the model writes."""
     monkeypatch.setattr(
-        "pytest_bias.evidence.reproduction_compare.asks_for_texts", lambda suite: True
+        "pytest_bias.evidence.reproduction_compare.asks_for_texts", lambda suite, catalogue: True
     )
 
 

@@ -124,7 +124,7 @@ def variants() -> Iterator[Any]:
         ("report", FULL, lambda r: r),
     ]
     outside = {"suite.records", "suite.data", "report.run", "report.model"}
-    outside |= {"report.withheld"}
+    outside |= {"report.withheld", "report.known", "suite.about"}
     for part, made, put in parts:
         for field in fields(made):
             name = f"{part}.{field.name}"

@@ -388,7 +388,7 @@ def with_packages(folder: Path, code: str) -> str:
 
 CAUGHT = """
 from pytest_bias.errors import UsageError
-from pytest_bias.suites import installed
+from pytest_bias.suites.catalogue import installed
 try:
     print([s.name for s in installed()])
 except UsageError as error:
@@ -401,7 +401,8 @@ def test_a_suite_of_another_package_is_found_behind_our_own(tmp_path):
     found = with_packages(
         tmp_path,
         """
-        from pytest_bias.suites import find, INSTALLED, installed
+        from pytest_bias.suites.catalogue import INSTALLED, installed
+        find = INSTALLED.find
         print([s.name for s in installed()])
         print([e.id for e in INSTALLED.select(["theirs"], ["en"])], find("theirs").version)
         """,

@@ -17,6 +17,7 @@ from pytest_bias.reports.comparison import Change, Comparison, SuiteComparison
 from pytest_bias.reports.limits import Decision, Outcome
 from pytest_bias.scoring.statistics import VERSION, Estimate
 from pytest_bias.settings.waivers import OfWaiver
+from pytest_bias.suites.about import with_about
 from pytest_bias.suites.catalogue import installed
 
 HOSTILE = {
@@ -116,7 +117,7 @@ def report(*suites: SuiteResult, model: str = "org/name", **more: Any) -> Report
         },
         "run": {"created": "2026-11-27T12:00:00+00:00", "environment": {"device": "cpu"}},
     }
-    return Report(suites=suites, **defaults | more)
+    return with_about(Report(suites=suites, **defaults | more), names_items=True)
 
 
 def endless(n: int = 2000, length: int = 10_000) -> Report:

@@ -3,7 +3,7 @@
 import os
 import sys
 from pathlib import Path
-from typing import Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 from rich.console import Console
@@ -15,6 +15,9 @@ from pytest_bias.errors import BiasError
 from pytest_bias.exit_codes import EXIT_INTERRUPTED, EXIT_UNEXPECTED
 from pytest_bias.settings.parameters import ModelArgument, with_options
 from pytest_bias.settings.settings import read_settings, require_data_dir, require_model
+
+if TYPE_CHECKING:
+    from pytest_bias.records.report import Report
 
 app = typer.Typer(
     help="Social-bias and robustness tests for language models.",
@@ -124,8 +127,12 @@ def render(
     from pytest_bias.suites.about import with_about
 
     chosen = output(to)
-    found = with_about(read_report(report), read_settings(options).catalogue)
-    files = isolated(found, lambda report: chosen.render(Shown(report)))
+    catalogue = read_settings(options).catalogue
+
+    def shown(found: "Report") -> dict[str, str]:
+        return chosen.render(Shown(with_about(found, catalogue, names_items=True)))
+
+    files = isolated(read_report(report), shown)
     write_files(files, out)
     Console().print(Text(f"{len(files)} files in {out}"))
 

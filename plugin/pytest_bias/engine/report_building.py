@@ -15,6 +15,7 @@ from pytest_bias.records.report import Report, SuiteResult
 from pytest_bias.scoring import statistics
 from pytest_bias.scoring.families import with_decision_family
 from pytest_bias.scoring.scores import LEVEL
+from pytest_bias.suites.about import with_about
 
 
 def build_report(
@@ -34,7 +35,7 @@ def build_report(
 
     suites = [replace(s, reason=told(s.reason)) if s.reason else s for s in suites]
     notices = [told(str(text)) for text in about_run.get("notices", ())]
-    return Report(
+    report = Report(
         tool={
             **{"name": "pytest-bias", "version": tool_version()},
             "statistics_version": statistics.VERSION,
@@ -52,6 +53,7 @@ def build_report(
         coverage=plan.coverage,
         run={**about_run, "notices": notices},
     )
+    return with_about(report, settings.catalogue)
 
 
 def depends_on(plan: Plan, data: Mapping[str, Any]) -> dict[str, Any]:

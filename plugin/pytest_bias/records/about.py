@@ -1,7 +1,7 @@
 """What a suite says of itself, beside its result: for outputs, so that they need no suite."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field
 from typing import Any, Final
 
 from pytest_bias.records.validation import checked
@@ -62,24 +62,32 @@ class Known:
 
 
 def to_json(abouts: Iterable[tuple[str, About | None]], known: Known) -> dict[str, Any]:
-    """Return what stands in report.json: suites by the names of entries, and what is known."""
-    return {"suites": {entry: asdict(about) for entry, about in abouts if about}, **asdict(known)}
+    """Return what stands in report.json: suites by their names, items by those of entries."""
+    there = [(entry, asdict(about)) for entry, about in abouts if about]
+    furthest = {entry: plain.pop("furthest") for entry, plain in there}
+    suites = {_suite(entry): plain for entry, plain in there}
+    return {"suites": suites, "furthest": furthest, **asdict(known)}
 
 
 def from_json(run: Any) -> tuple[dict[str, About], Known]:
     """Read what `to_json` wrote; a report of an older version has none, nor one that is damaged."""
     plain = run.get(KEY) if isinstance(run, Mapping) else None
     plain = plain if isinstance(plain, Mapping) else {}
-    suites = plain.get("suites")
+    furthest = plain.get("furthest")
     found = {}
-    for entry, values in suites.items() if isinstance(suites, Mapping) else ():
+    for entry, values in furthest.items() if isinstance(furthest, Mapping) else ():
         try:
-            known = {f.name: values[f.name] for f in fields(About)}
-            known["furthest"] = checked(Furthest(**known["furthest"]))
-            found[str(entry)] = checked(About(**known))
+            suite = plain["suites"][_suite(entry)]
+            far = checked(Furthest(**{**values, "ids": tuple(values["ids"])}))
+            said = About(suite["version"], tuple(suite["badge"]), suite["scope"], far)
+            found[entry] = checked(said)
         except (KeyError, TypeError, ValueError):
             continue
     try:
-        return found, checked(Known(plain["titles"], plain["dimensions"]))
+        return found, checked(Known(plain["titles"], tuple(plain["dimensions"])))
     except (KeyError, TypeError, ValueError):
         return found, Known()
+
+
+def _suite(entry: str) -> str:
+    return entry.partition("[")[0]

@@ -100,12 +100,12 @@ def finish(
 
     Where scores are withheld, the decision is taken on them, and then they are dropped.
     """
-    report = with_about(report, settings.catalogue)
     salt = salt_for(report, out) if settings.withhold_scores else None
     texts = items if settings.with_texts else {}
     allowed = {n: getattr(settings, n) for n in ("first_run", "allow_missing_data")}
 
     def make(report: Report) -> tuple[Finished, Written]:
+        report = with_about(report, settings.catalogue, names_items=True)
         comparison = (
             compare(report, baseline, named_by(limits), level, settings.catalogue)
             if baseline

@@ -16,13 +16,15 @@ NAMED_ITEMS: Final = 10
 """Items furthest from the ideal that are named."""
 
 
-def with_about(report: Report, catalogue: Catalogue = INSTALLED) -> Report:
+def with_about(
+    report: Report, catalogue: Catalogue = INSTALLED, *, names_items: bool = False
+) -> Report:
     """Return a report with what the catalogue's suites say of themselves.
 
     What a report brings along stays for suites that the catalogue does not have, or has in another
-    version.
+    version. The items furthest from the ideal are found in the records where `names_items` says so.
     """
-    suites = tuple(_told(s, catalogue.get(s.name)) for s in report.suites)
+    suites = tuple(_told(s, catalogue.get(s.name), names_items) for s in report.suites)
     return replace(report, suites=suites, known=_known(report, catalogue))
 
 
@@ -35,11 +37,15 @@ def _known(report: Report, catalogue: Catalogue) -> Known:
     return Known({**report.known.titles, **found}, tuple(sorted(dimensions)))
 
 
-def _told(result: SuiteResult, suite: Suite | None) -> SuiteResult:
+def _told(result: SuiteResult, suite: Suite | None, names_items: bool) -> SuiteResult:
     if suite is None or (suite.version != result.version and result.about):
         return result
-    far = furthest(result, suite) if result.records or not result.about else result.about.furthest
-    return replace(result, about=About(suite.version, suite.badge, suite.scope, far))
+    about = About(suite.version, suite.badge, suite.scope)
+    if names_items:
+        about = replace(about, furthest=furthest(result, suite))
+    elif result.about:
+        about = replace(about, furthest=result.about.furthest)
+    return replace(result, about=about)
 
 
 def furthest(result: SuiteResult, suite: Suite) -> Furthest:
