@@ -38,7 +38,8 @@ BROKEN = {
 @pytest.mark.parametrize("changes", BROKEN.values(), ids=BROKEN)
 @pytest.mark.parametrize("withholds", [False, True], ids=["", "withheld"])
 def test_the_report_of_the_other_suites_is_written(tmp_path, changes, withholds):
-    given = report(SOUND, replace(SEAT, **changes))
+    sound = report(SOUND, SEAT)
+    given = replace(sound, suites=(sound.suites[0], replace(sound.suites[1], **changes)))
     settings = read_settings({"model": "demo", "withhold_scores": withholds})
     limits = read_limits({"crows_pairs.stereotype_preference": {"max_distance": 30}})
     done = finish(given, settings, limits, None, tmp_path, {}, 0.95)
