@@ -66,7 +66,7 @@ def test_the_last_attempt_is_not_waited_behind() -> None:
         asked(Patience(2, sleep=waits.append), Failed(500), Failed(502))
     assert (caught.value.kind, caught.value.attempts, waits) == (502, 2, [1])
     with pytest.raises(Failed):
-        asked(Patience(5, sleep=waits.append), Failed(500, again=False))
+        asked(Patience(5, sleep=waits.append), Failed(404))
     assert waits == [1]
 
 

@@ -1,6 +1,7 @@
 """Requests against real servers: where the token goes, what breaks off, what is tried again."""
 
 import datetime
+import gzip
 import ssl
 from collections.abc import Iterator
 from email.utils import format_datetime
@@ -128,6 +129,13 @@ def test_more_than_is_taken(server: FileServer) -> None:
         list(pieces(answer, most=200_000))
     assert caught.value.words() == "it is larger than 0.2 MB"
     assert not caught.value.again
+
+
+def test_a_server_that_compresses_unasked(server: FileServer) -> None:
+    packed = gzip.compress(CONTENT)
+    server.answers = [Answer(content=packed, headers={"Content-Encoding": "gzip"})]
+    assert get(Session(TIMEOUT_S), server.url("data")) == CONTENT
+    assert server.sent[0][1]["Accept-Encoding"] == "identity"
 
 
 def test_nobody_listens() -> None:

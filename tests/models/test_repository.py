@@ -5,10 +5,11 @@ from pathlib import Path
 
 import huggingface_hub.utils._http
 import pytest
-from huggingface_hub import constants
+from huggingface_hub import HfApi, constants
 
 from hub_server import Failure, Hub, Repository, serving
 from pytest_bias.errors import HubNotReached, ModelError
+from pytest_bias.http.hub import failure
 from pytest_bias.models import ModelRef
 from pytest_bias.models.repository import ask, fetch
 
@@ -85,3 +86,13 @@ def test_a_cache_without_the_model(hub: Hub) -> None:
     with pytest.raises(ModelError, match="is not in the cache, and this run is offline"):
         fetch(REF, SHA, ["*"], cached=True, why="this run is offline")
     assert hub.asked == []
+
+
+def test_a_token_that_cannot_be_sent_is_not_shown(hub: Hub) -> None:
+    with pytest.raises(Exception, match="hf_secret") as caught:
+        HfApi(token="hf_secret\nword").model_info("org/model")
+    failed = failure(caught.value)
+    assert failed is not None
+    assert failed.answer("it") == (
+        "no connection to the Hub (LocalProtocolError: Illegal header value b'Bearer ***)"
+    )

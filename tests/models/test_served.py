@@ -320,6 +320,14 @@ def test_a_refusal_is_about_one_request() -> None:
         asked(server).ask("/x")
 
 
+def test_a_certificate_that_is_not_trusted_is_told_with_what_helps() -> None:
+    server = _Scripted((200, {}, b"{}"))
+    client = Client(f"https://127.0.0.1:{server.server_port}", Asking())
+    with pytest.raises(ModelError, match="the certificate of 127") as error:
+        client.ask("/x")
+    assert "REQUESTS_CA_BUNDLE" in str(error.value.hint)
+
+
 def test_a_key_stays_out_of_texts(monkeypatch: pytest.MonkeyPatch) -> None:
     server = _Scripted((418, {}, b"who has abc-def?"))
     client = Client(f"http://127.0.0.1:{server.server_port}", Asking(), "abc-def")

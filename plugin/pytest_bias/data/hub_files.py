@@ -2,14 +2,15 @@
 
 import hashlib
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from pytest_bias.data.downloads import GONE, OWN_COPY
 from pytest_bias.errors import BiasError, DataMissing, NoAnswer, OutputError
-from pytest_bias.http.failures import Kind
+from pytest_bias.http.failures import Failed, Kind
 from pytest_bias.http.hub import failure, hushed
 from pytest_bias.records.report import sha256
 
@@ -131,20 +132,14 @@ def fetch(file: HubFile, what: str, *, again: bool = False) -> Path:
     """
     from huggingface_hub import hf_hub_download
 
-    try:
-        with hushed():
-            found = hf_hub_download(
-                file.repository,
-                file.path,
-                repo_type="dataset",
-                revision=file.revision,
-                force_download=again,
-            )
-    except Exception as error:
-        refusal = _refusal(file, what, error)
-        if refusal is None:
-            raise
-        raise refusal from None
+    with _explained(file, what), hushed():
+        found = hf_hub_download(
+            file.repository,
+            file.path,
+            repo_type="dataset",
+            revision=file.revision,
+            force_download=again,
+        )
     return Path(found)
 
 
@@ -167,22 +162,24 @@ def read(file: HubFile, what: str) -> bytes:
     from huggingface_hub.utils import build_hf_headers, hf_raise_for_status, http_backoff
 
     address = hf_hub_url(file.repository, file.path, repo_type="dataset", revision=file.revision)
-    try:
+    with _explained(file, what):
         answer = http_backoff("GET", address, headers=build_hf_headers(), timeout=_PATIENCE_S)
         hf_raise_for_status(answer)
+        return bytes(answer.content)
+
+
+@contextmanager
+def _explained(file: HubFile, what: str) -> Iterator[None]:
+    """Say in plain words why the client does not bring a file."""
+    try:
+        yield
     except Exception as error:
-        refusal = _refusal(file, what, error)
-        if refusal is None:
+        if (failed := failure(error)) is None:
             raise
-        raise refusal from None
-    return bytes(answer.content)
+        raise _refusal(file, what, failed) from None
 
 
-def _refusal(file: HubFile, what: str, error: Exception) -> BiasError | None:
-    """Say in plain words why the client did not bring a file; None for an error of another kind."""
-    failed = failure(error)
-    if failed is None:
-        return None
+def _refusal(file: HubFile, what: str, failed: Failed) -> BiasError:
     if failed.kind == "cache":
         return OutputError(
             f"the cache of the Hub's client cannot be written: {failed.cause}.",

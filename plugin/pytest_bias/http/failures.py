@@ -91,8 +91,13 @@ class Failed(Exception):
         What the server says of it; made safe to show.
     after : float, optional
         Seconds after which the server wants to be asked again.
-    again : bool, optional
-        Whether it may pass; by default that depends on `kind`.
+
+    Attributes
+    ----------
+    again : bool
+        Whether it may pass, as far as can be told from `kind`.
+    attempts : int
+        How often it was tried.
     """
 
     def __init__(
@@ -103,13 +108,12 @@ class Failed(Exception):
         host: str = "",
         said: str = "",
         after: float | None = None,
-        again: bool | None = None,
     ) -> None:
         super().__init__(kind)
         self.kind, self.host, self.after = kind, host, after
         self.cause, self.said = clean(str(cause), MOST_SAID).strip(), clean(said, MOST_SAID)
-        passes = kind in _PASSING or (isinstance(kind, int) and kind >= 500 and kind != 501)
-        self.again = passes if again is None else again
+        fails = isinstance(kind, int) and kind >= 500 and kind != 501
+        self.again = fails or kind in _PASSING
         self.attempts = 1
 
     @property

@@ -34,7 +34,9 @@ def failure(error: BaseException) -> Failed | None:
     for one in chain(error):
         # The client's own library for HTTP raises errors of its own.
         if type(one).__module__.startswith("http"):
-            return Failed("connection", f"{type(one).__name__}: {one}", host="the Hub")
+            # It shows a header that it does not send.
+            said = re.sub("Bearer .*", "Bearer ***", f"{type(one).__name__}: {one}")
+            return Failed("connection", said, host="the Hub")
     if isinstance(error, OSError) and error.errno is not None:
         return Failed("cache", error)
     if answered := _XET.search(str(error)):

@@ -166,7 +166,7 @@ def pieces(answer: "Response", *, most: int | None = None, within: float = 0) ->
     size, until = 0, time.monotonic() + within - answer.elapsed.total_seconds()
     # Returns what is there; to wait for a number of bytes could take for ever.
     read = getattr(answer.raw, "read1", None) or answer.raw.read
-    while piece := read(CHUNK):
+    while piece := read(CHUNK, decode_content=True):
         size += len(piece)
         if most is not None and size > most:
             raise Failed("size", f"it is larger than {most / 1e6:g} MB")
@@ -175,9 +175,10 @@ def pieces(answer: "Response", *, most: int | None = None, within: float = 0) ->
         yield piece
 
 
-def refused(answer: "Response", said: str = "") -> Failed:
-    """Return the failure that an answer of this status is."""
-    return Failed(answer.status_code, said=said, after=seconds_asked(answer.headers))
+def refused(answer: "Response", said: str = "", address: str = "") -> Failed:
+    """Return the failure that an answer of this status is; `address` is for messages."""
+    host = plain(address) if address else ""
+    return Failed(answer.status_code, host=host, said=said, after=seconds_asked(answer.headers))
 
 
 def words_of(content: bytes) -> str:

@@ -197,11 +197,10 @@ class Client:
                 ) as answer:
                     if answer.ok:
                         return read(answer)
-                    if self._session.is_home(answer.url):
-                        said = words_of(b"".join(pieces(answer)))
-                        raise refused(answer, shown(said, self.token, 300))
                     # GitHub's storage may say again what was asked for: a signed address.
-                    raise Failed(answer.status_code, host=plain(answer.url))
+                    own = self._session.is_home(answer.url)
+                    said = words_of(b"".join(pieces(answer))) if own else ""
+                    raise refused(answer, shown(said, self.token), "" if own else answer.url)
             except Failed as failed:
                 failed.again = passes(failed, repeatable=request.repeatable)
                 raise

@@ -178,6 +178,8 @@ class Client:
             return Refused(f"the server refuses it ({status}): {failed.said}", int(status or 0))
         if failed.kind == "size":
             return Refused(f"the answer is longer than {MOST_BYTES // 1_000_000} MB")
+        if failed.kind in ("certificate", "proxy"):
+            return ModelError(f"{where} cannot be asked: {failed.words()}.", failed.hint())
         if status is None or failed.again:
             times = f"{failed.attempts} attempts" if failed.attempts > 1 else "one attempt"
             why = f"no answer after {times}: {failed.answer('the server')}"
