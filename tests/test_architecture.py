@@ -19,8 +19,8 @@ SOURCES = {"pytest_bias": "plugin", "bias_suites": "bias_tests", "bias_templates
 
 # fmt: off
 ROOMS = (
-    "records", "models", "data", "scoring", "suites", "settings", "engine", "reports", "emit",
-    "runs", "evidence", "hub", "fleet", "ci", "cli", "pytest_plugin",
+    "http", "records", "models", "data", "scoring", "suites", "settings", "engine", "reports",
+    "emit", "runs", "evidence", "hub", "fleet", "ci", "cli", "pytest_plugin",
 )
 # fmt: on
 """Folders of `pytest_bias`, in the order of the flow: each imports from those before it only."""
@@ -39,10 +39,10 @@ HEAVY = {
     "ray": {"fleet"},
     "fsspec": {"fleet"},
     "transformers": {"models"},
-    "huggingface_hub": {"models", "data", "hub"},
+    "huggingface_hub": {"http", "models", "data", "hub"},
     "peft": {"models"},
-    "requests": {"data", "ci", "models"},
-    "urllib3": {"models"},
+    "requests": {"http"},
+    "urllib3": {"http"},
     "sigstore": {"evidence"},
     "cryptography": {"evidence"},
     "matplotlib": {"emit"},

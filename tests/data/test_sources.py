@@ -21,6 +21,7 @@ from pytest_bias.data.sources import (
     describe_files,
 )
 from pytest_bias.errors import DataError, DataMissing, LicenceNotAccepted, NoAnswer, OutputError
+from pytest_bias.http.patience import Patience
 from pytest_bias.records.report import sha256
 
 CONTENT = b"sent_more,sent_less\r\na,b\r\n"
@@ -155,7 +156,7 @@ def test_progress_names_the_file(server):
 
 
 def test_a_host_that_is_silent_is_not_waited_for_again(server, monkeypatch):
-    monkeypatch.setattr(downloads, "BACKOFF_S", 0)
+    monkeypatch.setattr(downloads, "PATIENCE", Patience(backoff_s=0))
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         nowhere = f"http://127.0.0.1:{free.getsockname()[1]}/"

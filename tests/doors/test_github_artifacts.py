@@ -4,6 +4,7 @@ import io
 import stat
 import zipfile
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -20,7 +21,7 @@ REPORT = {"report.json": b"{}", "badges/a.svg": b"<svg/>", "records/a[en].parque
 
 @pytest.fixture
 def github(monkeypatch: pytest.MonkeyPatch) -> Iterator[GitHub]:
-    monkeypatch.setattr(api, "BACKOFF_S", 0.0)
+    monkeypatch.setattr(api, "PATIENCE", replace(api.PATIENCE, backoff_s=0))
     with serving(GitHub()) as running:
         for name, value in running.env.items():
             monkeypatch.setenv(name, value)

@@ -50,7 +50,7 @@ def written(report: Report, folder: Path, texts: object = None) -> Path:
 
 @pytest.fixture
 def github(monkeypatch: pytest.MonkeyPatch) -> Iterator[GitHub]:
-    monkeypatch.setattr(api, "BACKOFF_S", 0.0)
+    monkeypatch.setattr(api, "PATIENCE", replace(api.PATIENCE, backoff_s=0))
     with serving(GitHub()) as running:
         for name, value in running.env.items():
             monkeypatch.setenv(name, value)

@@ -132,8 +132,8 @@ def test_bytes_that_are_not_the_pinned_ones_are_refused(ask: Ask) -> None:
 REFUSALS = {
     "org/gated": ("it is gated", "https://huggingface.co/datasets/org/gated", "hf auth login"),
     "org/forbidden": ("the Hub answers 403 (Forbidden)", "hf auth login", "HF_TOKEN"),
-    "org/private": ("there is none of this name, or it is private", "hf auth login"),
-    "org/nothing": ("there is none of this name, or it is private", "--data-dir"),
+    "org/private": ("there is no dataset of this name, or it is private", "hf auth login"),
+    "org/nothing": ("there is no dataset of this name, or it is private", "--data-dir"),
     "org/busy": ("429 (Too Many Requests) and asks to wait 90 s", "Later: hf download org/busy"),
     "org/broken": ("the Hub answers 503 (Service Unavailable)", "Later: hf download org/broken"),
 }
@@ -154,7 +154,7 @@ def test_what_a_dataset_does_not_have(ask: Ask) -> None:
     no_file, no_commit = ask(at("nothing.jsonl"), ("org/data", "4" * 40, "prompts.jsonl", None))
     assert no_file[0] == no_commit[0] == "DataMissing"
     assert f"it has no nothing.jsonl at {COMMIT}" in no_file[1]
-    assert f"it has no commit {'4' * 40}" in no_commit[1]
+    assert f"it has no such commit {'4' * 40}" in no_commit[1]
     assert "--data-dir" in no_file[2]
 
 
@@ -170,7 +170,7 @@ def test_offline_without_a_copy(hub: Hub, ask: Ask) -> None:
 def test_a_hub_that_is_not_there_is_asked_once(ask: Ask) -> None:
     first, second = ask(at("prompts.jsonl"), at("other"), HF_ENDPOINT="http://127.0.0.1:9")
     assert first[0] == "NoAnswer"
-    assert "no connection (ConnectError: [Errno 111] Connection refused)" in first[1]
+    assert "no connection to the Hub (ConnectError: [Errno 111] Connection refused)" in first[1]
     assert f"hf download org/data prompts.jsonl --repo-type dataset --revision {COMMIT}" in first[2]
     assert second[0] == "DataMissing"
     assert "the Hub was silent before" in second[1]

@@ -418,10 +418,18 @@ def test_what_the_hub_warns_of_is_passed_on(hub: Hub) -> None:
 # Answers that are lost: the commit is looked for
 
 LOST = {
-    "dropped": (Failure(drop="before"), Failure(drop="after"), "no connection (RemoteProtocol"),
+    "dropped": (
+        Failure(drop="before"),
+        Failure(drop="after"),
+        "to the Hub (RemoteProtocol",
+    ),
     "failing": (Failure(500), Failure(500, done=True), "500 (Internal Server Error)"),
     "gateway": (Failure(504), Failure(504, done=True), "504 (Gateway Timeout)"),
-    "silent": (Failure(late=0.6, drop="before"), Failure(late=0.6), "no connection (ReadTimeout"),
+    "silent": (
+        Failure(late=0.6, drop="before"),
+        Failure(late=0.6),
+        "no connection to the Hub (ReadTimeout",
+    ),
 }
 
 
@@ -494,8 +502,12 @@ def test_a_hub_that_is_not_there(
     monkeypatch.setattr(constants, "ENDPOINT", "http://127.0.0.1:9")
     with pytest.raises(PublishError) as found:
         commit(repository, FILES, message=TITLE)
-    assert "nothing was published to org/model: no connection (ConnectError" in str(found.value)
-    with pytest.raises(ModelError, match=r"org/model cannot .*: no connection \(ConnectError"):
+    assert "nothing was published to org/model: no connection to the Hub (ConnectError" in str(
+        found.value
+    )
+    with pytest.raises(
+        ModelError, match=r"org/model cannot .*: no connection to the Hub \(ConnectError"
+    ):
         look("org/model")
 
 

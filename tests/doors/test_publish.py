@@ -11,6 +11,8 @@ import pytest
 import pytest_bias
 from commands import Ran, finish, read, start
 from hub_server import Failure, Hub, Repository, serving
+from pytest_bias.data import downloads
+from pytest_bias.http.patience import Patience
 from pytest_bias.reports.publication_layout import (
     BADGES,
     CURRENT,
@@ -309,6 +311,13 @@ def test_a_folder_is_published_in_place(publisher: Publisher) -> None:
         (("reproduce", "out/nothing"), 3, "out/nothing"),
     ],
 )
-def test_mistakes(publisher: Publisher, words: tuple[str, ...], code: int, said: str) -> None:
+def test_mistakes(
+    publisher: Publisher,
+    words: tuple[str, ...],
+    code: int,
+    said: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(downloads, "PATIENCE", Patience(backoff_s=0))
     (publisher.folder / "home").mkdir(exist_ok=True)
     publisher(*words).refused(code, said)

@@ -198,7 +198,7 @@ REFUSED: dict[str, tuple[Callable[[OpenAIServer], Any], int, tuple[str, ...]]] =
     "nobody there": (
         lambda s: "openai:http://127.0.0.1:9/v1",
         3,
-        ("no server of models", "the connection is refused"),
+        ("no server of models", "(Connection refused)"),
     ),
     "wrong path": (
         lambda s: s.address.removesuffix("/v1"),
@@ -331,7 +331,7 @@ PASSING: dict[str, tuple[Fault, str]] = {
     "500": (Fault(500, b"oh"), "× 500"),
     "503 as HTML": (Fault(503, b"<html>busy</html>"), "× 503"),
     "no JSON": (Fault(200, b"{"), "× no JSON"),
-    "broken off": (Fault(200, b'{"choices": []}' * 50, cut=True), "× connection"),
+    "broken off": (Fault(200, b'{"choices": []}' * 50, cut=True), "× broken off"),
 }
 BY_DEFAULT = ("429, Retry-After", "broken off")
 
@@ -409,7 +409,10 @@ def test_a_cut_or_refused_text_is_unscored_and_says_why(
 @pytest.mark.parametrize(
     ("fault", "words"),
     [
-        (Fault(500, b"the parser broke"), "500: the parser broke; the server answers other"),
+        (
+            Fault(500, b"the parser broke"),
+            "500 (Internal Server Error): the parser broke; the server answers other",
+        ),
         (Fault(200, b'{"a": "' + b"x" * 17_000_000 + b'"}'), "the answer is longer than 16 MB"),
         (Fault(200, b'{"choices": [{"text": "", "logprobs": null}]}'), "no log-probabilities"),
     ],

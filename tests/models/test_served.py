@@ -3,6 +3,7 @@
 import threading
 import time
 from collections import Counter
+from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
@@ -280,22 +281,18 @@ def test_a_server_says_how_long_to_wait() -> None:
 
 
 def test_nobody_waits_for_a_day(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(clients, "MOST_WAIT_S", 0.05)
+    monkeypatch.setattr(clients, "PATIENCE", replace(clients.PATIENCE, longest_s=0.05))
     server = _Scripted((503, {"Retry-After": "86400"}, b""), (200, {}, b"{}"))
     start = time.monotonic()
     assert asked(server).ask("/x") == {}
     assert time.monotonic() - start < 5
 
 
-def test_a_wait_that_is_none_is_our_own() -> None:
-    server = _Scripted((429, {"Retry-After": "soon"}, b""), (200, {}, b"{}"))
-    assert asked(server).ask("/x") == {}
-
-
 def test_after_the_last_attempt_the_reason_is_told() -> None:
     server = _Scripted((500, {}, b'{"error": {"message": "the   model\\nis ill"}}'))
     client = asked(server, retries=1)
-    with pytest.raises(Unanswered, match="after 2 attempts: the server answers 500: the model is"):
+    words = r"after 2 attempts: the server answers 500 \(Internal Server Error\): the model is ill"
+    with pytest.raises(Unanswered, match=words):
         client.ask("/x")
     assert len(server.times) == 2
 
@@ -323,11 +320,19 @@ def test_a_refusal_is_about_one_request() -> None:
         asked(server).ask("/x")
 
 
+def test_a_certificate_that_is_not_trusted_is_told_with_what_helps() -> None:
+    server = _Scripted((200, {}, b"{}"))
+    client = Client(f"https://127.0.0.1:{server.server_port}", Asking())
+    with pytest.raises(ModelError, match="the certificate of 127") as error:
+        client.ask("/x")
+    assert "REQUESTS_CA_BUNDLE" in str(error.value.hint)
+
+
 def test_a_key_stays_out_of_texts(monkeypatch: pytest.MonkeyPatch) -> None:
     server = _Scripted((418, {}, b"who has abc-def?"))
     client = Client(f"http://127.0.0.1:{server.server_port}", Asking(), "abc-def")
     assert "abc-def" not in repr(client)
-    with pytest.raises(ModelError, match=r"418: who has \[key\]\?"):
+    with pytest.raises(ModelError, match=r"418: who has \*\*\*\?"):
         client.ask("/x")
     monkeypatch.setenv("OPENAI_API_KEY", "one two")
     with pytest.raises(UsageError, match="no key can have") as error:

@@ -5,7 +5,7 @@ import re
 import threading
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
@@ -20,8 +20,8 @@ class Answer:
         What is sent; `content` of null is the file that was asked for, or the part of it.
     cut : int, optional
         Break the connection off after so many bytes of the body.
-    late : float
-        Seconds before anything is sent.
+    late, drip : float
+        Seconds before anything is sent, and between the bytes of the body.
     """
 
     status: int = 200
@@ -29,6 +29,7 @@ class Answer:
     headers: Mapping[str, str] = field(default_factory=dict)
     cut: int | None = None
     late: float = 0.0
+    drip: float = 0.0
 
 
 class FileServer(ThreadingHTTPServer):
@@ -45,6 +46,8 @@ class FileServer(ThreadingHTTPServer):
         self.ranges = True
         self.asked: list[tuple[str, str | None]] = []
         """Path and range of every request."""
+        self.sent: list[tuple[str, dict[str, str]]] = []
+        """Method and headers of every request."""
 
     @property
     def address(self) -> str:
@@ -64,6 +67,7 @@ class _Handler(BaseHTTPRequestHandler):
         # A proxy is asked for the whole address.
         path = re.sub(r"^http://[^/]+", "", self.path).lstrip("/")
         self.server.asked.append((path, wanted))
+        self.server.sent.append((self.command, dict(self.headers)))
         answers = self.server.answers
         answer = Answer()
         if answers:
@@ -76,6 +80,10 @@ class _Handler(BaseHTTPRequestHandler):
             self._send(answer, answer.status, answer.content or b"", answer.headers)
         else:
             self._file(answer, file or b"", wanted)
+
+    def do_POST(self) -> None:
+        self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        self.do_GET()
 
     def _file(self, answer: Answer, file: bytes, wanted: str | None) -> None:
         etag = {"ETag": f'"{hashlib.sha1(file).hexdigest()}"'} if self.server.etags else {}
@@ -94,7 +102,12 @@ class _Handler(BaseHTTPRequestHandler):
         for name, value in {"Content-Length": str(len(body)), **headers}.items():
             self.send_header(name, value)
         self.end_headers()
-        self.wfile.write(body if answer.cut is None else body[: answer.cut])
+        body = body if answer.cut is None else body[: answer.cut]
+        step = 1 if answer.drip else max(len(body), 1)
+        with suppress(ConnectionError):
+            for begin in range(0, len(body), step):
+                time.sleep(answer.drip)
+                self.wfile.write(body[begin : begin + step])
 
     def log_message(self, *args: object) -> None:
         """Keep the output of tests clean."""

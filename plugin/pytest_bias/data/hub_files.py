@@ -1,21 +1,34 @@
 """Files of datasets on the Hugging Face Hub, through the Hub's own client and its cache."""
 
-import contextlib
 import hashlib
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
-from http import HTTPStatus
 from pathlib import Path
-from typing import Final, cast
+from typing import Final
 
-from pytest_bias.data.downloads import GONE, OWN_COPY, in_words
+from pytest_bias.data.downloads import GONE, OWN_COPY
 from pytest_bias.errors import BiasError, DataMissing, NoAnswer, OutputError
+from pytest_bias.http.failures import Failed, Kind
+from pytest_bias.http.hub import failure, hushed
 from pytest_bias.records.report import sha256
 
 _HUB: Final = "https://huggingface.co"
 _PATIENCE_S: Final = 30.0
 _COMMIT: Final = re.compile("[0-9a-f]{40}")
+_NOT_OPENED: Final = (
+    f"Your token does not open it: hf auth login, or unset HF_TOKEN. Else {OWN_COPY}."
+)
+_HINTS: Final[Mapping[Kind, str]] = {
+    "connection": f"Where there is a network: {{command}}. Else {OWN_COPY}.",
+    "repository": f"If you may read it: hf auth login. Else {OWN_COPY}.",
+    "revision": GONE,
+    401: _NOT_OPENED,
+    403: _NOT_OPENED,
+    404: GONE,
+    **dict.fromkeys((4, 5, 429), f"Later: {{command}}. Else {OWN_COPY}."),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,10 +99,13 @@ def is_whole(kept: Path, content: bytes) -> bool:
     name = kept.resolve().name if kept.is_symlink() else ""
     if len(name) == 64:
         return sha256(content) == name
-    if len(name) == 40:
-        head = b"blob %d\0" % len(content)
-        return hashlib.sha1(head + content, usedforsecurity=False).hexdigest() == name
-    return True
+    return git_sha1(content) == name if len(name) == 40 else True
+
+
+def git_sha1(content: bytes) -> str:
+    """Return git's own name of a file's content."""
+    head = b"blob %d\0" % len(content)
+    return hashlib.sha1(head + content, usedforsecurity=False).hexdigest()
 
 
 def fetch(file: HubFile, what: str, *, again: bool = False) -> Path:
@@ -116,20 +132,14 @@ def fetch(file: HubFile, what: str, *, again: bool = False) -> Path:
     """
     from huggingface_hub import hf_hub_download
 
-    try:
-        with without_bars():
-            found = hf_hub_download(
-                file.repository,
-                file.path,
-                repo_type="dataset",
-                revision=file.revision,
-                force_download=again,
-            )
-    except Exception as error:
-        refusal = _refusal(file, what, error)
-        if refusal is None:
-            raise
-        raise refusal from None
+    with _explained(file, what), hushed():
+        found = hf_hub_download(
+            file.repository,
+            file.path,
+            repo_type="dataset",
+            revision=file.revision,
+            force_download=again,
+        )
     return Path(found)
 
 
@@ -152,80 +162,36 @@ def read(file: HubFile, what: str) -> bytes:
     from huggingface_hub.utils import build_hf_headers, hf_raise_for_status, http_backoff
 
     address = hf_hub_url(file.repository, file.path, repo_type="dataset", revision=file.revision)
-    try:
+    with _explained(file, what):
         answer = http_backoff("GET", address, headers=build_hf_headers(), timeout=_PATIENCE_S)
         hf_raise_for_status(answer)
-    except Exception as error:
-        refusal = _refusal(file, what, error)
-        if refusal is None:
-            raise
-        raise refusal from None
-    return bytes(answer.content)
+        return bytes(answer.content)
 
 
-def _refusal(file: HubFile, what: str, error: Exception) -> BiasError | None:
-    """Say in plain words why the client did not bring a file; null for an error of another kind."""
-    from huggingface_hub import errors
-
-    head = f"{what} could not be fetched from the Hub's dataset {file.repository}"
-    known: tuple[tuple[type[Exception], str, str], ...] = (
-        (
-            errors.GatedRepoError,
-            "it is gated, and access was not granted",
-            f"Ask for it at {_HUB}/datasets/{file.repository}, then: hf auth login",
-        ),
-        (errors.RevisionNotFoundError, f"it has no commit {file.revision}", GONE),
-        (
-            errors.RepositoryNotFoundError,
-            "there is none of this name, or it is private",
-            f"If you may read it: hf auth login. Else {OWN_COPY}.",
-        ),
-        (errors.RemoteEntryNotFoundError, f"it has no {file.path} at {file.revision}", GONE),
-    )
-    for kind, reason, hint in known:
-        if isinstance(error, kind):
-            return DataMissing(f"{head}: {reason}.", hint)
-    if isinstance(error, OSError) and error.errno is not None:
-        return OutputError(
-            f"the cache of the Hub's client cannot be written: {error}.",
-            "Set HF_HOME to a folder that can.",
-        )
-    while error.__cause__ is not None:
-        error = cast("Exception", error.__cause__)
-    answer = getattr(error, "response", None)
-    if answer is not None:
-        return _answered(file, head, answer.status_code, answer.headers.get("Retry-After"))
-    # The client's own library for HTTP raises errors of its own.
-    if isinstance(error, OSError | ValueError) or type(error).__module__.startswith("http"):
-        reason = f"no connection ({type(error).__name__}: {error})".splitlines()[0][:250]
-        hint = f"Where there is a network: {file.command}. Else {OWN_COPY}."
-        return NoAnswer(f"{head}: {reason}.", hint)
-    return None
-
-
-def _answered(file: HubFile, head: str, status: int, retry_after: str | None) -> DataMissing:
-    reason = f"the Hub answers {in_words(status)}"
-    if status in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):
-        hint = f"Your token does not open it: hf auth login, or unset HF_TOKEN. Else {OWN_COPY}."
-        return DataMissing(f"{head}: {reason}.", hint)
-    if retry_after:
-        reason += f" and asks to wait {retry_after} s"
-    return DataMissing(f"{head}: {reason}.", f"Later: {file.command}. Else {OWN_COPY}.")
-
-
-@contextlib.contextmanager
-def without_bars() -> Iterator[None]:
-    """Hide the client's bars beside ours; that it waits for a busy Hub, it may say."""
-    from huggingface_hub.utils import (
-        are_progress_bars_disabled,
-        disable_progress_bars,
-        enable_progress_bars,
-    )
-
-    hidden = are_progress_bars_disabled()
-    disable_progress_bars()
+@contextmanager
+def _explained(file: HubFile, what: str) -> Iterator[None]:
+    """Say in plain words why the client does not bring a file."""
     try:
         yield
-    finally:
-        if not hidden:
-            enable_progress_bars()
+    except Exception as error:
+        if (failed := failure(error)) is None:
+            raise
+        raise _refusal(file, what, failed) from None
+
+
+def _refusal(file: HubFile, what: str, failed: Failed) -> BiasError:
+    if failed.kind == "cache":
+        return OutputError(
+            f"the cache of the Hub's client cannot be written: {failed.cause}.",
+            "Set HF_HOME to a folder that can.",
+        )
+    names = {"what": "dataset", "at": f" {file.revision}", "command": file.command}
+    names["address"] = f"{_HUB}/datasets/{file.repository}"
+    why = failed.answer("the Hub", **names).rstrip(".")
+    if failed.status == 404:
+        why = f"it has no {file.path} at {file.revision}"
+    kind = NoAnswer if failed.kind == "connection" else DataMissing
+    return kind(
+        f"{what} could not be fetched from the Hub's dataset {file.repository}: {why}.",
+        failed.hint(_HINTS, **names),
+    )

@@ -10,7 +10,6 @@ for up to six times, if the Hub is busy or does not answer. The commit itself it
 none is made twice; where the answer to it is lost, we look whether it arrived.
 """
 
-import hashlib
 import time
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
@@ -19,9 +18,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from pytest_bias.data.hub_files import is_whole, without_bars
+from pytest_bias.data.hub_files import git_sha1, is_whole
 from pytest_bias.environment import is_offline
 from pytest_bias.errors import ModelError, PublishError
+from pytest_bias.http.hub import hushed
 from pytest_bias.hub.refusals import Subject, may_have_arrived, reason, token
 from pytest_bias.records.report import sha256
 
@@ -66,7 +66,7 @@ class Repository:
     def holds(self, path: str, content: bytes) -> bool:
         """Whether a file is there with just these bytes."""
         found = self.files.get(path, "")
-        return found == (sha256(content) if len(found) == 64 else _git_sha(content))
+        return found == (sha256(content) if len(found) == 64 else git_sha1(content))
 
     @property
     def about_access(self) -> str:
@@ -348,7 +348,7 @@ def asked(subject: Subject, *, offline: bool, to_write: bool = False) -> Iterato
     session = get_session()
     before, session.timeout = session.timeout, TIMEOUT_S
     try:
-        with without_bars():
+        with hushed():
             yield HfApi(token=token(subject, to_write=to_write) or False)
     except Exception as error:
         refusal = subject.refusal(error)
@@ -364,8 +364,3 @@ def _seen(api: "HfApi", name: str, revision: str | None = None) -> Repository:
     files = {s.rfilename: s.lfs.sha256 if s.lfs else s.blob_id for s in about.siblings or ()}
     address = f"{api.endpoint}/{about.id}"
     return Repository(about.id, about.sha, bool(about.private), bool(about.gated), files, address)
-
-
-def _git_sha(content: bytes) -> str:
-    head = b"blob %d\0" % len(content)
-    return hashlib.sha1(head + content, usedforsecurity=False).hexdigest()

@@ -12,6 +12,7 @@ from inspect import signature
 from typing import TYPE_CHECKING, Any, Final
 
 from pytest_bias.errors import PublishError, UnknownName, UsageError
+from pytest_bias.http.failures import Kind
 from pytest_bias.hub.refusals import Subject, may_have_arrived, reason
 from pytest_bias.hub.repository import asked
 
@@ -36,7 +37,10 @@ _RIGHTS: Final = (
     "The token has to be allowed to write to {name} (repo.write), to start jobs (job.write) and to "
     "manage webhooks (user.webhooks.write): https://huggingface.co/settings/tokens"
 )
-_HELPS: Final[Mapping[int, str]] = {401: f"{{login}} {_RIGHTS}", 403: _RIGHTS, 404: _RIGHTS}
+_HELPS: Final[Mapping[Kind, str]] = {
+    401: f"{{login}} {_RIGHTS}",
+    **dict.fromkeys((403, 404, "gated", "repository"), _RIGHTS),
+}
 _TYPES: Final = ("KeyError", "TypeError", "JSONDecodeError")
 """What the client raises at an answer that is none, though the request arrived."""
 

@@ -1,12 +1,13 @@
 """A model's repository on the Hub: asked what it holds, and fetched into the client's cache."""
 
-import contextlib
 import difflib
-from collections.abc import Iterator, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from pytest_bias.errors import HubNotReached, ModelError
+from pytest_bias.http.failures import Kind
+from pytest_bias.http.hub import failure, hushed
 from pytest_bias.models.reference import DEMOS, ModelRef
 
 if TYPE_CHECKING:
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
 
 OFFLINE: Final = "this run is offline"
 NOT_REACHED: Final = "the Hub is not reachable from here"
+_HINTS: Final[Mapping[Kind, str]] = {"repository": "For a private model: hf auth login"}
 
 
 def endpoint() -> str:
@@ -43,37 +45,28 @@ def ask(ref: ModelRef, *, digests: bool = False) -> "ModelInfo":
         If it has no such model or revision, or does not show it.
     """
     from huggingface_hub import HfApi
-    from huggingface_hub.errors import (
-        GatedRepoError,
-        HfHubHTTPError,
-        RepositoryNotFoundError,
-        RevisionNotFoundError,
-    )
 
     try:
         return HfApi().model_info(
             ref.name, revision=ref.revision, timeout=30, files_metadata=digests
         )
-    except GatedRepoError:
-        raise _gated(ref) from None
-    except RevisionNotFoundError:
+    except Exception as error:
+        if (failed := failure(error)) is None:
+            raise
+    if failed.kind == "gated":
+        raise _gated(ref)
+    if failed.kind == "revision":
         raise ModelError(
             f"{ref.name} has no revision {ref.revision!r}.",
             f"Branches and tags: https://huggingface.co/{ref.name}/tree/main",
-        ) from None
-    except RepositoryNotFoundError:
+        )
+    if failed.kind == "repository":
         raise ModelError(
             f"there is no model {ref.name!r} on the Hub, or it is private.{_nearest(ref.name)}",
             "Check the name; for a private model: hf auth login. For a folder give its path.",
-        ) from None
-    except (HfHubHTTPError, OSError) as error:
-        reason = f"{type(error).__name__}: {error}".splitlines()[0][:200]
-    except Exception as error:
-        # The client's own library for HTTP raises errors of its own.
-        if not type(error).__module__.startswith("http"):
-            raise
-        reason = type(error).__name__
-    raise HubNotReached(f"the Hub could not be asked about {ref.name} ({reason}).")
+        )
+    why = failed.answer("it").rstrip(".")
+    raise HubNotReached(f"the Hub could not be asked about {ref.name}: {why}.")
 
 
 def listed(ref: ModelRef) -> tuple[tuple[str, ...], str | None]:
@@ -108,14 +101,10 @@ def fetch(
         Whether the client's progress is hidden.
     """
     from huggingface_hub import snapshot_download
-    from huggingface_hub.errors import (
-        GatedRepoError,
-        LocalEntryNotFoundError,
-        RevisionNotFoundError,
-    )
+    from huggingface_hub.errors import LocalEntryNotFoundError, RevisionNotFoundError
 
     try:
-        with _without_noise(quiet=quiet):
+        with hushed(bars=not quiet, advice=False):
             folder = snapshot_download(
                 ref.name,
                 revision=revision,
@@ -123,19 +112,22 @@ def fetch(
                 ignore_patterns=list(without),
                 local_files_only=cached,
             )
-    except (LocalEntryNotFoundError, RevisionNotFoundError):
-        at = f" --revision {ref.revision}" if ref.revision else ""
-        raise ModelError(
-            f"{ref} is not in the cache, and {why or 'the Hub did not answer'}."
-            f"{_nearest(ref.name)}",
-            "Give a folder that holds the model, or fetch it where there is a network: "
-            f"hf download {ref.name}{at}",
-        ) from None
-    except GatedRepoError:
-        # What the Hub says of a gated model may be open where its files are not.
-        raise _gated(ref) from None
-    except (OSError, ValueError) as error:
-        raise ModelError(f"{ref} could not be fetched: {error}") from None
+    except Exception as error:
+        if (failed := failure(error)) is None:
+            raise
+        if failed.kind == "gated":
+            # What the Hub says of a gated model may be open where its files are not.
+            raise _gated(ref) from None
+        said = failed.answer("the Hub", what="model").rstrip(".")
+        if isinstance(error, LocalEntryNotFoundError | RevisionNotFoundError):
+            at = f" --revision {ref.revision}" if ref.revision else ""
+            why = why or (said if failed.status else "the Hub did not answer")
+            raise ModelError(
+                f"{ref} is not in the cache, and {why}.{_nearest(ref.name)}",
+                "Give a folder that holds the model, or fetch it where there is a network: "
+                f"hf download {ref.name}{at}",
+            ) from None
+        raise ModelError(f"{ref} could not be fetched: {said}.", failed.hint(_HINTS)) from None
     return Path(folder)
 
 
@@ -149,25 +141,3 @@ def _gated(ref: ModelRef) -> ModelError:
 def _nearest(name: str) -> str:
     near = difflib.get_close_matches(name, DEMOS, n=1)
     return f" Did you mean {near[0]!r}?" if near else ""
-
-
-@contextlib.contextmanager
-def _without_noise(*, quiet: bool) -> Iterator[None]:
-    """Show the client's progress for weights only, and no advice on patterns that match nothing."""
-    from huggingface_hub.utils import (
-        are_progress_bars_disabled,
-        disable_progress_bars,
-        enable_progress_bars,
-        logging,
-    )
-
-    level, hidden = logging.get_verbosity(), are_progress_bars_disabled()
-    logging.set_verbosity_error()
-    if quiet:
-        disable_progress_bars()
-    try:
-        yield
-    finally:
-        logging.set_verbosity(level)
-        if not hidden:
-            enable_progress_bars()

@@ -1,33 +1,30 @@
 """What an answer of GitHub means that is no success, and what helps: a permission, or to wait."""
 
-import time
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from pytest_bias.data.downloads import in_words, retry_after
 from pytest_bias.errors import GitHubError
-from pytest_bias.untrusted import clean
+from pytest_bias.http.failures import Failed, Kind, in_words
 
-if TYPE_CHECKING:
-    import requests
-
-LATER: Final = "Run the job again later; https://www.githubstatus.com says what is wrong."
-_PERMISSION: Final = (
-    "Add `{needs}` to `permissions:` of the job, and keep what stands there: permissions that are "
-    "not named are taken away. A pull request from a fork gets none that write."
-)
-_HINTS: Final[Mapping[int, str]] = {
+_LATER: Final = "Run the job again later; https://www.githubstatus.com says what is wrong."
+_HINTS: Final[Mapping[Kind, str]] = {
+    "connection": "Run the job again later. Behind a proxy set HTTPS_PROXY.",
     401: "The token has expired or is none. Give the input `github-token`.",
-    403: _PERMISSION,
+    403: (
+        "Add `{needs}` to `permissions:` of the job, and keep what stands there: permissions that "
+        "are not named are taken away. A pull request from a fork gets none that write."
+    ),
     404: (
         "Either there is no such thing, or the token may not see it: in a private repository the "
         "job needs `{needs}` below `permissions:`."
     ),
+    429: "GitHub is asked too often with this token. Run the job again {when}.",
+    5: _LATER,
 }
 
 
-def refusal(asked: str, needs: str, answer: "requests.Response", token: str | None) -> GitHubError:
-    """Return the error that an answer stands for.
+def refusal(asked: str, needs: str, failed: Failed) -> GitHubError:
+    """Return the error that a failure stands for.
 
     Parameters
     ----------
@@ -35,55 +32,31 @@ def refusal(asked: str, needs: str, answer: "requests.Response", token: str | No
         What was asked for, for the message.
     needs : str
         The line below ``permissions:`` that it takes.
-    token : str, optional
-        What is not to be shown; null where the answer is not of the API but of its storage.
+    failed : Failed
+        What became of it.
     """
-    status, said = answer.status_code, _said(answer)
-    if token:
-        said = said.replace(token, "***")
-    message = f"GitHub answers {in_words(status)} to {asked}{f': {said}' if said else '.'}"
-    limited = _is_limited(answer, said)
-    hint: str | None = LATER
+    limited = _is_limited(failed)
+    # Of another host's refusal, permissions are not the cause.
+    hint = failed.hint({} if failed.host and failed.status else _HINTS, needs=needs)
+    if failed.kind in ("redirect", "size"):
+        return GitHubError(f"{asked}: {failed.words()}.")
+    if failed.status is None:
+        return GitHubError(f"GitHub does not answer {asked}: {failed.words()}.", hint)
+    said = f": {failed.said}" if failed.said else "."
     if limited:
-        seconds = seconds_asked(answer)
-        when = "later" if seconds is None else f"in {seconds:.0f} s"
-        hint = f"GitHub is asked too often with this token. Run the job again {when}."
-    elif token and status == 403 and "not accessible by personal access token" in said:
+        hint = Failed(429, after=failed.after).hint(_HINTS)
+    elif failed.status == 403 and "not accessible by personal access token" in failed.said:
         hint = f"The token that was given needs the permission `{needs}`."
-    elif token and status < 500:
-        hint = _HINTS[status].format(needs=needs) if status in _HINTS else None
-    error = GitHubError(message, hint)
-    error.status, error.limited = status, limited
+    error = GitHubError(f"GitHub answers {in_words(failed.status)} to {asked}{said}", hint)
+    error.status, error.limited = failed.status, limited
     return error
 
 
-def seconds_asked(answer: "requests.Response") -> float | None:
-    """Return the seconds after which GitHub wants to be asked again, null if it does not say."""
-    after = retry_after(answer.headers.get("Retry-After"))
-    reset = answer.headers.get("X-RateLimit-Reset", "")
-    if after is None and answer.headers.get("X-RateLimit-Remaining") == "0" and reset.isdigit():
-        return max(0.0, float(reset) - time.time())
-    return after
+def passes(failed: Failed, *, repeatable: bool) -> bool:
+    """Whether a request may be sent again: nothing was done, or doing it twice is no harm."""
+    return _is_limited(failed) or (failed.again and repeatable)
 
 
-def _is_limited(answer: "requests.Response", said: str) -> bool:
-    if answer.status_code not in (403, 429):
-        return False
-    spent = answer.headers.get("X-RateLimit-Remaining") == "0"
-    asks = "Retry-After" in answer.headers or "rate limit" in said.lower()
-    return answer.status_code == 429 or spent or asks
-
-
-def _said(answer: "requests.Response") -> str:
-    """Return GitHub's own words, on one line."""
-    from requests import RequestException
-
-    try:
-        plain = answer.json()
-    except (ValueError, RequestException):
-        return ""
-    if not isinstance(plain, dict):
-        return ""
-    found = [plain.get("message"), *(plain.get("errors") or ())]
-    words = [x.get("message") if isinstance(x, dict) else x for x in found]
-    return clean("; ".join(str(w) for w in words if w), 300)
+def _is_limited(failed: Failed) -> bool:
+    said = "rate limit" in failed.said.lower()
+    return failed.status == 429 or (failed.status == 403 and (said or failed.after is not None))
