@@ -28,26 +28,26 @@ def test_crows_pairs_on_a_seq2seq_model(
     assert headline(ran.report, "structure")["value"] == 100
     assert suite(ran.report, "crows_pairs")["adapted"] is True
     assert headline(ran.report, "crows_pairs")["n"] >= 200
-    assert "this seq2seq model gives" in suite(ran.report, "template_association")["reason"]
+    reason = suite(ran.report, "template_association")["reason"]
+    assert "which a sequence-to-sequence model does not do" in reason
     bias("verify", ran.at).done(0)
 
 
 @pytest.mark.parametrize(
-    ("table", "kind", "gives"),
+    ("table", "kind", "words"),
     [
-        (CLASSIFIER, "classifier", "texts classified"),
-        (QA, "question-answering", "questions answered from a text"),
+        (CLASSIFIER, "classifier", "a text classifier"),
+        (QA, "question-answering", "a question-answering model"),
     ],
 )
 def test_a_head_is_checked_and_its_encoder_measured(
-    bias: Command, tmp_path: Path, table: object, kind: str, gives: str
+    bias: Command, tmp_path: Path, table: object, kind: str, words: str
 ) -> None:
     folder = head(table, "bert", tmp_path / "model")
-    words = ("--suite", "gendered_pair_entropy[en]", "--suite", "seat[en]")
-    ran = bias("run", folder, *words).done(0)
+    suites = ("--suite", "gendered_pair_entropy[en]", "--suite", "seat[en]")
+    ran = bias("run", folder, *suites).done(0)
     assert ran.report["model"]["kind"] == kind
     assert headline(ran.report, "structure")["value"] == 100
     assert statuses(ran.report)["seat"] == "scored"
     reason = suite(ran.report, "gendered_pair_entropy")["reason"]
-    assert f"this {kind} model gives" in reason
-    assert gives in reason
+    assert f"which {words} does not do" in reason

@@ -155,7 +155,7 @@ def test_what_cannot_be_had_is_not_applicable(
     report = read(tmp_path / "out" / "report.json")
     assert statuses(report)["honest"] == statuses(report)["seat"] == "not_applicable"
     reasons = {s["reason"] for s in report["suites"] if s["name"] == "honest"}
-    assert all("begun with each of the likeliest tokens" in reason for reason in reasons)
+    assert all("generation from each of the likeliest first tokens" in reason for reason in reasons)
 
 
 def test_llama_cpp_python_s_places_are_found_wrong_without_a_prefix(

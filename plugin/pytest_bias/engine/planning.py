@@ -185,12 +185,12 @@ def _planned(entry: Entry, model: Described, settings: Settings) -> Planned:
     if measure is None:
         needed = " or ".join(_words(m.needs) for m in entry.suite.measures)
         wanted = frozenset(c for m in entry.suite.measures for c in m.needs)
-        return Planned(entry, None, f"needs {needed}; {_what_it_gives(model, wanted)}")
+        return Planned(entry, None, _needs(needed, model, wanted))
     lacking = entry.configuration.needs - model.capabilities
     if Capability.OPEN_VOCABULARY in lacking:
         return Planned(entry, None, "its texts are outside the model's closed vocabulary")
     if lacking:
-        return Planned(entry, None, f"needs {_words(lacking)}; {_what_it_gives(model, lacking)}")
+        return Planned(entry, None, _needs(_words(lacking), model, lacking))
     labels: Mapping[str, str] = {}
     if role := measure.reads:
         try:
@@ -228,13 +228,13 @@ def _lacks(role: str, settings: Settings) -> str | None:
     )
 
 
-def _what_it_gives(model: Described, wanted: frozenset[Capability]) -> str:
-    """Say what a model gives, and why nothing of what is wanted where its kind has it."""
-    given = _words(model.capabilities - {Capability.OPEN_VOCABULARY, Capability.BRANCH})
-    why = [model.lacks[c] for c in sorted(wanted & model.lacks.keys())]
+def _needs(needed: str, model: Described, wanted: frozenset[Capability]) -> str:
+    """Say that a suite needs what a model does not do, and why where others of its kind do."""
     if model.kind is ModelKind.MASKED and Capability.SLOT not in model.capabilities:
-        return f"the tokenizer of this masked model has no mask token, which leaves {given}"
-    return "; ".join([f"this {model.kind} model gives {given}", *why])
+        return f"needs {needed}; this model's tokenizer has no mask token"
+    if why := [model.lacks[c] for c in sorted(wanted & model.lacks.keys())]:
+        return f"needs {needed}; {'; '.join(why)}"
+    return f"needs {needed}, which {model.kind.words} does not do"
 
 
 def _words(capabilities: frozenset[Capability]) -> str:

@@ -64,6 +64,11 @@ class ModelKind(StrEnum):
     QUESTION_ANSWERING = "question-answering"
     ENCODER = "encoder"
 
+    @property
+    def words(self) -> str:
+        """The kind in words, such as ``a masked language model``."""
+        return _KINDS[self]
+
 
 class Capability(StrEnum):
     """One thing that a suite can need and a model can have."""
@@ -87,18 +92,27 @@ class Capability(StrEnum):
         return _WORDS[self]
 
 
+_KINDS: Final[Mapping[ModelKind, str]] = {
+    ModelKind.MASKED: "a masked language model",
+    ModelKind.CAUSAL: "a causal language model",
+    ModelKind.SEQ2SEQ: "a sequence-to-sequence model",
+    ModelKind.CLASSIFIER: "a text classifier",
+    ModelKind.QUESTION_ANSWERING: "a question-answering model",
+    ModelKind.ENCODER: "a sentence encoder",
+}
+
 _WORDS: Final[Mapping[Capability, str]] = {
-    Capability.PSEUDO_LOG_LIKELIHOOD: "the pseudo-log-likelihood of a masked model",
-    Capability.LOG_LIKELIHOOD: "the log-likelihood of a causal or seq2seq model",
-    Capability.SLOT: "words scored at a mask",
-    Capability.FILL: "words predicted at a mask",
-    Capability.NEXT: "words predicted behind a text",
-    Capability.EMBED: "vectors of texts",
-    Capability.GENERATE: "texts continued",
-    Capability.BRANCH: "texts begun with each of the likeliest tokens",
-    Capability.CLASSIFY: "texts classified",
-    Capability.ANSWER: "questions answered from a text",
-    Capability.NEXT_SENTENCE: "a head that tells whether one text follows another",
+    Capability.PSEUDO_LOG_LIKELIHOOD: "pseudo-log-likelihoods",
+    Capability.LOG_LIKELIHOOD: "log-likelihoods of texts",
+    Capability.SLOT: "probabilities of words at a mask",
+    Capability.FILL: "mask filling",
+    Capability.NEXT: "next-word prediction",
+    Capability.EMBED: "text embeddings",
+    Capability.GENERATE: "text generation",
+    Capability.BRANCH: "generation from each of the likeliest first tokens",
+    Capability.CLASSIFY: "text classification",
+    Capability.ANSWER: "extractive question answering",
+    Capability.NEXT_SENTENCE: "next-sentence prediction",
     Capability.OPEN_VOCABULARY: "an open vocabulary",
 }
 
