@@ -45,7 +45,6 @@ HEAVY = {
     "urllib3": {"http"},
     "sigstore": {"evidence"},
     "cryptography": {"evidence"},
-    "matplotlib": {"emit"},
     "rich": {"emit", "runs", "evidence", "hub", "fleet", "ci", "cli", "pytest_plugin", "hub_event"},
     "typer": {"settings", "cli"},
     "pytest": {"pytest_plugin"},
@@ -182,13 +181,7 @@ def test_import_is_light() -> None:
         "import pytest_bias, pytest_bias.settings.options, pytest_bias.pytest_plugin"
     )
     heavy = {"torch", "transformers", "numpy", "scipy", "pyarrow", "yaml", "rich", "typer"}
-    assert found & {*heavy, "huggingface_hub", "requests", "jinja2", "matplotlib"} == set()
-
-
-def test_matplotlib_is_imported_when_a_page_is_rendered() -> None:
-    assert "matplotlib" not in imported_by(
-        "import pytest_bias.runs.finishing, pytest_bias.emit.page"
-    )
+    assert found & {*heavy, "huggingface_hub", "requests", "jinja2"} == set()
 
 
 def test_importing_the_suites_loads_no_torch() -> None:
@@ -203,7 +196,7 @@ def test_what_an_event_asks_for_is_known_without_torch() -> None:
 def test_talking_to_github_loads_no_torch() -> None:
     code = "import pytest_bias.emit.comment, pytest_bias.ci.github.branches as b"
     code += "; import pytest_bias.ci.github.comments"
-    assert imported_by(code) & {"torch", "transformers", "requests", "matplotlib"} == set()
+    assert imported_by(code) & {"torch", "transformers", "requests"} == set()
 
 
 COMMANDS = """

@@ -401,7 +401,7 @@ def test_init_loads_no_torch(tmp_path: Path) -> None:
     )
     assert done.returncode == 0, done.stderr
     loaded = {m.split(".")[0] for m in done.stdout.rpartition("|")[2].split()}
-    assert loaded & {"torch", "transformers", "huggingface_hub", "matplotlib"} == set()
+    assert loaded & {"torch", "transformers", "huggingface_hub"} == set()
 
 
 def test_without_git_it_works_as_well(command: Command, tmp_path: Path) -> None:

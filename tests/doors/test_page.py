@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from PIL import Image
 
 from commands import finish, start
 from devtools import HEADLESS, installed
-from pytest_bias.emit.page import PAGE_LIMIT
+from made import HOSTILE, report, result, score
+from pytest_bias.emit.page import PAGE_LIMIT, render
 
 FLAGS = (*HEADLESS, "--hide-scrollbars", "--enable-logging=stderr")
 DARK = "--blink-settings=preferredColorScheme=0"
@@ -42,6 +42,7 @@ const inside = (e) => {
   const r = e.getBoundingClientRect();
   return [r.left, r.right, r.top, r.bottom];
 };
+const mark = (e) => e.matches("circle") ? style(e).fill : style(e).stroke;
 const color = (e) => e.ownerSVGElement ? style(e).fill : style(e).color;
 const overlaps = [];
 const outside = [];
@@ -58,12 +59,15 @@ for (const svg of pictures) {
   });
 }
 const found = {
+  paper,
   width: page.documentElement.scrollWidth,
   pictures: pictures.length,
   silent: pictures.filter((e) => !(e.getAttribute("aria-label") || e.alt || "").trim()).length,
   smallest: Math.min(...written.map((e) => parseFloat(style(e).fontSize)
     * (e.ownerSVGElement ? e.ownerSVGElement.getBoundingClientRect().width / 360 : 1))),
   contrast: Math.min(...written.map((e) => contrast(color(e)))),
+  marks: Math.min(...[...page.querySelectorAll(".ideal, .interval, .floor, .value, .tick")]
+    .map((e) => contrast(mark(e)))),
   folded: page.querySelectorAll("details").length,
   overlaps, outside,
 };
@@ -98,17 +102,9 @@ class Browser:
             encoding="utf-8",
         )
         size = f"--window-size={width + 100},1000"
-        out, _ = self.run(around, size, "--dump-dom", *flags)
-        return json.loads(html.unescape(out.partition("<pre>")[2].partition("</pre>")[0]))
-
-    def picture(self, page: Path, *flags: str) -> Image.Image:
-        """Return a screenshot."""
-        shot = self.folder / f"shot{len(list(self.folder.iterdir()))}.png"
-        size = f"--window-size={DESK},900"
-        _, said = self.run(page, size, f"--screenshot={shot}", *flags)
+        out, said = self.run(around, size, "--dump-dom", *flags)
         assert said == []
-        with Image.open(shot) as image:
-            return image.convert("RGB")
+        return json.loads(html.unescape(out.partition("<pre>")[2].partition("</pre>")[0]))
 
 
 @pytest.fixture(scope="module")
@@ -135,6 +131,7 @@ def test_page_in_a_browser(
     browser: Browser, page: Path, width: int, flags: tuple[str, ...]
 ) -> None:
     found = browser.measure(page, width, *flags)
+    assert found["paper"] < 0.02 if flags else found["paper"] > 0.9
     assert found["pictures"] >= 7
     assert found["folded"] >= 12
     assert found["silent"] == 0
@@ -143,16 +140,33 @@ def test_page_in_a_browser(
     assert found["outside"] == []
     assert found["smallest"] >= 11
     assert found["contrast"] >= 4.5
+    assert found["marks"] >= 3
+
+
+NAMES = (
+    *HOSTILE.values(),
+    *(char * 90 for char in ("W", "m", "i", "\N{CJK UNIFIED IDEOGRAPH-5B57}", "\N{GRINNING FACE}")),
+    *("\u0645\u0631\u062d\u0628\u0627 " * 20, "\u0e2a\u0e27\u0e31\u0e2a\u0e14\u0e35" * 20),
+)
+"""Names of others that are long, broad, from right to left, or no text at all."""
 
 
 @pytest.mark.browser
-def test_light_and_dark(browser: Browser, page: Path) -> None:
-    light, dark = browser.picture(page), browser.picture(page, DARK)
-    corner = (5, 5)
-    assert min(light.getpixel(corner)) > 240
-    assert max(dark.getpixel(corner)) < 40
-    assert len(light.resize((64, 45)).getcolors(64 * 45) or ()) > 10
-    assert light.tobytes() != dark.tobytes()
+@pytest.mark.parametrize("width", [PHONE, DESK])
+def test_names_of_others_fit_into_pictures(browser: Browser, width: int) -> None:
+    groups = [score(value=i, by={"group": name}, headline=False) for i, name in enumerate(NAMES)]
+    suites = [
+        result(f"s{i}", scores=[score(name, 1e300, unit=name, floor=33.3)], title=name)
+        for i, name in enumerate(NAMES)
+    ]
+    page = browser.folder / "names.html"
+    whole = result(scores=[score(), *groups])
+    page.write_text(render(report(whole, *suites)), encoding="utf-8")
+    found = browser.measure(page, width)
+    assert found["pictures"] == 2
+    assert found["width"] <= width
+    assert found["overlaps"] == []
+    assert found["outside"] == []
 
 
 def test_page_is_small_and_has_every_section(page: Path) -> None:

@@ -3,9 +3,12 @@
 import itertools
 import re
 from dataclasses import replace
-from html import unescape
+from xml.etree import ElementTree
 
+import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from made import (
     HOSTILE,
@@ -18,8 +21,8 @@ from made import (
     score,
     unscored,
 )
-from pytest_bias.emit import page, wording
-from pytest_bias.emit.plots import Row, Scale, fitted, forest, scale
+from pytest_bias.emit import page, templates, wording
+from pytest_bias.emit.plots import Row, Scale, fitted, forest, scale, ticks
 from pytest_bias.records.report import Item
 from pytest_bias.records.score import Spread
 from pytest_bias.reports.comparison import Change, Comparison, SuiteComparison
@@ -393,18 +396,61 @@ def test_a_picture_shows_the_furthest_groups_and_says_how_many_it_leaves_out():
 # Pictures
 
 
-def places(svg: str, accent: str = "var(--accent)") -> list[tuple[float, float]]:
-    """Return where the lines of intervals begin and end."""
-    lines = re.findall(r'<path d="M ([\d.]+) [\d.]+ L ([\d.]+) [\d.]+" style="([^"]*)"', svg)
-    return [(float(a), float(b)) for a, b, style in lines if accent in style]
+def drawn(svg: str, kind: str) -> list[ElementTree.Element]:
+    """Return the shapes of a class, in the order in which they are drawn."""
+    return [e for e in ElementTree.fromstring(svg) if e.get("class") == kind]
 
 
-def test_an_interval_lies_where_its_numbers_are():
+def places(svg: str, kind: str) -> list[tuple[float, ...]]:
+    """Return where the shapes of a class begin and, where they are level lines, end."""
+    found = [
+        re.fullmatch(r"M([\d.]+) [\d.]+(?:H([\d.]+))?.*", e.get("d")) for e in drawn(svg, kind)
+    ]
+    return [tuple(float(x) for x in at.groups() if x) for at in found]
+
+
+def test_every_mark_stands_where_its_number_is():
     shared = Scale(0, 100, 50, "ideal 50")
-    svg = forest([Row("a", "60", 60, (50, 75)), Row("b", "100", 100, (0, 100))], "words", shared)
-    assert places(svg) == [(180.0, 266.0), (8.0, 352.0)]
-    assert re.findall(r"<text[^>]*>([^<]*)</text>", svg)[:1] == ["ideal 50"]
+    rows = [Row("b", "60", 60, (50, 75), floor=40), Row("a", "100", 100, (0, 100))]
+    svg = forest(rows, "words", shared)
+    assert places(svg, "interval") == [(180, 266), (8, 352)]
+    assert [float(e.get("cx")) for e in drawn(svg, "value")] == [shared.at(60), shared.at(100)]
+    assert places(svg, "ideal") == [(180,)] * 3
+    assert [e.text for e in drawn(svg, "label")] == ["b", "60", "a", "100"]
+    lines = [float(e.get("cy")) for e in drawn(svg, "value")]
+    assert lines == sorted(lines)
+    words = {e.text: float(e.get("x")) for e in drawn(svg, "quiet")}
+    assert words == {w: shared.at(float(w.removeprefix("ideal "))) for w in words}
+    assert list(words) == ["ideal 50", "0", "20", "40", "60", "80", "100"]
+    assert [x for (x,) in places(svg, "tick")] == pytest.approx(list(words.values())[1:], abs=0.01)
     assert 'aria-label="words"' in svg
+
+
+@given(st.floats(-1e5, 1e5), st.floats(1e-3, 1e5))
+def test_the_numbers_of_a_scale_are_round(low, wide):
+    found = ticks(low, low + wide)
+    values = [v for v, _ in found]
+    assert 2 <= len(found) <= 6
+    assert low - 1e-6 * wide <= values[0] < values[-1] <= low + 1.000001 * wide
+    step = values[1] - values[0]
+    assert np.diff(values) == pytest.approx([step] * (len(values) - 1))
+    assert f"{step:.1e}"[:3] in ("1.0", "2.0", "2.5", "5.0")
+    assert [float(words) for _, words in found] == pytest.approx(values, abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("ideal", "values"),
+    [(0, (1e300,)), (0, (1e-320,)), (1e17, (1e17,)), (0, (1.7e308, -1.7e308)), (1e9, (1e9 + 1,))],
+)
+def test_a_value_of_any_size_is_drawn(ideal, values):
+    rows = [Row("a", f"{v:.0f}", v, (v, v), floor=v) for v in values]
+    shared = scale(rows, ideal, (None, None), 0, f"ideal {ideal:.0f}")
+    for svg in (
+        forest(rows, "", shared),
+        forest([replace(row, scale=shared) for row in rows], ""),
+    ):
+        assert all(8 <= float(e.get("cx")) <= 352 for e in drawn(svg, "value"))
+        assert all(len(e.text) < 60 for e in ElementTree.fromstring(svg).iter() if e.text)
 
 
 def test_a_scale_holds_everything_and_never_leaves_the_bounds():
@@ -419,8 +465,9 @@ def test_a_scale_holds_everything_and_never_leaves_the_bounds():
 def test_the_floor_stands_on_the_side_of_the_value():
     shared = Scale(-1, 1, 0)
     left, right = (forest([Row("a", "", value, floor=0.5)], "", shared) for value in (-0.8, 0.8))
-    assert "M 90.5 " in left
-    assert "M 262.5 " in right
+    # The left corner of a diamond that is seven units wide.
+    assert places(left, "floor") == [(shared.at(-0.5) - 3.5,)]
+    assert places(right, "floor") == [(shared.at(0.5) - 3.5,)]
 
 
 def test_a_floor_at_the_ideal_is_not_drawn_twice():
@@ -435,14 +482,15 @@ def test_labels_are_cut_to_their_room():
     assert len(fitted("\N{CJK UNIFIED IDEOGRAPH-5B57}" * 300, 200)) < len(fitted("x" * 300, 200))
 
 
-def test_text_is_text_and_takes_its_colour_from_the_page():
-    svg = forest([Row("$a^2$ <b>", "1", 0.5, scale=Scale(0, 1, 0, "ideal 0"))], 'say "hi"')
+def test_text_is_text_and_looks_are_those_of_the_page():
+    rows = [Row("$a^2$ <b>", "1", 0.5, (0, 1), 0.2, "&", strong=True, scale=Scale(0, 1, 0, "0"))]
+    svg = forest(rows, 'say "hi"') + forest([Row("a", "", 0.1)], "", Scale(0, 1, 0))
     assert "$a^2$ &lt;b&gt;" in svg
     assert "&#34;hi&#34;" in svg
-    assert "font-family" not in svg
-    assert " id=" not in svg
-    assert set(re.findall(r"(?:fill|stroke): ([^;\"]+)", svg)) <= {
-        "none",
-        *(f"var(--{name})" for name in ("ink", "muted", "line", "accent", "paper")),
-    }
-    assert unescape(re.findall(r"<text[^>]*>([^<]*)</text>", svg)[0]) == "$a^2$ <b>"
+    assert not re.search(r" (id|style|fill|stroke|font)\b", svg)
+    rules = [line for line in templates.style().splitlines() if line.startswith(".forest")]
+    ruled = set(re.findall(r"\.forest \.(\w+) {", "".join(rules)))
+    # What has no rule of its own looks as every path and every text does.
+    assert set(re.findall(r'class="(\w+)"', svg)) - {"forest", "tick", "label"} == ruled
+    colours = re.findall(r"(?:fill|stroke): ([^;]+);", "".join(rules))
+    assert {c for c in colours if not c.startswith("var(--")} == {"none"}

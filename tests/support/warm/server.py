@@ -24,13 +24,7 @@ LIBRARIES = (
     *("numpy", "scipy.stats", "scipy.special", "scipy.optimize", "pyarrow.parquet", "torch"),
     *("transformers", "transformers.models.bert.modeling_bert", "huggingface_hub.hf_api"),
     *("transformers.models.gpt2.modeling_gpt2", "safetensors.torch", "requests", "jinja2", "yaml"),
-    *(
-        "rich.console",
-        "rich.progress",
-        "typer",
-        "matplotlib.figure",
-        "matplotlib.backends.backend_svg",
-    ),
+    *("rich.console", "rich.progress", "typer"),
     *("pytest", "xdist", "_pytest.pytester", "anybadge", "fsspec", "filelock"),
 )
 OURS = ("pytest_bias", "bias_suites", "bias_templates")
