@@ -283,7 +283,7 @@ def _written(
         **_card(report),
         SUMMARY: summary.render(report, decision, comparison),
         PAGE: page.render(report, decision, comparison, texts),
-        DECISION: decision.to_json() + "\n",
+        DECISION: decision.to_json(),
     }
     return written(report, files, texts)
 
