@@ -1,7 +1,6 @@
 """Files of datasets on the Hugging Face Hub, through the Hub's own client and its cache."""
 
 import contextlib
-import hashlib
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -11,7 +10,7 @@ from typing import Final, cast
 
 from pytest_bias.data.downloads import GONE, OWN_COPY, in_words
 from pytest_bias.errors import BiasError, DataMissing, NoAnswer, OutputError
-from pytest_bias.records.report import sha256
+from pytest_bias.records.report import git_blob_id, sha256
 
 _HUB: Final = "https://huggingface.co"
 _PATIENCE_S: Final = 30.0
@@ -87,8 +86,7 @@ def is_whole(kept: Path, content: bytes) -> bool:
     if len(name) == 64:
         return sha256(content) == name
     if len(name) == 40:
-        head = b"blob %d\0" % len(content)
-        return hashlib.sha1(head + content, usedforsecurity=False).hexdigest() == name
+        return git_blob_id(content) == name
     return True
 
 

@@ -10,7 +10,6 @@ for up to six times, if the Hub is busy or does not answer. The commit itself it
 none is made twice; where the answer to it is lost, we look whether it arrived.
 """
 
-import hashlib
 import time
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
@@ -23,7 +22,7 @@ from pytest_bias.data.hub_files import is_whole, without_bars
 from pytest_bias.environment import is_offline
 from pytest_bias.errors import ModelError, PublishError
 from pytest_bias.hub.refusals import Subject, may_have_arrived, reason, token
-from pytest_bias.records.report import sha256
+from pytest_bias.records.report import git_blob_id, sha256
 
 if TYPE_CHECKING:
     from huggingface_hub import HfApi
@@ -66,7 +65,7 @@ class Repository:
     def holds(self, path: str, content: bytes) -> bool:
         """Whether a file is there with just these bytes."""
         found = self.files.get(path, "")
-        return found == (sha256(content) if len(found) == 64 else _git_sha(content))
+        return found == (sha256(content) if len(found) == 64 else git_blob_id(content))
 
     @property
     def about_access(self) -> str:
@@ -364,8 +363,3 @@ def _seen(api: "HfApi", name: str, revision: str | None = None) -> Repository:
     files = {s.rfilename: s.lfs.sha256 if s.lfs else s.blob_id for s in about.siblings or ()}
     address = f"{api.endpoint}/{about.id}"
     return Repository(about.id, about.sha, bool(about.private), bool(about.gated), files, address)
-
-
-def _git_sha(content: bytes) -> str:
-    head = b"blob %d\0" % len(content)
-    return hashlib.sha1(head + content, usedforsecurity=False).hexdigest()

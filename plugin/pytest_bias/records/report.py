@@ -47,6 +47,12 @@ def sha256(content: str | bytes) -> str:
     return hashlib.sha256(content.encode() if isinstance(content, str) else content).hexdigest()
 
 
+def git_blob_id(content: bytes) -> str:
+    """Return the identifier that git, and so the Hub and GitHub, has for a file of this content."""
+    blob = b"blob %d\0" % len(content) + content
+    return hashlib.sha1(blob, usedforsecurity=False).hexdigest()
+
+
 @dataclass(frozen=True, slots=True)
 class Item:
     """One thing to measure, before any model has seen it.
