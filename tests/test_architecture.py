@@ -191,6 +191,12 @@ def test_matplotlib_is_imported_when_a_page_is_rendered() -> None:
     )
 
 
+def test_files_are_rendered_without_the_terminal() -> None:
+    modules = ("badges", "card.section", "comment", "page", "summary")
+    found = imported_by("".join(f"import pytest_bias.emit.{name}\n" for name in modules))
+    assert "rich" not in found
+
+
 def test_importing_the_suites_loads_no_torch() -> None:
     assert imported_by("import bias_suites") & {"torch", "transformers"} == set()
 
