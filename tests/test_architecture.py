@@ -184,6 +184,12 @@ def test_import_is_light() -> None:
     assert found & {*heavy, "huggingface_hub", "requests", "jinja2"} == set()
 
 
+def test_files_are_rendered_without_the_terminal() -> None:
+    modules = ("badges", "card.section", "comment", "page", "summary")
+    found = imported_by("".join(f"import pytest_bias.emit.{name}\n" for name in modules))
+    assert "rich" not in found
+
+
 def test_importing_the_suites_loads_no_torch() -> None:
     assert imported_by("import bias_suites") & {"torch", "transformers"} == set()
 

@@ -9,7 +9,7 @@ import pytest
 from rich.console import Console
 
 from made import HOSTILE, report, score
-from pytest_bias.emit import change
+from pytest_bias.emit import change, terminal_changes
 from pytest_bias.reports.comparison import Change, Comparison, SuiteComparison
 from pytest_bias.scoring.statistics import Estimate
 
@@ -180,7 +180,7 @@ def test_without_a_clear_change_the_sentence_says_so():
 
 def printed(made: Comparison, width: int = 120, **more: Any) -> str:
     stream = StringIO()
-    Console(file=stream, width=width, **more).print(change.render(made))
+    Console(file=stream, width=width, **more).print(terminal_changes.render(made))
     return stream.getvalue()
 
 

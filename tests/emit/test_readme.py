@@ -12,7 +12,7 @@ from huggingface_hub.repocard_data import model_index_to_eval_results
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cards import CARDS, FOREIGN, INDENTED, MIXED, OURS, TEXTS, WIDE, front
+from cards import CARDS, FOREIGN, INDENTED, JSON, MIXED, OURS, TEXTS, WIDE, front
 from pytest_bias.emit.card.readme import BEGIN, END, merged
 from pytest_bias.errors import UsageError
 
@@ -53,16 +53,15 @@ def metadata(text: str) -> dict[str, Any]:
     return data if isinstance(data, dict) else {}
 
 
-def without_ours(text: str) -> list[str]:
-    """Return the lines that are not ours: no section, no result of ours, found on their own."""
-    lines: list[str] = []
-    inside = False
-    for line in text.splitlines(keepends=True):
-        inside = inside or line.strip() == BEGIN
-        if not inside:
-            lines.append(line)
-        inside = inside and not line.strip().endswith("pytest-bias:end -->")
-    return lines
+BLOCK = re.compile(r"^ *model-index:.*\n(?:(?:\r?\n)*(?!---)[ \-\[\]].*\n)*", re.MULTILINE)
+MARKED_PART = re.compile(
+    r"^<!-- pytest-bias:begin -->.*?^<!-- +pytest-bias:end -->", re.MULTILINE | re.DOTALL
+)
+
+
+def outside(text: str) -> str:
+    """Return a card without what is ours: no section, no block ``model-index``."""
+    return BLOCK.sub("", MARKED_PART.sub("", text))
 
 
 @pytest.mark.parametrize("name", CARDS)
@@ -97,24 +96,21 @@ def test_what_is_not_ours_stays(name: str) -> None:
     assert [k for k in now if k in data] == list(data)
 
 
-OTHER_LINES = (
-    "front matter of a blank line",
-    "foreign results in brackets",
-    "results as json",
-    "our older",
-    "index ",
-    "results empty",
-)
-
-
-@pytest.mark.parametrize(
-    "name", [n for n in CARDS if not any(part in n for part in OTHER_LINES) and "several" not in n]
-)
-def test_every_line_that_was_there_is_there_in_order(name: str) -> None:
-    left = iter(text_of(merged(CARDS[name], SECTION, INDEX)).splitlines(keepends=True))
-    for line in without_ours(text_of(CARDS[name])):
-        # Only a last line without its end gets one.
-        assert any(line in (new, new.rstrip("\r\n")) for new in left), repr(line)
+@pytest.mark.parametrize("name", [n for n in CARDS if n != "front matter of a blank line"])
+def test_every_byte_outside_of_the_block_stays(name: str) -> None:
+    before, after = CARDS[name].decode("utf-8"), merged(CARDS[name], SECTION, INDEX).decode("utf-8")
+    left, kept = outside(after), outside(before)
+    if not re.match(r"\ufeff?\s*---", before):
+        # There was no front matter.
+        found = re.fullmatch(r"(\ufeff?)---(\r?\n)---\2\2(.*)", left, re.DOTALL)
+        assert found is not None
+        left = found[1] + found[3]
+    if not MARKED_PART.search(before):
+        # The section stands last, below an empty line.
+        assert left.startswith(kept)
+        assert left.rstrip("\r\n") == kept.rstrip("\r\n")
+        kept = left
+    assert left == kept
 
 
 @pytest.mark.parametrize(
@@ -136,9 +132,8 @@ def test_line_ends_are_those_of_the_file(name: str) -> None:
 # The front matter, to the byte
 
 
-def lines(text: str, column: int, *, indented: bool = False) -> str:
+def lines(column: int = 2) -> str:
     """Return our two results by hand, dashes in a column."""
-    step = "  " if indented else ""
     found = ""
     for r in RESULTS:
         (metric,) = r["metrics"]
@@ -152,9 +147,9 @@ def lines(text: str, column: int, *, indented: bool = False) -> str:
     config: {r["dataset"]["config"]}
     revision: '12e45'
   metrics:
-  {step}- type: {metric["type"]}
-  {step}  name: {metric["name"]}
-  {step}  value: {metric["value"]}
+  - type: {metric["type"]}
+    name: {metric["name"]}
+    value: {metric["value"]}
   source:
     url: {r["source"]["url"]}
     name: r
@@ -169,36 +164,144 @@ def merged_front(metadata_text: str) -> str:
 
 
 def test_new_results_stand_at_the_end_of_the_front_matter() -> None:
-    expected = f"license: mit  # c\nmodel-index:\n- name: org/name\n  results:\n{lines('', 2)}"
+    expected = f"license: mit  # c\nmodel-index:\n- name: org/name\n  results:\n{lines()}"
     assert merged_front("license: mit  # c\n") == expected
 
 
+PLAIN = FOREIGN.replace("   # not the raw one", "")
+PLAIN_INDENTED = """\
+model-index:
+- name: my-model
+  results:
+  - task:
+      type: text-generation
+    dataset:
+      type: ai2_arc
+      name: "AI2 Reasoning Challenge (25-Shot)"
+      config: ARC-Challenge
+      split: test
+      args:
+        num_few_shot: 25
+    metrics:
+    - type: acc_norm
+      value: 59.81
+      name: normalized accuracy
+    source:
+      url: https://huggingface.co/spaces/open-llm-leaderboard
+      name: Open LLM Leaderboard
+  - task: {type: text-generation}
+    dataset: {type: hellaswag, name: HellaSwag}
+    metrics: [{type: acc_norm, value: !!float '80'}]
+"""
+PLAIN_WIDE = """\
+model-index:
+- name: my-model
+  results:
+  - task:
+      type: text-classification
+    dataset:
+      type: glue
+      name: GLUE
+      config: mnli
+    metrics:
+    - type: accuracy
+      value: 0.83
+"""
+
+
 @pytest.mark.parametrize(
-    ("there", "column", "indented"),
-    [(FOREIGN, 2, False), (INDENTED.partition("license")[0], 6, True), (WIDE, 4, False)],
-    ids=["PyYAML", "indented", "wide"],
+    ("there", "expected"),
+    [
+        (FOREIGN, PLAIN),
+        (INDENTED.partition("license")[0], PLAIN_INDENTED),
+        (WIDE, PLAIN_WIDE),
+        # What reads otherwise in other readers of YAML is written as it was.
+        *(
+            (PLAIN_WIDE.replace("0.83", value), PLAIN_WIDE.replace("0.83", value))
+            for value in ("1e-5", "0123", "1_0", "'5'", "12.50", "~", "no", ".nan", "2024-01-01")
+        ),
+    ],
 )
-def test_new_results_follow_those_of_others_in_their_indentation(
-    there: str, column: int, indented: bool
-) -> None:
+def test_new_results_follow_those_of_others(there: str, expected: str) -> None:
     found = merged_front(f"{there}\n# more\ntags: [a]\n")
-    assert found == f"{there}{lines('', column, indented=indented)}\n# more\ntags: [a]\n"
+    assert found == f"{expected}{lines()}\n# more\ntags: [a]\n"
+
+
+@pytest.mark.parametrize(
+    ("there", "before", "after"),
+    [
+        ("model-index:   # c\n# d\n- {name: org/name, results: []}\n", "   # c\n# d", ""),
+        ("model-index:   # c\n- name: org/name\n  results:  # e\n# f\n", "   # c", "# f\n"),
+        ("model-index: null   # c\n\n", "   # c", "\n"),
+        ("model-index:   # c\n\n", "   # c", "\n"),
+        ("model-index:\n# c\n", "", "# c\n"),
+        ("model-index: [{name: org/name, results: []}]  # c\n", "  # c", ""),
+        ("model-index: [{name: org/name, # d\n  results: []}\n  ]  # c\n", "  # c", ""),
+        ("model-index:\n  []\n", "", ""),
+        ("model-index: !!seq []\n", "", ""),
+    ],
+)
+def test_comments_on_the_key_and_below_the_block_stay(there: str, before: str, after: str) -> None:
+    for more in ("", "tags: [a]\n"):
+        block = f"model-index:{before}\n- name: org/name\n  results:\n{lines()}{after}"
+        assert merged_front(f"license: mit\n{there}{more}") == f"license: mit\n{block}{more}"
+
+
+@pytest.mark.parametrize(
+    "there",
+    [
+        "r: &r []\nmodel-index:\n- {name: a, results: *r}\nmore: *r\n",
+        "i: &i\n- name: a\n  results: []\nmodel-index: *i\nmore: *i\n",
+        "i: &i [{name: a, results: []}]\nmodel-index: *i  # c\n",
+        "t: &t {type: x}\nmodel-index:\n- name: a\n  results:\n  - {task: *t, dataset: *t}\n"
+        "  - task:\n      <<: *t\n      name: b\nmore: *t\n",
+        "model-index:\n- name: a\n  results:\n  - dataset: &d {type: x}\n    task: *d\n",
+    ],
+)
+def test_anchors_and_aliases_keep_their_values(there: str) -> None:
+    before, after = yaml.safe_load(there), yaml.safe_load(merged_front(there))
+    added = [r for entry in after["model-index"] for r in entry["results"] if r in RESULTS]
+    assert added == RESULTS
+    for entry in after["model-index"]:
+        entry["results"] = [r for r in entry["results"] if r not in RESULTS]
+    assert repr(after) == repr(before)
+    assert BLOCK.sub("", merged_front(there)) == BLOCK.sub("", there)
+
+
+def test_metrics_of_a_merged_mapping_make_room() -> None:
+    name = "our older results shared with others"
+    (entry,) = metadata(TEXTS[name])["model-index"]
+    shared = yaml.safe_dump({"m": {"metrics": entry["results"][0]["metrics"]}})
+    there = f"{shared.replace('m:', 'm: &m', 1)}model-index:\n- name: org/name\n  results:\n"
+    there += "  - <<: *m\n    dataset: {type: nyu-mll/crows_pairs, config: crows_pairs-en}\n"
+    (entry,) = yaml.safe_load(merged_front(there))["model-index"]
+    assert [m["value"] for m in entry["results"][0]["metrics"]] == [1, 2]
+    assert entry["results"][1:] == RESULTS
+
+
+@pytest.mark.parametrize("style", ["|", "|+", "|-", ">", ">+", ">-"])
+def test_a_text_of_lines_at_the_end_keeps_its_lines(style: str) -> None:
+    there = f"{PLAIN}      name: {style}\n        two\n\n        lines\n\n\n"
+    for more in ("", "# c\n", "license: mit\n"):
+        found = merged_front(there + more)
+        (entry,) = yaml.safe_load(found)["model-index"]
+        (theirs,) = yaml.safe_load(there)["model-index"]
+        assert entry["results"] == [*theirs["results"], *RESULTS]
+        assert found.endswith(f"{lines()}\n\n{more}")
 
 
 def test_our_older_result_makes_room_where_it_stands() -> None:
-    first, second = lines("", 2).split("  - task:\n")[1:]
-    begin, _, rest = OURS.partition("      name: Social bias, intrinsic\n")
-    begin = begin.removesuffix("  - task:\n      type: fill-mask\n")
-    _, mark, rest = rest.partition("  # measured by hand\n")
-    others, tags, end = rest.partition("tags:")
-    expected = f"{begin}  - task:\n{first}{mark}{others}  - task:\n{second}{tags}{end}"
+    first, second = (f"  - task:\n{part}" for part in lines().split("  - task:\n")[1:])
+    begin, wikitext, _, other = OURS.split("  - task:\n")
+    other, tags, end = other.partition("tags:")
+    expected = f"{begin}  - task:\n{wikitext}{first}  - task:\n{other}{second}{tags}{end}"
     assert merged_front(OURS) == expected
 
 
 def test_the_metrics_of_others_in_one_result_with_ours_stay() -> None:
-    first, second = (f"  - task:\n{part}" for part in lines("", 2).split("  - task:\n")[1:])
+    first, second = (f"  - task:\n{part}" for part in lines().split("  - task:\n")[1:])
     cut = MIXED.replace("    - type: stereotype_preference\n      value: 66.6\n", "")
-    before, task, after = cut.rpartition("  - task:\n")
+    before, task, after = cut.replace("   # by hand", "").rpartition("  - task:\n")
     assert merged_front(MIXED) == f"{before}{first}{task}{after}{second}"
 
 
@@ -235,7 +338,7 @@ BY_WORDS["metrics"][0]["name"] = "stereotype preference, % (ideal 50, 95 % inter
 
 def card_with(*results: Any) -> bytes:
     """Return a card whose owner has a result as well, with a comment."""
-    theirs = "model-index:\n- name: org/name\n  results:\n  # theirs\n"
+    theirs = "model-index:\n# theirs\n- name: org/name\n  results:\n"
     listed = yaml.safe_dump([FOREIGN_RESULT, *results], sort_keys=False)
     return front(theirs + "".join(f"  {line}\n" for line in listed.splitlines())).encode()
 
@@ -346,9 +449,8 @@ def test_a_section_without_its_markers_is_refused(section: str) -> None:
         ("{license: mit}\n", "written in braces"),
         ("license: mit\n...\n", "cannot be changed"),
         ("x: !mine 5\n", "not well-formed YAML, line 2"),
-        ("model-index: [{name: a, results: []}]  # c\n", "comments and is in brackets"),
-        ("model-index: [&e {name: a, results: []}]\nmore: *e\n", "has anchors"),
-        ("r: &r []\nmodel-index:\n- {name: a, results: *r}\n", "anchors, aliases"),
+        ("model-index: [&e {name: a, results: []}]\nmore: *e\n", "undefined alias"),
+        ("e: &e 1\nmodel-index: [&e {name: a, results: []}]\nmore: *e\n", "second occurrence"),
         ("d: &d\n  model-index: []\n<<: *d\n", "merged mapping"),
     ],
 )
@@ -393,7 +495,9 @@ def test_a_value_that_is_no_number_is_refused(value: float) -> None:
 PIECES = [
     *("license: mit\n", "# c\n", "\n", "tags:\n- a\n", "tags: [a]\n", "about: |\n  x\n\n  y\n"),
     *(FOREIGN, INDENTED.partition("license")[0], WIDE, OURS.partition("tags")[0], MIXED),
-    *("model-index: []\n", "z: &z {a: 1}\n", "y: 'q'  # c\n"),
+    *("model-index: []\n", "z: &z {a: 1}\n", "y: 'q'  # c\n", f"model-index: {JSON}  # c\n"),
+    "r: &r {task: {type: t}, dataset: {type: d, name: D}, metrics: []}\nmodel-index:  # d\n"
+    "  - {name: my, results: [*r]}\n",
 ]
 
 
@@ -412,3 +516,9 @@ def test_whatever_is_merged_stays_merged(pieces: list[str], body: str, end: str)
         return
     assert merged(once, SECTION, INDEX) == once
     assert ModelCard(once.decode()).data.eval_results
+    if any(piece.strip() for piece in pieces):
+        left, kept = (outside(text.decode()) for text in (once, readme))
+        assert left.startswith(kept)
+        assert left[len(kept) :].strip() == ""
+    # Scores that are gone leave what is not ours.
+    assert outside(merged(once, SECTION, []).decode()) == outside(once.decode())

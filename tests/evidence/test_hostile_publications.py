@@ -381,14 +381,14 @@ def test_what_cannot_be_written_whole_is_not_written(repository, made, tmp_path,
         source_of(newer, tmp_path / "newer"), repository.publication(), Settings(), repository.trust
     )
     before = everything(repository.root)
-    plain = Path.write_bytes
+    plain = Path.replace
 
-    def full(self: Path, content: bytes) -> int:
-        if self.name == f".{README}.partial":
+    def full(self: Path, target: Path) -> Path:
+        if target.name == README:
             raise OSError(28, "No space left on device")
-        return plain(self, content)
+        return plain(self, target)
 
-    monkeypatch.setattr(Path, "write_bytes", full)
+    monkeypatch.setattr(Path, "replace", full)
     with pytest.raises(OutputError, match=r"No space left on device\. It is as it was"):
         write(prepared, repository.root)
     assert everything(repository.root) == before

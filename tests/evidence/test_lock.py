@@ -132,7 +132,7 @@ def change(path: str, value: object) -> Callable[[dict[str, Any]], object]:
         (change("models.org/model.weight_sha256", "a"), "weight_sha256"),
         (change("models.org/model.adapter", {"revision": "x"}), "malformed"),
         (change("models.org/model.report.scores", ["a"]), "malformed"),
-        (change("models.org/model.report.suites", "seat"), "suites and languages are lists"),
+        (change("models.org/model.report.suites", "seat"), "suites is 'seat'"),
         (change("models.org/model.report.seed", "0"), "seed is '0'"),
         (change("models.org/model.report.source", "heard"), "source is 'heard'"),
         (change("models.org/model.report", KeyError), "KeyError('report')"),

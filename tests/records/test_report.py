@@ -17,6 +17,7 @@ from pytest_bias.records.report import (
     Report,
     Withheld,
     canonical_json,
+    git_blob_id,
     records_digest,
     sha256,
 )
@@ -386,3 +387,9 @@ def test_a_suite_is_found_by_name_and_configuration():
 def test_plain_values_only_pass_into_json():
     assert asdict(FULL.suites[0])["scores"][0]["by"] == {}
     assert json.loads(FULL.to_json())["suites"][0].get("records_sha256") is None
+
+
+def test_a_file_has_the_identifier_that_git_gives_it() -> None:
+    # git hash-object
+    assert git_blob_id(b"") == "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391"
+    assert git_blob_id(b"hello\n") == "ce013625030ba8dba906f756967f9e9ca394464a"

@@ -91,7 +91,7 @@ def compare(
     Of several, the first is the last version, and a table shows them all, the oldest on the left:
     compare step3000 step2000 step1000 step0.
     """
-    from pytest_bias.emit import change
+    from pytest_bias.emit import terminal_changes
     from pytest_bias.emit import trajectory as table
     from pytest_bias.reports.comparison import compare as compared
     from pytest_bias.reports.folder import read_report
@@ -101,7 +101,7 @@ def compare(
     now, *older = (read_report(path) for path in (current, *baselines))
     comparison = compared(now, older[0], catalogue=catalogue)
     console = Console()
-    console.print(change.render(comparison))
+    console.print(terminal_changes.render(comparison))
     comparable = any(s.reason is None for s in comparison.suites)
     if len(older) > 1:
         found = trajectory(now, older, catalogue)

@@ -15,6 +15,7 @@ from pytest_bias.emit.progress import ProgressPrinter
 from pytest_bias.engine.events import Listener
 from pytest_bias.environment import SUITE_FILE
 from pytest_bias.errors import MeasurementError, OutputError, UsageError
+from pytest_bias.records.documents import to_document, write_whole
 from pytest_bias.records.identity import tool_version
 from pytest_bias.records.report import DataInfo, Report, SuiteResult
 from pytest_bias.reports.overfitting import SplitTest, split_test
@@ -133,7 +134,6 @@ def _write(out: Path, tested: SplitTest, reports: list[Report], committed: Commi
     }
     try:
         out.mkdir(parents=True, exist_ok=True)
-        text = json.dumps(plain, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
-        (out / RESULT).write_text(text, encoding="utf-8", newline="\n")
+        write_whole(out / RESULT, to_document(plain))
     except OSError as error:
         raise OutputError(f"{out} cannot be written: {error.strerror or error}.") from None

@@ -1,6 +1,5 @@
 """Files of datasets on the Hugging Face Hub, through the Hub's own client and its cache."""
 
-import hashlib
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -12,7 +11,7 @@ from pytest_bias.data.downloads import GONE, OWN_COPY
 from pytest_bias.errors import BiasError, DataMissing, NoAnswer, OutputError
 from pytest_bias.http.failures import Failed, Kind
 from pytest_bias.http.hub import failure, hushed
-from pytest_bias.records.report import sha256
+from pytest_bias.records.report import git_blob_id, sha256
 
 _HUB: Final = "https://huggingface.co"
 _PATIENCE_S: Final = 30.0
@@ -99,13 +98,9 @@ def is_whole(kept: Path, content: bytes) -> bool:
     name = kept.resolve().name if kept.is_symlink() else ""
     if len(name) == 64:
         return sha256(content) == name
-    return git_sha1(content) == name if len(name) == 40 else True
-
-
-def git_sha1(content: bytes) -> str:
-    """Return git's own name of a file's content."""
-    head = b"blob %d\0" % len(content)
-    return hashlib.sha1(head + content, usedforsecurity=False).hexdigest()
+    if len(name) == 40:
+        return git_blob_id(content) == name
+    return True
 
 
 def fetch(file: HubFile, what: str, *, again: bool = False) -> Path:

@@ -79,3 +79,10 @@ def properties(result: SuiteResult) -> dict[str, float | str]:
     if result.headline is None and (why := missing(result)):
         found[f"{result.entry}.reason"] = f"no value: {why}"
     return found
+
+
+def not_run(report: Report) -> list[str]:
+    """Return the social suites that apply to the model and have no score here."""
+    scored = {s.name for s in report.suites if s.status in ("scored", "withheld")}
+    applies = report.coverage.get("social_suites")
+    return [s for s in map(str, applies) if s not in scored] if isinstance(applies, list) else []

@@ -4,7 +4,6 @@ One neutral colour for every value, grey for what is a sample or has no value; n
 same report gives the same bytes.
 """
 
-import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -31,6 +30,7 @@ from pytest_bias.emit.wording import (
     suite_label,
     value,
 )
+from pytest_bias.records.documents import to_document
 from pytest_bias.records.report import Report, SuiteResult, sha256
 from pytest_bias.records.score import Score
 from pytest_bias.reports.publication_layout import (
@@ -108,7 +108,7 @@ class Badge:
             "color": self.color,
             "labelColor": LABEL_COLOR,
         }
-        return json.dumps(plain, ensure_ascii=False, indent=1) + "\n"
+        return to_document(plain)
 
 
 def render(report: Report, standing: Standing = AS_MEASURED) -> dict[str, str]:

@@ -1,7 +1,20 @@
 """Texts that have to fit where they go, whoever wrote them."""
 
-from collections.abc import Callable
-from typing import Final
+from collections.abc import Callable, Sequence
+from typing import Final, TypeVar
+
+from markupsafe import Markup
+
+Thing = TypeVar("Thing")
+
+ROWS: Final = 40
+"""Rows of a table."""
+LISTED: Final = 40
+"""Entries of a list, such as suites without a score, notices or versions."""
+NAME: Final = 80
+"""Characters of a name that others chose."""
+NUMBER: Final = 40
+"""Characters of a number, or of a short text such as a version."""
 
 CUT: Final = "*The rest has no room here; the report has all of it.*"
 
@@ -32,3 +45,17 @@ def within(text: str, most: int, *, len_of: Callable[[str], int] = len) -> str:
             break
         kept.append(line)
     return f"{''.join(kept).rstrip()}{end}".lstrip()
+
+
+def fitting(
+    room: int, things: Sequence[Thing], html: Callable[[Thing], str]
+) -> tuple[list[Markup], Sequence[Thing]]:
+    """Return the sections that fit into some bytes, in order, and the things that do not."""
+    found: list[Markup] = []
+    for i, thing in enumerate(things):
+        made = html(thing)
+        room -= len(made.encode())
+        if room < 0:
+            return found, things[i:]
+        found.append(Markup(made))
+    return found, ()

@@ -8,20 +8,16 @@ in bytes, of which the rest is counted.
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
-from importlib.resources import files
 from typing import Any, Final
 from urllib.parse import quote
 
-import jinja2
-
-from pytest_bias.emit import about_model
+from pytest_bias.emit import about_model, templates
 from pytest_bias.emit.absence import uncertainty, without_value
 from pytest_bias.emit.change import THESE_TWO, signed, signed_ends
-from pytest_bias.emit.summary import limit_row, refused_rows, unscored_rows
-from pytest_bias.emit.terminal import KINDS
+from pytest_bias.emit.rows import limit_row, refused_rows, unscored_rows
 from pytest_bias.emit.verdict import decided
 from pytest_bias.emit.wording import (
+    KINDS,
     ideal,
     metric_words,
     model_name,
@@ -102,7 +98,7 @@ def render(
     told = [limit_row(o) for o in outcomes if o.verdict != "held"]
     scores, more_scores = _tables(report, change)
     unscored = _unmeasured(report)
-    return _template().render(
+    return templates.markdown("comment.md.j2", finalize=_unlinked_value).render(
         unread=markdown(about_model.not_read(report), 400) if report else "",
         opening=opening,
         status=status,
@@ -119,6 +115,10 @@ def render(
         about=_about(report),
         links=_Written(" · ".join(_links(links or Links()))),
     )
+
+
+def _unlinked_value(value: Any) -> str:
+    return value if isinstance(value, _Written) else unlinked(str(value))
 
 
 def unlinked(text: str) -> str:
@@ -144,18 +144,6 @@ def within(rows: Sequence[Sequence[str]], room: int) -> list[Sequence[str]]:
 
 def _size(row: Sequence[str]) -> int:
     return len(unlinked(" | ".join(row)).encode()) + len("|  |\n")
-
-
-@cache
-def _template() -> jinja2.Template:
-    text = files("bias_templates").joinpath("pages", "comment.md.j2").read_text(encoding="utf-8")
-    # Values are Markdown already, escaped by `markdown`.
-    environment = jinja2.Environment(
-        autoescape=False,
-        keep_trailing_newline=True,
-        finalize=lambda v: v if isinstance(v, _Written) else unlinked(str(v)),
-    )
-    return environment.from_string(text)
 
 
 def _opening(

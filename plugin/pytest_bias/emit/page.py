@@ -5,19 +5,20 @@ have a number of rows at most, texts a number of characters, and the sections of
 room. All names and texts are untrusted. Texts of items are in it only where they are given.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, Final, TypeVar
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
 
 from markupsafe import Markup
 
 from pytest_bias.emit import about_model, pictures, templates
-from pytest_bias.emit.absence import unscored
+from pytest_bias.emit.absence import not_run, unscored
+from pytest_bias.emit.bounds import LISTED, fitting
 from pytest_bias.emit.change import THESE_TWO, before, distance, evidence, main_sentence
 from pytest_bias.emit.pictures import Picture, Table, short, table
 from pytest_bias.emit.suite_section import Fact, section
-from pytest_bias.emit.terminal import KINDS
 from pytest_bias.emit.verdict import BECAUSE, because, decided, word
 from pytest_bias.emit.wording import (
+    KINDS,
     capitalized,
     cost,
     date,
@@ -40,12 +41,9 @@ PAGE_LIMIT: Final = 3_000_000
 SUITES_ROOM: Final = 1_400_000
 CHANGES_ROOM: Final = 500_000
 """Bytes that the sections of suites and of changes share; those that do not fit are named."""
-LISTED: Final = 40
-"""Entries of a list: suites without a score, notices, versions."""
 LIMITS: Final = 100
 MOST_REASONS: Final = 20
 
-Thing = TypeVar("Thing")
 Texts = Mapping[str, Mapping[str, Item]]
 
 
@@ -65,16 +63,16 @@ def render(
         Entry to items by id, whose texts are to stand in the page, folded.
     """
     scored = sorted((s for s in report.suites if s.scores), key=lambda s: s.name == STRUCTURE)
-    sections, unfit = _within(
+    sections, unfit = fitting(
         SUITES_ROOM, scored, lambda s: section(s, (texts or {}).get(s.entry, {}))
     )
     moved = [s for s in comparison.suites if not s.reason] if comparison else []
-    changes, unfit_changes = _within(CHANGES_ROOM, moved, _changes)
+    changes, unfit_changes = fitting(CHANGES_ROOM, moved, _changes)
     return (
         templates.html()
         .get_template("report.html.j2")
         .render(
-            style=Markup(templates.style()),
+            style=Markup(templates.text("report.css")),
             name=model_name(report),
             about=list(_about(report)),
             unread=about_model.not_read(report),
@@ -103,20 +101,6 @@ def render(
             missing=_names(not_run(report)),
         )
     )
-
-
-def _within(
-    room: int, things: Sequence[Thing], html: Callable[[Thing], str]
-) -> tuple[list[Markup], Sequence[Thing]]:
-    """Return the sections that fit into some bytes, in order, and the things that do not."""
-    found: list[Markup] = []
-    for i, thing in enumerate(things):
-        made = html(thing)
-        room -= len(made.encode())
-        if room < 0:
-            return found, things[i:]
-        found.append(Markup(made))
-    return found, ()
 
 
 def _listed(lines: Sequence[str]) -> list[str]:
@@ -228,10 +212,3 @@ def _words(content: Any) -> str:
     if isinstance(content, list):
         return clean(", ".join(map(str, content[:LISTED])))
     return clean(str(content))
-
-
-def not_run(report: Report) -> list[str]:
-    """Return the social suites that apply to the model and have no score here."""
-    scored = {s.name for s in report.suites if s.status in ("scored", "withheld")}
-    applies = report.coverage.get("social_suites")
-    return [s for s in map(str, applies) if s not in scored] if isinstance(applies, list) else []

@@ -7,6 +7,7 @@ from typing import Final
 from markupsafe import Markup
 
 from pytest_bias.emit.absence import without_value
+from pytest_bias.emit.bounds import NAME
 from pytest_bias.emit.change import is_exploratory, shown, signed, signed_ends
 from pytest_bias.emit.marks import marks
 from pytest_bias.emit.plots import Row, Scale, forest, scale
@@ -34,8 +35,6 @@ GROUP_ROWS: Final = 40
 """Groups in one picture; the table behind it has more."""
 OVERVIEW_ROWS: Final = 30
 TABLE_ROWS: Final = 200
-NAME: Final = 80
-"""Characters of a name that others chose."""
 
 
 @dataclass(frozen=True, slots=True)

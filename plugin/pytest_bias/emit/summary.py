@@ -7,15 +7,12 @@ the longest rows are below 2 kB, those of limits below 4 kB, and there are at mo
 suites without a score, limits and notes.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
-from functools import cache
-from importlib.resources import files
+from collections.abc import Iterator, Sequence
 from typing import Final
 
-import jinja2
-
-from pytest_bias.emit import about_model
-from pytest_bias.emit.absence import uncertainty, unscored, without_value
+from pytest_bias.emit import about_model, templates
+from pytest_bias.emit.absence import uncertainty, without_value
+from pytest_bias.emit.bounds import LISTED, NAME, NUMBER, ROWS
 from pytest_bias.emit.change import (
     THESE_TWO,
     before,
@@ -27,10 +24,11 @@ from pytest_bias.emit.change import (
     signed_ends,
 )
 from pytest_bias.emit.marks import marks
-from pytest_bias.emit.terminal import KINDS
-from pytest_bias.emit.verdict import BECAUSE, because, decided, word
+from pytest_bias.emit.rows import few, limit_row, refused_rows, unscored_rows
+from pytest_bias.emit.verdict import decided
 from pytest_bias.emit.wording import (
     EXPLORATORY,
+    KINDS,
     beside_headline,
     controls_of,
     cost,
@@ -54,16 +52,12 @@ from pytest_bias.emit.wording import (
 from pytest_bias.records.report import Report, SuiteResult
 from pytest_bias.records.score import Score
 from pytest_bias.reports.comparison import Change, Comparison, SuiteComparison
-from pytest_bias.reports.limits import Decision, Outcome, gravity
+from pytest_bias.reports.limits import Decision, gravity
 from pytest_bias.untrusted import markdown
 
 SUMMARY_LIMIT: Final = 900_000
 """Bytes; GitHub drops a step summary of more than 1 MiB."""
-ROWS: Final = 40
-LISTED: Final = 40
 SAID: Final = 15
-NAME: Final = 80
-NUMBER: Final = 40
 
 
 def render(
@@ -79,7 +73,7 @@ def render(
             notes = [[note] for s in suites for note in _about(report, s)]
             tables.append((words, few(rows, ROWS), few(notes, SAID)))
     about = about_model.in_short(model)
-    return _template().render(
+    return templates.markdown("summary.md.j2").render(
         name=markdown(model_name(report)),
         about=markdown(about),
         unread=markdown(about_model.not_read(report), 600),
@@ -99,22 +93,6 @@ def render(
         version=markdown(report.tool["version"], NUMBER),
         digest=markdown(report.digest[:19]),
     )
-
-
-@cache
-def _template() -> jinja2.Template:
-    text = files("bias_templates").joinpath("pages", "summary.md.j2").read_text(encoding="utf-8")
-    # Values are Markdown already, escaped by `markdown`.
-    return jinja2.Environment(autoescape=False, keep_trailing_newline=True).from_string(text)
-
-
-def few(rows: Sequence[Sequence[str]], most: int) -> list[Sequence[str]]:
-    """Return the first rows, and one that says how many there are besides."""
-    left = len(rows) - most
-    if left <= 0:
-        return list(rows)
-    more = [f"and {left} more in report.json", *[""] * (len(rows[0]) - 1)]
-    return [*rows[:most], more]
 
 
 def _name(text: str) -> str:
@@ -160,24 +138,11 @@ def _about(report: Report, suite: SuiteResult) -> Iterator[str]:
             yield f"{markdown(suite_label(suite))}, {markdown(note)}"
 
 
-def unscored_rows(report: Report) -> list[list[str]]:
-    """Return the suites without a score, those that went wrong first."""
-    return [[_name(s.entry), words, markdown(reason)] for s, words, reason in unscored(report)]
-
-
 def _notes(report: Report, comparison: Comparison | None) -> Iterator[str]:
     yield from report.notices
     for suite in comparison.suites if comparison else ():
         if suite.note:
             yield f"{suite.title}: {suite.note}"
-
-
-def refused_rows(refused: Mapping[str, str]) -> list[list[str]]:
-    """Return the suites that cannot be compared, each with the reason."""
-    return [
-        [f"{_name(entry)} cannot be compared: {markdown(reason)}"]
-        for entry, reason in refused.items()
-    ]
 
 
 def _changes(comparison: Comparison | None) -> list[list[str]]:
@@ -216,12 +181,3 @@ def _limits(decision: Decision | None) -> list[list[str]]:
     if len(outcomes) > ROWS:
         outcomes.sort(key=gravity)
     return [limit_row(o) for o in outcomes]
-
-
-def limit_row(outcome: Outcome) -> list[str]:
-    """Return a limit, its verdict and what that rests on."""
-    return [
-        markdown(outcome.limit, 120),
-        f"**{word(outcome)}**",
-        markdown(because(outcome), BECAUSE),
-    ]

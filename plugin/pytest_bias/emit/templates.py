@@ -1,7 +1,8 @@
-"""The HTML templates of the page, with every value escaped."""
+"""Templates of the outputs: HTML with every value escaped, Markdown whose values are so already."""
 
 from functools import cache
 from importlib.resources import files
+from typing import Any
 
 import jinja2
 from markupsafe import Markup
@@ -23,6 +24,15 @@ def html() -> jinja2.Environment:
 
 
 @cache
-def style() -> str:
-    """Return the style sheet of the page."""
-    return files("bias_templates").joinpath("pages", "report.css").read_text(encoding="utf-8")
+def markdown(name: str, **options: Any) -> jinja2.Template:
+    """Return a template for values that are Markdown: a missing value is an error."""
+    made = jinja2.Environment(
+        autoescape=False, undefined=jinja2.StrictUndefined, keep_trailing_newline=True, **options
+    )
+    return made.from_string(text(name))
+
+
+@cache
+def text(name: str) -> str:
+    """Return a file of those beside the templates, such as a style sheet."""
+    return files("bias_templates").joinpath("pages", name).read_text(encoding="utf-8")

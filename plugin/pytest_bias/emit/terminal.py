@@ -10,12 +10,13 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from pytest_bias.emit import about_model, change
+from pytest_bias.emit import about_model, terminal_changes
 from pytest_bias.emit.absence import uncertainty, unscored, without_value
 from pytest_bias.emit.marks import marks
 from pytest_bias.emit.sampled import on_interval
 from pytest_bias.emit.verdict import because, word
 from pytest_bias.emit.wording import (
+    KINDS,
     beside_headline,
     controls_of,
     cost,
@@ -44,14 +45,6 @@ BAR_WIDTH: Final = 8
 NAME_WIDTH: Final = 34
 SHOWN_ITEMS: Final = 5
 _EIGHTHS: Final = " ▏▎▍▌▋▊▉█"
-
-KINDS: Final = {
-    "structure": "Structure",
-    "intrinsic": "Intrinsic, of the model itself",
-    "downstream": "Downstream, of an application",
-    "robustness": "Robustness",
-    "quality": "General quality",
-}
 
 
 def show(
@@ -99,7 +92,7 @@ def render(
     if others := unscored(report):
         parts += [_others(others), ""]
     if comparison:
-        parts += [change.render(comparison), ""]
+        parts += [terminal_changes.render(comparison), ""]
     parts += [Text(line, style="dim") for line in (*scope_limits(report), cost(report)) if line]
     if decision and decision.outcomes:
         parts += ["", _limits(decision)]

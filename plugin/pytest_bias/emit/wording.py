@@ -23,6 +23,14 @@ ROBUSTNESS_LIMITS: Final = (
     "A robustness score is about one shortcut or one kind of change; there is none of all together."
 )
 
+KINDS: Final = {
+    "structure": "Structure",
+    "intrinsic": "Intrinsic, of the model itself",
+    "downstream": "Downstream, of an application",
+    "robustness": "Robustness",
+    "quality": "General quality",
+}
+"""Kinds of suites in the order in which they are shown, in words."""
 
 FAMILIES: Final[Mapping[Family, str]] = {
     "decision": "the headlines of the run (Holm)",

@@ -18,6 +18,7 @@ from pytest_bias.errors import (
     OutputError,
     OwnCopyNeeded,
 )
+from pytest_bias.records.documents import write_whole
 from pytest_bias.records.suite_states import SuiteStatus
 from pytest_bias.suites.suite import Entry
 
@@ -114,11 +115,9 @@ def _fetched(file: DataFile, folder: DataFolder) -> FileOutcome:
 
 
 def _write(target: Path, content: bytes) -> None:
-    partial = target.with_name(f"{target.name}.part")
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        partial.write_bytes(content)
-        partial.replace(target)
+        write_whole(target, content)
     except OSError as error:
         raise OutputError(f"{target} cannot be written: {error.strerror or error}.") from None
 

@@ -7,11 +7,10 @@ from typing import Any, Final
 
 import yaml
 
-from pytest_bias.errors import OutputError, UnknownName, UsageError
-from pytest_bias.evidence.lock import Locked, LockedReport, LockedScore
-from pytest_bias.models.fingerprint import Head
-from pytest_bias.records.identity import AdapterIdentity
-from pytest_bias.records.validation import checked
+from pytest_bias.errors import OutputError, ReportError, UnknownName, UsageError
+from pytest_bias.evidence.lock import Locked
+from pytest_bias.records.documents import of_schema, write_whole
+from pytest_bias.records.validation import built
 
 SCHEMA: Final = "pytest-bias/lock/1"
 
@@ -44,13 +43,10 @@ def read_lock(path: Path) -> dict[str, Locked]:
         raise UsageError(f"{path} cannot be read: {error}") from None
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         raise UsageError(f"{path} is not well-formed: {error}"[:400], _REPAIR) from None
-    schema = plain.get("schema") if isinstance(plain, dict) else None
-    if schema != SCHEMA:
-        raise UsageError(
-            f"{path} has the schema {schema!r:.80}: this version of pytest-bias reads {SCHEMA!r}.",
-            _REPAIR,
-        )
-    models = plain.get("models")
+    try:
+        models = of_schema(plain, SCHEMA).get("models")
+    except ReportError as error:
+        raise UsageError(f"{path}: {error}", _REPAIR) from None
     if not isinstance(models, dict):
         raise UsageError(f"{path}: models must be a table of names.", _REPAIR)
     return {str(name): _locked(str(name), entry, path) for name, entry in models.items()}
@@ -60,10 +56,8 @@ def write_lock(path: Path, models: Mapping[str, Locked]) -> None:
     """Write a lock file, whole or not at all."""
     plain = {"schema": SCHEMA, "models": {name: _plain(m) for name, m in models.items()}}
     text = ABOUT + yaml.safe_dump(plain, sort_keys=True, allow_unicode=True, width=100)
-    partial = path.with_name(f".{path.name}.partial")
     try:
-        partial.write_text(text, encoding="utf-8", newline="\n")
-        partial.replace(path)
+        write_whole(path, text)
     except OSError as error:
         raise OutputError(
             f"{path} cannot be written: {error.strerror or error}.", "--lock-file names another."
@@ -101,26 +95,8 @@ def _plain(locked: Locked) -> dict[str, Any]:
 
 def _locked(name: str, plain: Any, path: Path) -> Locked:
     try:
-        values = {k: v for k, v in plain.items() if k not in ("locked", "report")}
-        if values.get("adapter") is not None:
-            values["adapter"] = checked(AdapterIdentity(**values["adapter"]))
-        found = checked(Head(**values))
-        report = plain["report"]
-        return checked(
-            Locked(name, plain["locked"], found, None if report is None else _report(report))
-        )
+        model = {k: v for k, v in plain.items() if k not in ("locked", "report")}
+        found = {"locked": plain["locked"], "head": model, "report": plain["report"]}
+        return built(Locked, {"name": name, **found}, strict=True)
     except (KeyError, TypeError, AttributeError, ValueError) as error:
         raise UsageError(f"{path}: {name} is malformed: {error!r:.200}", _REPAIR) from None
-
-
-def _report(plain: Mapping[str, Any]) -> LockedReport:
-    scores = {}
-    for entry, values in plain["scores"].items():
-        ends = values["interval"]
-        interval = None if ends is None else tuple(ends)
-        scores[entry] = checked(LockedScore(**{**values, "interval": interval}))
-    lists = {n: plain[n] for n in ("suites", "languages")}
-    if not all(isinstance(v, list) for v in lists.values()):
-        raise TypeError("suites and languages are lists")
-    tuples = {n: tuple(v) for n, v in lists.items()}
-    return checked(LockedReport(**{**plain, **tuples, "scores": scores}))

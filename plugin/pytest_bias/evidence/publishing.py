@@ -31,6 +31,7 @@ from pytest_bias.evidence.verification import (
     require_checked,
     verify_publication,
 )
+from pytest_bias.records.documents import write_whole
 from pytest_bias.records.report import Report
 from pytest_bias.reports.folder import (
     REPORT,
@@ -348,12 +349,7 @@ def _put(path: Path, content: bytes | None) -> None:
                 folder.rmdir()
         return
     path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_name(f".{path.name}.partial")
-    try:
-        partial.write_bytes(content)
-        partial.replace(path)
-    finally:
-        partial.unlink(missing_ok=True)
+    write_whole(path, content)
 
 
 def require_own_files(root: Path) -> None:

@@ -3,16 +3,15 @@
 `reproducing` holds two reports against one another; here is what that comes to, as it is kept.
 """
 
-import json
 import os
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields
-from typing import Any, Final, Literal, TypeAlias
+from dataclasses import asdict, dataclass, field
+from typing import Final, Literal, TypeAlias
 
 from pytest_bias.errors import ReportError
+from pytest_bias.records.documents import to_document, with_schema
 from pytest_bias.records.report import Json, seal
-from pytest_bias.records.validation import checked
-from pytest_bias.records.validation_tables import with_schema
+from pytest_bias.records.validation import built
 
 SCHEMA: Final = "pytest-bias/reproduction/1"
 
@@ -146,7 +145,7 @@ class Reproduction:
     def to_json(self) -> str:
         """Return reproduction.json."""
         plain = {**self.digested(), "digest": self.digest}
-        return json.dumps(plain, indent=1, allow_nan=False, ensure_ascii=False) + "\n"
+        return to_document(plain)
 
     @classmethod
     def from_json(cls, text: str) -> "Reproduction":
@@ -159,33 +158,13 @@ class Reproduction:
         """
         plain = with_schema(text, SCHEMA, "reproduction")
         try:
-            suites = tuple(
-                _made(
-                    SuiteAgain,
-                    s,
-                    digests=tuple(_made(Digest, d) for d in s["digests"]),
-                    scores=tuple(_made(ScoreAgain, c) for c in s["scores"]),
-                )
-                for s in plain["suites"]
-            )
-            found: Reproduction = _made(
-                cls,
-                plain,
-                by=_made(Party, plain["by"]),
-                digests=tuple(_made(Digest, d) for d in plain["digests"]),
-                suites=suites,
-            )
+            found = built(cls, plain)
             sealed = seal({k: v for k, v in plain.items() if k != "digest"})
         except (KeyError, TypeError, AttributeError, ValueError) as error:
             raise ReportError(f"not a whole reproduction: {error!r:.200}") from None
         if plain.get("digest") != sealed or plain.get("verdict") != found.verdict:
             raise ReportError("the reproduction was changed after it was written.")
         return found
-
-
-def _made(cls: type[Any], plain: Mapping[str, Json], **read: Any) -> Any:
-    names = {f.name for f in fields(cls)}
-    return checked(cls(**{k: v for k, v in plain.items() if k in names} | read))
 
 
 def claimed_party(stated: str | None, environment: Mapping[str, str] | None = None) -> Party:

@@ -5,7 +5,6 @@ report is of the model that it holds, that badges and card follow from the repor
 and what others found who ran it again.
 """
 
-import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
@@ -22,6 +21,7 @@ from pytest_bias.evidence.reproduction import Reproduction
 from pytest_bias.evidence.reproduction_compare import reproduction
 from pytest_bias.evidence.signatures import OWNER, Signature, Signer, by_our_workflow, owners_differ
 from pytest_bias.models.fingerprint import Head, differences
+from pytest_bias.records.documents import to_document
 from pytest_bias.records.identity import ModelIdentity
 from pytest_bias.records.report import Report
 from pytest_bias.reports.folder import REPORT, read_plain_report, read_report
@@ -337,7 +337,7 @@ def _named(owner: str) -> str:
 
 def pointer_of(report: Report) -> str:
     """Return the content of the pointer that names a report."""
-    return json.dumps({"schema": CURRENT_SCHEMA, "report": report.digest}, indent=1) + "\n"
+    return to_document({"schema": CURRENT_SCHEMA, "report": report.digest})
 
 
 def verify_report(

@@ -11,13 +11,13 @@ from pathlib import PurePosixPath
 from typing import Any, Final, Literal, TypeAlias
 
 from pytest_bias.errors import ReportError
+from pytest_bias.records.documents import with_schema
 from pytest_bias.records.identity import ModelIdentity
 from pytest_bias.records.path_redaction import without_own_paths
 from pytest_bias.records.report import DataInfo, Report, SuiteResult, canonical_json
 from pytest_bias.records.score import FloorOf, Score
 from pytest_bias.records.suite_states import SuiteStatus
 from pytest_bias.records.validation import checked
-from pytest_bias.records.validation_tables import with_schema
 from pytest_bias.reports.comparison import Comparison, compare
 
 SCHEMA: Final = "pytest-bias/fleet-row/1"

@@ -1,11 +1,11 @@
 """Where a fleet keeps what it measures: a folder, or an address that fsspec can write to."""
 
-import uuid
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
 from pytest_bias.errors import OutputError
+from pytest_bias.records.documents import write_whole
 
 BACK_ENDS: Final = "a folder, s3://bucket/folder (pip install s3fs), gs:// (gcsfs), hf://datasets/…"
 
@@ -74,9 +74,7 @@ class Store:
                 return
             target = Path(path)
             target.parent.mkdir(parents=True, exist_ok=True)
-            partial = target.with_name(f".{target.name}.{uuid.uuid4().hex}.partial")
-            partial.write_bytes(content)
-            partial.replace(target)
+            write_whole(target, content)
         except Exception as error:
             raise self._failed(name, "written", error) from None
 

@@ -18,12 +18,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from pytest_bias.data.hub_files import git_sha1, is_whole
+from pytest_bias.data.hub_files import is_whole
 from pytest_bias.environment import is_offline
 from pytest_bias.errors import ModelError, PublishError
 from pytest_bias.http.hub import hushed
 from pytest_bias.hub.refusals import Subject, may_have_arrived, reason, token
-from pytest_bias.records.report import sha256
+from pytest_bias.records.report import git_blob_id, sha256
 
 if TYPE_CHECKING:
     from huggingface_hub import HfApi
@@ -66,7 +66,7 @@ class Repository:
     def holds(self, path: str, content: bytes) -> bool:
         """Whether a file is there with just these bytes."""
         found = self.files.get(path, "")
-        return found == (sha256(content) if len(found) == 64 else git_sha1(content))
+        return found == (sha256(content) if len(found) == 64 else git_blob_id(content))
 
     @property
     def about_access(self) -> str:

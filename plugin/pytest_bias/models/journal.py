@@ -6,18 +6,20 @@ answers. A page is a few files, each written whole or not at all, so that any mo
 to be killed at.
 """
 
+import io
 import os
 import time
 import zipfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, BinaryIO, Final
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pytest_bias.errors import OutputError
+from pytest_bias.records.documents import write_whole
 from pytest_bias.records.report import canonical_json, sha256
 
 SECONDS: Final = 2.0
@@ -26,7 +28,7 @@ SECONDS: Final = 2.0
 Kept = tuple[NDArray[np.int64], NDArray[Any]]
 
 
-def add_file(folder: Path, ending: str, write: Callable[[BinaryIO], object]) -> None:
+def add_file(folder: Path, ending: str, content: bytes) -> None:
     """Put a file into a folder that several processes share, whole or not at all.
 
     Raises
@@ -37,10 +39,7 @@ def add_file(folder: Path, ending: str, write: Callable[[BinaryIO], object]) -> 
     name = f"{time.time_ns()}-{os.getpid()}"
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        partial = folder / f"{name}.partial"
-        with partial.open("wb") as file:
-            write(file)
-        partial.replace(folder / f"{name}{ending}")
+        write_whole(folder / f"{name}{ending}", content)
     except OSError as error:
         raise OutputError(f"{folder} cannot be written: {error.strerror or error}") from None
 
@@ -82,7 +81,9 @@ class Page:
             return
         which, answers = (np.concatenate(part) for part in zip(*self._waiting, strict=True))
         self._waiting.clear()
-        add_file(self.path, ".npz", lambda file: np.savez(file, which=which, answers=answers))
+        content = io.BytesIO()
+        np.savez(content, which=which, answers=answers)
+        add_file(self.path, ".npz", content.getvalue())
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Final
 
-from pytest_bias.records.validation import checked
+from pytest_bias.records.validation import built
 
 KEY: Final = "about"
 """Key below `run` of report.json: the digest does not cover it."""
@@ -77,15 +77,12 @@ def from_json(run: Any) -> tuple[dict[str, About], Known]:
     found = {}
     for entry, values in furthest.items() if isinstance(furthest, Mapping) else ():
         try:
-            suite = plain["suites"][_suite(entry)]
-            far = checked(Furthest(**{**values, "ids": tuple(values["ids"])}))
-            said = About(suite["version"], tuple(suite["badge"]), suite["scope"], far)
-            found[entry] = checked(said)
-        except (KeyError, TypeError, ValueError):
+            found[entry] = built(About, {**plain["suites"][_suite(entry)], "furthest": values})
+        except (AttributeError, KeyError, TypeError, ValueError):
             continue
     try:
-        return found, checked(Known(plain["titles"], tuple(plain["dimensions"])))
-    except (KeyError, TypeError, ValueError):
+        return found, built(Known, plain)
+    except (AttributeError, TypeError, ValueError):
         return found, Known()
 
 

@@ -17,16 +17,11 @@ from typing import Any, Final, Literal, TypeAlias
 from pytest_bias.errors import ReportError
 from pytest_bias.records import about
 from pytest_bias.records.about import About, Known
-from pytest_bias.records.identity import (
-    AdapterIdentity,
-    ModelIdentity,
-    ScorerIdentity,
-    ServedIdentity,
-)
-from pytest_bias.records.score import Score, Spread
+from pytest_bias.records.documents import to_document, with_schema
+from pytest_bias.records.identity import ModelIdentity, ScorerIdentity
+from pytest_bias.records.score import Score
 from pytest_bias.records.suite_states import SuiteStatus
-from pytest_bias.records.validation import checked
-from pytest_bias.records.validation_tables import check_tables, with_schema
+from pytest_bias.records.validation import built, check_tables, checked
 
 SCHEMA: Final = "pytest-bias/report/1"
 
@@ -52,6 +47,12 @@ def canonical_json(value: Json) -> str:
 def sha256(content: str | bytes) -> str:
     """Return the SHA-256 of a text (as UTF-8) or of bytes, in hexadecimal."""
     return hashlib.sha256(content.encode() if isinstance(content, str) else content).hexdigest()
+
+
+def git_blob_id(content: bytes) -> str:
+    """Return the identifier that git, and so the Hub and GitHub, has for a file of this content."""
+    blob = b"blob %d\0" % len(content) + content
+    return hashlib.sha1(blob, usedforsecurity=False).hexdigest()
 
 
 @dataclass(frozen=True, slots=True)
@@ -269,20 +270,9 @@ class SuiteResult:
     @classmethod
     def from_json(cls, plain: Json, records: Sequence[Record] = ()) -> "SuiteResult":
         """Read what `to_json` wrote."""
-        data, scorer = plain.get("data"), plain.get("scorer")
-        result = cls(
-            **_known(cls, plain)
-            | {
-                "data": checked(DataInfo(**_known(DataInfo, data))) if data else None,
-                "scorer": checked(ScorerIdentity(**_known(ScorerIdentity, scorer)))
-                if scorer
-                else None,
-                "scores": tuple(_score(s) for s in plain.get("scores", ())),
-                "records_sha256": (plain.get("records") or {}).get("sha256"),
-                "records": tuple(records),
-            }
-        )
-        return checked(result)
+        told = plain.get("records") or {}
+        kept = {"records": tuple(records), "records_sha256": told.get("sha256")}
+        return built(cls, {**plain, **kept})
 
 
 @dataclass(frozen=True, slots=True)
@@ -357,8 +347,7 @@ class Report:
         """Return report.json."""
         of_suites = ((s.entry, s.about) for s in self.suites)
         run = {**self.run, about.KEY: about.to_json(of_suites, self.known)}
-        plain = {**self.digested(), "digest": self.digest, "run": run}
-        return json.dumps(plain, indent=1, allow_nan=False, ensure_ascii=False)
+        return to_document({**self.digested(), "digest": self.digest, "run": run})
 
     @classmethod
     def from_json(cls, text: str, *, check: bool = True, of_parts: bool = False) -> "Report":
@@ -376,10 +365,11 @@ class Report:
         try:
             check_tables(plain, of_parts=of_parts)
             abouts, known = about.from_json(plain.get("run"))
+            withheld = plain.get("withheld")
             report = checked(
                 cls(
                     tool=plain["tool"],
-                    model=_identity(plain["model"]),
+                    model=built(ModelIdentity, plain["model"]),
                     settings=plain["settings"],
                     suites=tuple(
                         replace(s, about=abouts.get(s.entry))
@@ -388,7 +378,7 @@ class Report:
                     coverage=plain.get("coverage", {}),
                     run=_without_about(plain.get("run", {})),
                     known=known,
-                    withheld=_withheld(plain.get("withheld")),
+                    withheld=None if withheld is None else built(Withheld, withheld),
                     sealed=plain.get("digest"),
                 )
             )
@@ -416,32 +406,5 @@ def _plain(value: Json) -> Json:
     return dict(value) if isinstance(value, Mapping) else value
 
 
-def _known(cls: type[Any], plain: Mapping[str, Json]) -> dict[str, Json]:
-    names = {f.name for f in fields(cls)}
-    return {k: v for k, v in plain.items() if k in names}
-
-
-def _identity(plain: Json) -> ModelIdentity:
-    values = _known(ModelIdentity, plain)
-    for name, part in (("adapter", AdapterIdentity), ("served", ServedIdentity)):
-        if values.get(name) is not None:
-            values[name] = checked(part(**_known(part, values[name])))
-    return checked(ModelIdentity(**values))
-
-
 def _without_about(run: Json) -> Json:
     return {k: v for k, v in run.items() if k != about.KEY} if isinstance(run, Mapping) else run
-
-
-def _withheld(plain: Json) -> Withheld | None:
-    return None if plain is None else checked(Withheld(**_known(Withheld, plain)))
-
-
-def _score(plain: Json) -> Score:
-    values = _known(Score, plain)
-    for name in ("bounds", "interval"):
-        if values.get(name) is not None:
-            values[name] = tuple(values[name])
-    if values.get("spread") is not None:
-        values["spread"] = checked(Spread(**_known(Spread, values["spread"])))
-    return checked(Score(**values))

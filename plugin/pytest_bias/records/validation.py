@@ -1,17 +1,38 @@
-"""Values that were read from a file, checked against the types that their class states."""
+"""Values that were read from a file, checked against the types that their class states.
+
+A report may come from anybody, so whoever reads one need not ask what stands in it.
+"""
 
 import json
-import math
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import fields
+from dataclasses import fields, is_dataclass
 from functools import cache
-from types import UnionType
+from types import NoneType, UnionType
 from typing import Any, Final, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 Checked = TypeVar("Checked")
 
 Fits = Callable[[Any], bool]
+Read = Callable[[Any], Any]
+
+TYPES: Final[Mapping[tuple[str, str], Any]] = {
+    ("tool", "version"): str,
+    ("tool", "statistics_version"): int,
+    ("settings", "requested"): Sequence[str],
+    ("settings", "profile"): str,
+    ("settings", "chat"): str,
+    ("coverage", "languages"): Sequence[str],
+    ("coverage", "social_suites"): Sequence[str],
+    ("coverage", "capabilities"): Sequence[str],
+    ("run", "created"): str,
+    ("run", "interrupted"): bool,
+    ("run", "notices"): Sequence[str],
+    ("run", "shard"): Mapping[str, Any] | None,
+    ("run", "environment"): Mapping[str, Any] | None,
+    ("run", "cost"): Mapping[str, Any] | None,
+}
+"""Table and key to the type of the value, if there is one."""
 
 
 def checked(value: Checked) -> Checked:
@@ -87,35 +108,64 @@ def _counts(value: float) -> bool:
     return not isinstance(value, bool) and abs(value) <= sys.float_info.max
 
 
-def finite_json(text: str) -> Any:
-    """Return what a JSON text says, which has to be one thing to all who read it.
+def built(cls: type[Checked], plain: Mapping[str, Any], *, strict: bool = False) -> Checked:
+    """Return a checked instance of a dataclass from what a file says of it.
+
+    Lists become tuples and tables instances, wherever the class states these. Keys that it does not
+    have are those of a later version: left out, or if `strict` an error.
 
     Raises
     ------
-    ValueError
-        If it is no JSON, a number is none or infinite, or a key stands twice in one object: then
-        some readers take the first, others the last.
+    TypeError, ValueError, AttributeError
+        If it is no table, or a value is not there or not of the type that is stated.
     """
-    return json.loads(
-        text, parse_constant=_no_constant, parse_float=_finite, object_pairs_hook=_once
-    )
+    reads = _reads_of(cls, strict)
+    known = {key: v for key, v in plain.items() if strict or key in reads}
+    return checked(cls(**{key: reads[key](v) if key in reads else v for key, v in known.items()}))
 
 
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        keys = [key for key, _ in pairs]
-        twice = next(key for key in keys if keys.count(key) > 1)
-        raise ValueError(f"{twice!r:.80} stands there twice")
-    return found
+def _with_reads(cls: Any, strict: bool) -> dict[str, Read]:
+    """Return for each field of a class what makes its value of one from JSON."""
+    hints = get_type_hints(cls)
+    return {f.name: _read_of(hints[f.name], strict) for f in fields(cls)}
 
 
-def _no_constant(name: str) -> None:
-    raise ValueError(f"{name} is not a number")
+_reads_of: Final[Callable[[Any, bool], dict[str, Read]]] = cache(_with_reads)
 
 
-def _finite(text: str) -> float:
-    number = float(text)
-    if not math.isfinite(number):
-        raise ValueError(f"{text:.40} is too large for a number")
-    return number
+def _read_of(hint: Any, strict: bool) -> Read:
+    cls: Any = hint
+    origin, arguments = get_origin(hint), get_args(hint)
+    if is_dataclass(hint):
+        return lambda v: built(cls, v, strict=strict) if isinstance(v, Mapping) else v
+    if origin in (Union, UnionType):
+        (one, *more) = (a for a in arguments if a is not NoneType)
+        return _as_it_is if more else _read_of(one, strict)
+    if origin is tuple:
+        # Where the places of a tuple have types of their own, these are plain.
+        one = _read_of(arguments[0], strict) if arguments[-1] is Ellipsis else _as_it_is
+        return lambda v: tuple(map(one, v)) if isinstance(v, list) else v
+    if origin is not None and origin is not Literal and issubclass(origin, Mapping):
+        one = _read_of(arguments[1], strict)
+        return lambda v: {k: one(i) for k, i in v.items()} if isinstance(v, Mapping) else v
+    return _as_it_is
+
+
+def _as_it_is(value: Any) -> Any:
+    return value
+
+
+def check_tables(plain: Mapping[str, Any], *, of_parts: bool) -> None:
+    """Raise TypeError or ValueError if a table of report.json cannot be read as it is meant."""
+    if not plain["tool"].get("version"):
+        raise ValueError("it does not say which version of pytest-bias made it")
+    for (table, key), hint in TYPES.items():
+        found = plain.get(table, {})
+        if key in found and not fits_of(hint)(found[key]):
+            raise TypeError(f"{key} is {found[key]!r:.80}")
+    entries = [f"{s['name']}[{s['config']}]" for s in plain["suites"]]
+    if not of_parts and (twice := {e for e in entries if entries.count(e) > 1}):
+        raise ValueError(f"it holds {min(twice)} more than once")
+    # What no digest covers: text that is no text cannot be shown or written.
+    for part in ("run", "digest"):
+        json.dumps(plain.get(part), ensure_ascii=False).encode()

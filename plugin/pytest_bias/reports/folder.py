@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from pytest_bias.errors import OutputError, ReportError
+from pytest_bias.records.documents import finite_json, write_whole
 from pytest_bias.records.report import (
     Item,
     Record,
@@ -22,7 +23,7 @@ from pytest_bias.records.report import (
     records_digest,
     sha256,
 )
-from pytest_bias.records.validation import checked, finite_json
+from pytest_bias.records.validation import checked
 from pytest_bias.suites.about import with_about
 
 if TYPE_CHECKING:
@@ -214,9 +215,10 @@ class Written:
         """
         try:
             _write_tables(self.records, folder)
-            for name, content in self.files.items():
-                _write(folder / name, content)
-            _write(folder / REPORT, self.report + "\n")
+            for name, content in {**self.files, REPORT: self.report}.items():
+                path = folder / name
+                path.parent.mkdir(parents=True, exist_ok=True)
+                write_whole(path, content)
         except OSError as error:
             raise OutputError(f"{folder} cannot be written: {error.strerror or error}.") from None
 
@@ -403,10 +405,3 @@ def _record(row: Mapping[str, Any]) -> Record:
     detail = finite_json(row[_DETAIL])
     canonical_json(detail).encode()
     return checked(Record(**{n: row[n] for n in _OWN}, by=by, detail=detail))
-
-
-def _write(path: Path, content: str) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_name(f".{path.name}.partial")
-    partial.write_text(content, encoding="utf-8", newline="\n")
-    partial.replace(path)

@@ -7,15 +7,16 @@ does not fail the run and keeps its verdict. The decision is the project's polic
 decision.json and never in report, card or badge.
 """
 
-import json
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, date, datetime
+from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias
 
-from pytest_bias.errors import UnknownName, UsageError
+from pytest_bias.errors import ReportError, UnknownName, UsageError
 from pytest_bias.exit_codes import EXIT_EXCEEDED, EXIT_NOT_MEASURED, EXIT_OK
+from pytest_bias.records.documents import read_document, to_document
 from pytest_bias.records.report import Report, SuiteResult
 from pytest_bias.records.score import Score
 from pytest_bias.records.suite_states import failures
@@ -181,7 +182,21 @@ class Decision:
     def to_json(self) -> str:
         """Return decision.json."""
         plain = {"schema": SCHEMA, **asdict(self)}
-        return json.dumps(plain, indent=1, allow_nan=False, ensure_ascii=False)
+        return to_document(plain)
+
+
+def read_decision(file: Path) -> Decision:
+    """Read a decision.json.
+
+    Raises
+    ------
+    ReportError
+        If it cannot be read, or is none.
+    """
+    try:
+        return read_document(file.read_text(encoding="utf-8"), SCHEMA, Decision)
+    except (OSError, UnicodeDecodeError, ReportError) as error:
+        raise ReportError(f"{file} is no decision: {error}"[:300]) from None
 
 
 def limits_of(settings: Settings) -> tuple[Limit, ...]:

@@ -3,15 +3,14 @@
 import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from pytest_bias.environment import is_offline
 from pytest_bias.errors import ModelError, ReportError
 from pytest_bias.models import ModelRef
 from pytest_bias.models.repository import NOT_REACHED, OFFLINE, fetch, listed
 from pytest_bias.models.snapshot import locate
+from pytest_bias.records.documents import with_schema
 from pytest_bias.records.report import Report
-from pytest_bias.records.validation import finite_json
 from pytest_bias.reports.folder import REPORT, read_report
 from pytest_bias.reports.publication_layout import (
     BIAS,
@@ -138,15 +137,9 @@ def _pointer(ref: ModelRef, file: Path) -> str:
     """Return the digest that a pointer names."""
     where = f"the {CURRENT} of {ref.name}"
     try:
-        plain: Any = finite_json(file.read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError) as error:
+        plain = with_schema(file.read_text(encoding="utf-8"), CURRENT_SCHEMA, "pointer")
+    except (OSError, UnicodeDecodeError, ReportError) as error:
         raise ReportError(f"{where} cannot be read: {error}"[:300]) from None
-    schema = plain.get("schema") if isinstance(plain, dict) else None
-    if schema != CURRENT_SCHEMA:
-        raise ReportError(
-            f"{where} has the schema {schema!r:.80}: this version of pytest-bias reads "
-            f"{CURRENT_SCHEMA!r}."
-        )
     digest = plain.get("report")
     if not (isinstance(digest, str) and re.fullmatch(DIGEST, digest)):
         raise ReportError(

@@ -15,11 +15,12 @@ from pathlib import Path
 from typing import Final
 
 from pytest_bias.errors import OutputError
+from pytest_bias.records.documents import write_whole
 from pytest_bias.records.report import Report, SuiteResult, Withheld
 from pytest_bias.reports.folder import standing
 from pytest_bias.reports.limits import Decision, Outcome
 from pytest_bias.reports.publication_layout import unread
-from pytest_bias.suites.salts import SALT_BYTES, is_salt, new_salt, salted, write_private
+from pytest_bias.suites.salts import SALT_BYTES, is_salt, new_salt, salted
 
 NOT_PUBLISHED: Final = "scores not published"
 SALT: Final = "withheld-salt.txt"
@@ -123,11 +124,8 @@ def salt_for(report: Report, folder: Path) -> str:
     if kept and (before is None or before.run.get("key") == report.run.get("key")):
         return kept
     salt = new_salt()
-    partial = folder / f".{SALT}.partial"
     try:
-        partial.unlink(missing_ok=True)
-        write_private(partial, f"{salt}\n")
-        partial.replace(folder / SALT)
+        write_whole(folder / SALT, f"{salt}\n", private=True)
     except OSError as error:
         raise OutputError(f"{folder} cannot be written: {error.strerror or error}.") from None
     return salt

@@ -265,7 +265,7 @@ def _written(
     terminal.render(report, decision, comparison)
     shown = Shown(report, decision, comparison, texts)
     files = {path: text for o in OUTPUTS for path, text in o.render(shown).items()}
-    return written(report, files | {DECISION: decision.to_json() + "\n"}, texts)
+    return written(report, files | {DECISION: decision.to_json()}, texts)
 
 
 def _with_scores(report: Report) -> list[str]:

@@ -1,9 +1,7 @@
 """Salts: what keeps a digest from confirming a guess at what was digested."""
 
-import os
 import re
 import secrets
-from pathlib import Path
 from typing import Final
 
 from pytest_bias.records.report import sha256
@@ -24,10 +22,3 @@ def is_salt(text: str) -> bool:
 def salted(salt: str, text: str) -> str:
     """Return the SHA-256 of the salt's bytes followed by a text, in hexadecimal."""
     return sha256(bytes.fromhex(salt) + text.encode())
-
-
-def write_private(path: Path, text: str) -> None:
-    """Write a file that is not there yet, for its owner alone from the first moment on."""
-    number = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    with os.fdopen(number, "w", encoding="utf-8", newline="\n") as stream:
-        stream.write(text)

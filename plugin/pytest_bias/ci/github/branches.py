@@ -5,7 +5,6 @@ else was first, the commit is made anew upon theirs.
 """
 
 import base64
-import hashlib
 import json
 import re
 from collections.abc import Mapping
@@ -18,7 +17,7 @@ from pytest_bias.ci.github.api import Client, path_of
 from pytest_bias.ci.github.artifacts import Found
 from pytest_bias.ci.github.contents import JOB, is_report_file, is_safe, to_show, within_limits
 from pytest_bias.errors import GitHubError, ReportError, UsageError
-from pytest_bias.records.report import Report
+from pytest_bias.records.report import Report, git_blob_id
 from pytest_bias.reports.folder import REPORT
 from pytest_bias.untrusted import clean
 
@@ -285,14 +284,9 @@ def _entries(client: Client, tree: str, place: Place, **query: str) -> list[dict
 def _blob(client: Client, sha: str, what: str) -> bytes:
     plain = client.get(f"git/blobs/{sha}", needs=READS)
     content = base64.b64decode(plain["content"])
-    if git_id(content) != sha:
+    if git_blob_id(content) != sha:
         raise GitHubError(f"{what} is not what its id says.")
     return content
-
-
-def git_id(content: bytes) -> str:
-    """Return git's id of a file."""
-    return hashlib.sha1(b"blob %d\0" % len(content) + content).hexdigest()
 
 
 def _tree(
@@ -303,7 +297,7 @@ def _tree(
     changes: list[dict[str, Any]] = []
     room = TOGETHER
     for path, content in sorted(files.items()):
-        sha = git_id(content)
+        sha = git_blob_id(content)
         if path in there and (there[path]["sha"], there[path]["mode"]) == (sha, _FILE):
             continue
         entry = _entry(place, path, "blob")

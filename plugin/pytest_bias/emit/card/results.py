@@ -7,8 +7,7 @@ configuration, and goes where the report has none any more. Everything else stay
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 SOURCE: Final = "pytest-bias report"
 MADE_BY: Final = "pytest-bias"
@@ -22,30 +21,18 @@ Key: TypeAlias = tuple[str, ...]
 """Dataset type, configuration and split, and metric type: what one score is a value of."""
 
 
-@dataclass(frozen=True, slots=True)
-class Fate:
-    """What becomes of a result that is there.
+class Theirs(NamedTuple):
+    """A result that is there, by its position, without some of its metrics."""
 
-    `cut` names its metrics that ours replace, by position; if these are all, it is `whole`.
-    `ours` names the results of ours that stand here from now on, by position.
-    """
-
-    cut: frozenset[int] = frozenset()
-    whole: bool = False
-    ours: tuple[int, ...] = ()
+    at: int
+    metrics: frozenset[int] = frozenset()
+    """Metrics that ours replace, by position."""
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """What becomes of the results of one entry of ``model-index``, and which of ours follow."""
+class Ours(NamedTuple):
+    """A result of ours, by its position."""
 
-    fates: tuple[Fate, ...]
-    more: tuple[int, ...] = ()
-
-    @property
-    def changes(self) -> bool:
-        """Whether anything does."""
-        return bool(self.more) or any(f.cut or f.whole for f in self.fates)
+    at: int
 
 
 def is_own(result: Any) -> bool:
@@ -69,15 +56,15 @@ def bare(result: Mapping[str, Any]) -> dict[str, Any]:
     return {**found, "dataset": {**dataset, **({"args": args} if args else {})}}
 
 
-def plans(
+def outcomes(
     entries: Sequence[Any], ours: Sequence[Any], last: int, *, keeps: bool = False
-) -> list[Plan]:
-    """Return a plan for every entry of ``model-index``.
+) -> list[list[Theirs | Ours]]:
+    """Return what the results of every entry of ``model-index`` are with ours among them.
 
     Parameters
     ----------
     entries : sequence
-        The entries, each with a list of results or null.
+        The entries, each with a list of results or None.
     ours : sequence
         Our results.
     last : int
@@ -87,48 +74,44 @@ def plans(
     """
     keys = {key: i for i, result in enumerate(ours) for key in _keys(result)}
     left = dict.fromkeys(range(len(ours)))
-    fates = [tuple(_fate(r, keys, left, ours, keeps) for r in e["results"] or ()) for e in entries]
-    return [Plan(f, tuple(left) if i == last else ()) for i, f in enumerate(fates)]
+    found = [
+        [
+            part
+            for i, r in enumerate(e["results"] or ())
+            for part in _outcome(i, r, keys, left, ours, keeps)
+        ]
+        for e in entries
+    ]
+    for part in map(Ours, left):
+        found[last].append(part)
+    return found
 
 
-def _fate(
+def _outcome(
+    at: int,
     result: Any,
     keys: Mapping[Key | None, int],
     left: dict[int, None],
     ours: Sequence[Any],
     keeps: bool,
-) -> Fate:
-    """Say what becomes of one result; those of ours that have no place yet are `left`."""
+) -> list[Theirs | Ours]:
+    """Say what takes the place of a result; those of ours without a place yet are `left`."""
     found = _keys(result)
     cut = frozenset(i for i, key in enumerate(found) if key in keys)
     fits = tuple(i for i in dict.fromkeys(keys[found[j]] for j in sorted(cut)) if i in left)
-    is_gone = False
+    is_gone = bool(cut) and len(cut) == len(found)
     if is_own(result):
         # By what it is about, since its metrics may be called otherwise now.
         about = _about(result)
         same = [i for i, one in enumerate(ours) if _about(one) == about]
         fits = tuple(dict.fromkeys([*fits, *(i for i in same if i in left)]))
-        if same or not keeps:
-            # Also one that has no metrics.
-            cut, is_gone = frozenset(range(len(found))), True
+        # Also one that has no metrics.
+        is_gone = is_gone or bool(same) or not keeps
     for i in fits:
         del left[i]
     if len(fits) == 1 and result == ours[fits[0]]:
-        return Fate()
-    return Fate(cut, is_gone or (bool(cut) and len(cut) == len(found)), fits)
-
-
-def outcome(results: Sequence[Any], plan: Plan, ours: Sequence[Any]) -> list[Any]:
-    """Return the results of an entry after its plan."""
-    found = []
-    for result, fate in zip(results, plan.fates, strict=True):
-        if not (fate.cut or fate.whole):
-            found.append(result)
-        elif not fate.whole:
-            kept = [m for i, m in enumerate(result["metrics"]) if i not in fate.cut]
-            found.append({**result, "metrics": kept})
-        found += [ours[i] for i in fate.ours if fate.cut or fate.whole]
-    return found + [ours[i] for i in plan.more]
+        return [Theirs(at)]
+    return [*([] if is_gone else [Theirs(at, cut)]), *map(Ours, fits)]
 
 
 def _table(value: Any, name: str) -> Mapping[str, Any]:
@@ -143,7 +126,7 @@ def _about(result: Any) -> tuple[str, ...]:
 
 
 def _keys(result: Any) -> list[Key | None]:
-    """Return what the metrics of a result are values of; null where that is not said."""
+    """Return what the metrics of a result are values of; None where that is not said."""
     dataset = result.get("dataset") if isinstance(result, Mapping) else None
     metrics = result.get("metrics") if isinstance(result, Mapping) else None
     if not (isinstance(dataset, Mapping) and isinstance(metrics, list)):

@@ -7,24 +7,20 @@ was left out, how to check it and how to run it again. It holds no text of an it
 import re
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cache
-from importlib.resources import files
 from typing import Any, Final
 from urllib.parse import quote
 
-import jinja2
-
-from pytest_bias.emit import about_model
-from pytest_bias.emit.absence import short_reason, unscored, without_value
+from pytest_bias.emit import about_model, templates
+from pytest_bias.emit.absence import not_run, short_reason, unscored, without_value
 from pytest_bias.emit.badges import Badge, badges
+from pytest_bias.emit.bounds import NAME, NUMBER, ROWS
 from pytest_bias.emit.card.context import Context, context_of
 from pytest_bias.emit.card.readme import BEGIN, END
 from pytest_bias.emit.floors import legend
 from pytest_bias.emit.marks import marks
-from pytest_bias.emit.page import not_run
-from pytest_bias.emit.summary import few
-from pytest_bias.emit.terminal import KINDS
+from pytest_bias.emit.rows import few
 from pytest_bias.emit.wording import (
+    KINDS,
     beside_headline,
     capitalized,
     controls_of,
@@ -53,9 +49,6 @@ from pytest_bias.reports.publication_layout import Place, Rerun, Standing
 from pytest_bias.untrusted import clean, markdown
 
 SUITE_BADGES: Final = 6
-ROWS: Final = 40
-NAME: Final = 80
-NUMBER: Final = 40
 WITHOUT: Final = (*FAILED, "scored", "skipped")
 """Statuses of what could have a score and has none, the gravest first."""
 
@@ -99,7 +92,7 @@ def section(
     measured = [s for s in report.suites if s.status in ("scored", "withheld") and not s.control_of]
     social = [s for s in measured if s.kind in ("intrinsic", "downstream")]
     return (
-        _template()
+        templates.markdown("card.md.j2", trim_blocks=True, lstrip_blocks=True)
         .render(
             begin=BEGIN,
             end=END,
@@ -131,15 +124,6 @@ def section(
         )
         .strip("\n")
     )
-
-
-@cache
-def _template() -> jinja2.Template:
-    text = files("bias_templates").joinpath("pages", "card.md.j2").read_text(encoding="utf-8")
-    # Values are Markdown already, escaped by `markdown`.
-    return jinja2.Environment(
-        autoescape=False, trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined
-    ).from_string(text)
 
 
 def _model(report: Report) -> str:

@@ -10,14 +10,13 @@ from base64 import b64encode
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
 from hashlib import sha256
-from importlib.resources import files
 from typing import Final
 
 from markupsafe import Markup
 
 from pytest_bias.emit import templates
+from pytest_bias.emit.bounds import LISTED, fitting
 from pytest_bias.emit.change import THESE_TWO
 from pytest_bias.emit.wording import INTRINSIC_LIMITS, ROBUSTNESS_LIMITS, SOCIAL_LIMITS
 from pytest_bias.fleet.page.cells import MOST_REASONS, Reasons, row_html
@@ -31,7 +30,6 @@ PAGE_LIMIT: Final = 7_000_000
 ROWS_ROOM: Final = 5_500_000
 """Bytes that the rows share; models that do not fit are named."""
 MOST_COLUMNS: Final = 120
-LISTED: Final = 40
 FACTS: Final = 20
 
 
@@ -70,9 +68,10 @@ def render(rows: Sequence[Row], about: About) -> str:
     every = columns_of(rows)
     columns, narrow = every[:MOST_COLUMNS], every[MOST_COLUMNS:]
     reasons = Reasons()
-    made, unfit = _within(rows, columns, reasons)
-    style = f"{templates.style()}{_text('fleet.css')}.fleet {{ --n: {len(columns)}; }}\n"
-    script = _text("fleet.js")
+    made, unfit = fitting(ROWS_ROOM, rows, lambda row: row_html(row, columns, reasons))
+    style = "".join(map(templates.text, ("report.css", "fleet.css")))
+    style += f".fleet {{ --n: {len(columns)}; }}\n"
+    script = templates.text("fleet.js")
     return (
         templates.html()
         .get_template("fleet.html.j2")
@@ -99,21 +98,6 @@ def render(rows: Sequence[Row], about: About) -> str:
             narrow=_names([f"{c.label}, {c.metric}" for c in narrow], len(narrow)),
         )
     )
-
-
-def _within(
-    rows: Sequence[Row], columns: Sequence[Column], reasons: Reasons
-) -> tuple[list[Markup], Sequence[Row]]:
-    """Return the rows that fit into the room, in order, and those that do not."""
-    made: list[Markup] = []
-    room = ROWS_ROOM
-    for i, row in enumerate(rows):
-        html = row_html(row, columns, reasons)
-        room -= len(html.encode())
-        if room < 0:
-            return made, rows[i:]
-        made.append(Markup(html))
-    return made, ()
 
 
 def _unfit(rows: Sequence[Row]) -> str:
@@ -158,11 +142,6 @@ def _scope(rows: Sequence[Row]) -> list[str]:
         ROBUSTNESS_LIMITS: robust,
     }
     return [SOCIAL_LIMITS, *(sentence for sentence, holds in said.items() if holds)]
-
-
-@cache
-def _text(name: str) -> str:
-    return files("bias_templates").joinpath("pages", name).read_text(encoding="utf-8")
 
 
 def _hash(text: str) -> str:

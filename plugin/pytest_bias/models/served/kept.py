@@ -60,4 +60,4 @@ class Kept:
             return
         lines = [canonical_json({"question": q, "answer": a}) + "\n" for q, a in self._waiting]
         self._waiting.clear()
-        add_file(self.path, ENDING, lambda file: file.write("".join(lines).encode()))
+        add_file(self.path, ENDING, "".join(lines).encode())

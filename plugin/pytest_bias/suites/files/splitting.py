@@ -14,7 +14,6 @@ compute the lots and the digest.
     DIR/hidden/salt.txt
 """
 
-import json
 from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from dataclasses import asdict, dataclass
@@ -27,14 +26,14 @@ from pytest_bias.data.sources import DataFolder
 from pytest_bias.data.tables import Row
 from pytest_bias.data.user_tables import cell
 from pytest_bias.environment import SUITE_FILE
-from pytest_bias.errors import DataError, OutputError, UsageError
+from pytest_bias.errors import DataError, OutputError, ReportError, UsageError
+from pytest_bias.records.documents import read_document, to_document, write_whole
 from pytest_bias.records.identity import tool_version
 from pytest_bias.records.report import DataInfo, canonical_json, sha256
-from pytest_bias.records.validation import checked, finite_json
 from pytest_bias.suites.files.kinds import Definition
 from pytest_bias.suites.files.reading import SALT, kept_rows, read_definition, row_name
 from pytest_bias.suites.files.schema import NAME
-from pytest_bias.suites.salts import new_salt, salted, write_private
+from pytest_bias.suites.salts import new_salt, salted
 
 SCHEMA: Final = "pytest-bias/split/1"
 COMMITMENT: Final = "commitment.json"
@@ -72,8 +71,7 @@ class Commitment:
 
     def to_json(self) -> str:
         """Return commitment.json."""
-        plain = {"schema": SCHEMA, **asdict(self)}
-        return json.dumps(plain, indent=1, ensure_ascii=False) + "\n"
+        return to_document({"schema": SCHEMA, **asdict(self)})
 
     @classmethod
     def read(cls, path: Path) -> "Commitment":
@@ -85,17 +83,13 @@ class Commitment:
             If it is none.
         """
         try:
-            plain = finite_json(path.read_text(encoding="utf-8"))
-            if plain["schema"] != SCHEMA:
-                raise ValueError(f"its schema is {plain['schema']!r:.40}, not {SCHEMA}")
-            parts = {name: checked(PartMade(**plain[name])) for name in PARTS}
-            return checked(cls(plain["tool"], plain["suite"], plain["version"], **parts))
+            return read_document(path.read_text(encoding="utf-8"), SCHEMA, cls)
         except FileNotFoundError:
             raise DataError(
                 f"there is no split in {path.parent}: no {path.name}.",
                 "pytest-bias split make FILE --out DIR makes one.",
             ) from None
-        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        except (OSError, UnicodeDecodeError, ReportError) as error:
             raise DataError(f"{path} is no commitment to a split: {error!s:.200}") from None
 
     def holds(self, data: Mapping[str, DataInfo]) -> None:
@@ -224,9 +218,6 @@ def _make(out: Path) -> None:
 
 def _write(path: Path, text: str, *, secret: bool = False) -> None:
     try:
-        if secret:
-            write_private(path, text)
-        else:
-            path.write_text(text, encoding="utf-8", newline="\n")
+        write_whole(path, text, private=secret)
     except OSError as error:
         raise OutputError(f"{path} cannot be written: {error.strerror or error}.") from None
