@@ -31,9 +31,9 @@ __all__ = [
 # fmt: on
 
 STRUCTURE: Final = "structure"
+"""Name of the suite that runs right after every load."""
 SOCIAL: Final = "social"
 """Tag of the suites that the badge Social Bias Evaluated counts."""
-"""Name of the suite that runs right after every load."""
 
 SuiteKind: TypeAlias = Literal["intrinsic", "downstream", "structure", "robustness", "quality"]
 
