@@ -25,7 +25,7 @@ ROOMS = (
 # fmt: on
 """Folders of `pytest_bias`, in the order of the flow: each imports from those before it only."""
 
-GROUND = ("environment", "errors", "exit_codes", "untrusted")
+GROUND = ("environment", "errors", "exit_codes", "forms", "untrusted")
 """Modules that every room may import, and that import no room."""
 
 DOORS = ("__main__", "action", "hub_event")

@@ -9,7 +9,7 @@
      `-- MeasurementError  (3)    the question was right, the measurement cannot be made
           |-- ModelError          a model cannot be found, read or trusted
           |    |-- HubNotReached  the Hub, which has it, does not answer
-     |    `-- ServerStopped  the server that has it answers no longer
+          |    `-- ServerStopped  the server that has it answers no longer
           |-- DataError           data are missing, changed or malformed
           |    |-- DataMissing
           |    |    |-- NoAnswer  the host that has them cannot be reached

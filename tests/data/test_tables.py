@@ -10,7 +10,7 @@ from pytest_bias.data.sources import DataFolder, FoundFile
 from pytest_bias.data.tables import csv_rows, json_lines, lines_of, parquet_rows
 from pytest_bias.data.user_tables import OwnRow, RowSource, cell, not_there, read_rows, same
 from pytest_bias.errors import DataError
-from pytest_bias.suites.files.yaml_with_lines import read_marked
+from pytest_bias.forms.yaml_with_lines import read_marked
 
 COLUMNS = ("a", "b", "group")
 IN_TEXTS = "\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029"

@@ -545,15 +545,18 @@ def test_usage_errors(bias: Command, words: tuple[str, ...], answer: str) -> Non
         ("profil: quick", "Did you mean 'profile'?"),
         ("limits: {seat.mean_effect: {max_distance: 1}}", "mean_absolute_effect"),
         ("limits: {seat.mean_absolute_effect: {max_distanc: 1}}", "Did you mean 'max_distance'?"),
-        ("limits: {seat.mean_absolute_effect: {max_distance: much}}", "not a number"),
+        (
+            "limits: {seat.mean_absolute_effect: {max_distance: much}}",
+            "must be a number from 0 up, not 'much'",
+        ),
         ("limits: {structure.checks_passed: {max_distance: 0}}", "can never be decided"),
         (
             "waive: [{limit: seat.mean_absolute_effect, reason: x, until: 2999-12-31}]",
             "this project sets no limits",
         ),
-        ("seed: one", "seed is 'one'; it must be a"),
-        ("model: [", "not well-formed"),
-        ("- demo", "must hold a table"),
+        ("seed: one", "line 1: seed: must be a whole number, not 'one'"),
+        ("model: [", "line 1: expected the node content, but found"),
+        ("- demo", "line 1: the settings must be a table, not a list"),
     ],
 )
 def test_errors_in_the_settings_file(

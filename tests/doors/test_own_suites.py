@@ -9,10 +9,10 @@ import pytest
 
 from commands import Command, headline, read, suite
 from own_scope import SCOPE
+from pytest_bias.forms.yaml_with_lines import read_marked
 from pytest_bias.suites.files.kinds import kinds
 from pytest_bias.suites.files.reading import NEEDED_SCOPE
 from pytest_bias.suites.files.schema import DATA, WHOLE
-from pytest_bias.suites.files.yaml_with_lines import read_marked
 
 Tiny = Callable[[str], Path]
 

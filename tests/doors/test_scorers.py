@@ -164,12 +164,12 @@ def test_what_is_no_classifier_is_refused(bias: Command, tiny: Callable[[str], P
     ("written", "said"),
     [
         ("scorers: {toxic: a}", "Did you mean 'toxicity'?"),
-        ("scorers: {toxicity: 3}", "no name of a model"),
-        ("scorers: 3", "must be a table of names and values"),
+        ("scorers: {toxicity: [3]}", "line 1: scorers.toxicity: must be a text, not a list"),
+        ("scorers: 3", "scorers: must be a table, not '3'"),
         ("labels: {hates: {}}", "Did you mean 'hate'?"),
-        ("labels: {hate: LABEL_1}", "labels.hate must be a table"),
+        ("labels: {hate: LABEL_1}", "labels.hate: must be a table"),
         ("labels: {hate: {hatful: a}}", "Did you mean 'hateful'?"),
-        ("labels: {hate: {hateful: 1}}", "is 1, no text"),
+        ("labels: {hate: {hateful: [1]}}", "labels.hate.hateful: must be a text, not a list"),
     ],
 )
 def test_a_settings_file_with_a_mistake_is_answered(

@@ -79,7 +79,7 @@ def refuse():
     [
         ("energy: {pue: 0.9}", "from 1 up"),
         ("energy: {grid_g_per_kwh: -1}", "from 0 up"),
-        ("energy: {pue: high}", "no number"),
+        ("energy: {pue: high}", "must be a number from 1 up, not 'high'"),
         ("energy: {grid: 56}", "grid_g_per_kwh"),
     ],
 )

@@ -3,7 +3,8 @@
 import pytest
 
 from pytest_bias.errors import UnknownName, UsageError
-from pytest_bias.models.labels import ROLES, check_labels, labels_for
+from pytest_bias.forms.yaml_with_lines import Marked
+from pytest_bias.models.labels import LABELS, ROLES, labels_for
 
 THREE = ("entailment", "neutral", "contradiction")
 
@@ -92,7 +93,7 @@ def test_numbered_labels_are_never_guessed_and_all_lines_are_shown(role, n, line
 
 def test_the_lines_with_the_labels_filled_in_are_accepted():
     chosen = {"entailment": "LABEL_2", "neutral": "LABEL_1", "contradiction": "LABEL_0"}
-    check_labels({"nli": chosen}, "pytest-bias.yaml")
+    assert LABELS(Marked(), ("labels",), {"nli": chosen}) == {"nli": chosen}
     assert found("nli", ("LABEL_0", "LABEL_1", "LABEL_2"), chosen, THREE) == chosen
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from pytest_bias.errors import ModelError, UsageError
+from pytest_bias.forms.yaml_with_lines import Marked, as_texts
 from pytest_bias.models import ModelRef
 from pytest_bias.models.served import client as clients
 from pytest_bias.models.served.address import is_loopback, shown_name
@@ -18,7 +19,7 @@ from pytest_bias.models.served.echoes import Unreadable, joined, listed, read_ec
 from pytest_bias.models.served.kept import Kept
 from pytest_bias.models.served.parallel import in_parallel
 from pytest_bias.models.served.questions import How, Likelihood, Writing, seed_of
-from pytest_bias.models.served.settings import LIMITS, Asking, checked_asking
+from pytest_bias.models.served.settings import ASKING, Asking
 
 # Addresses
 
@@ -74,9 +75,10 @@ def test_folders_of_the_server_are_not_shown() -> None:
 
 
 def test_the_table_has_every_setting_within_its_limits() -> None:
-    assert set(LIMITS) == set(Asking.__slots__)
+    with pytest.raises(UsageError, match=f"Known: {', '.join(Asking.__slots__)}"):
+        ASKING(Marked(), (), {"x": "1"})
     given = {"concurrency": 3, "timeout": 1.5, "retries": 0, "requests_per_minute": None}
-    found = checked_asking({**given, "prefix": "<s>"}, "here")
+    found = ASKING(Marked(), (), as_texts({**given, "prefix": "<s>"}))
     assert Asking(**found) == Asking(3, 1.5, 0, None, "<s>")
 
 
@@ -88,12 +90,12 @@ def test_the_table_has_every_setting_within_its_limits() -> None:
         ({"concurrency": 1.5}, "whole number"),
         ({"retries": True}, "whole number from 0"),
         ({"prefix": ""}, "a text of 1 to 200 characters"),
-        ({"requests_per_minute": "many"}, "a number from"),
+        ({"requests_per_minute": "many"}, "a number from 0.1 to 1,000,000, not 'many'"),
     ],
 )
 def test_a_wrong_setting_is_refused(given: dict[str, object], words: str) -> None:
     with pytest.raises(UsageError, match=words):
-        checked_asking(given, "pytest-bias.yaml")
+        ASKING(Marked(), (), as_texts(given))
 
 
 # Echoes

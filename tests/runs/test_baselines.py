@@ -176,8 +176,8 @@ def test_a_path_in_a_settings_file_begins_there(tmp_path: Path) -> None:
     typed = read_settings({"config": file, "baseline": "old"}, environment={})
     assert typed.baseline == "old"
     assert not read_settings({"config": file, "baseline": ""}, environment={}).baseline
-    (tmp_path / "ci" / FILE_NAME).write_text("baseline: 3\n")
-    with pytest.raises(UsageError, match="a path or a name"):
+    (tmp_path / "ci" / FILE_NAME).write_text("baseline: [3]\n")
+    with pytest.raises(UsageError, match="line 1: baseline: must be a text, not a list"):
         read_settings({"config": file}, environment={})
 
 

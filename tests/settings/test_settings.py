@@ -1,5 +1,7 @@
 """Settings: option over environment over file over default, and what a wrong file is answered."""
 
+import re
+import time
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -8,6 +10,7 @@ import pytest
 
 from pytest_bias.environment import FILE_NAME
 from pytest_bias.errors import UnknownName, UsageError
+from pytest_bias.reports.limits import limits_of
 from pytest_bias.settings.options import OPTIONS
 from pytest_bias.settings.settings import Settings, languages_of, read_settings, require_model
 
@@ -98,8 +101,11 @@ def test_the_environment_holds_texts_of_every_type(project, name, text, value):
 @pytest.mark.parametrize(
     ("variable", "message"),
     [
-        ({"PYTEST_BIAS_SEED": "ten"}, "PYTEST_BIAS_SEED=ten: must be a whole number"),
-        ({"PYTEST_BIAS_OFFLINE": "maybe"}, "PYTEST_BIAS_OFFLINE=maybe: must be one of 1, true"),
+        ({"PYTEST_BIAS_SEED": "ten"}, "PYTEST_BIAS_SEED: must be a whole number, not 'ten'"),
+        (
+            {"PYTEST_BIAS_OFFLINE": "maybe"},
+            "OFFLINE: must be true or false, not 'maybe'",
+        ),
         (
             {"PYTEST_BIAS_PROFILE": "ful"},
             "PYTEST_BIAS_PROFILE 'ful' is not known. Did you mean 'full'?",
@@ -178,63 +184,242 @@ def test_an_empty_value_is_not_set(tmp_path):
     assert settings(tmp_path).model is None
 
 
+TEXT, TABLE, LIST = "must be a text, not ", "must be a table, not ", "must be a list of texts, not "
+PREFERENCE = "crows_pairs.stereotype_preference"
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
+        ("acept_licences: {}", "is not known. Did you mean 'accept_licences'?"),
+        ("data-dir: x", "key 'data-dir' is not known. Did you mean 'data_dir'?"),
+        ("7: x", "key '7' is not known. Known: model, suites"),
+        ("seed: ten", "seed: must be a whole number, not 'ten'"),
+        ("seed: true", "seed: must be a whole number, not 'true'"),
+        ("seed: 1.5", "seed: must be a whole number, not '1.5'"),
+        ("seed: 2026-13-45", "seed: must be a whole number, not '2026-13-45'"),
+        ("offline: maybe", "offline: must be true or false, not 'maybe'"),
+        ("suites: {a: b}", f"suites: {LIST}a table"),
+        ("suites: [seat, [x]]", f"suites[2]: {TEXT}a list"),
+        ("out: [5]", f"out: {TEXT}a list"),
+        ("model: [a]", f"model: {TEXT}a list"),
+        ("profile: huge", "profile: 'huge' is not known. Known: quick, standard, full"),
+        ("profile: {a: b}", "profile: must be one of quick, standard, full, not a table"),
+        ("dtype: float8", "dtype: 'float8' is not known"),
+        ("chat: sometimes", "chat: 'sometimes' is not known. Known: auto, on, off"),
+        ("budget: soon", "budget 'soon' is no time above zero"),
+        ("budget: 1:30", "budget '1:30' is no time above zero"),
+        ("budget: [1]", f"budget: {TEXT}a list"),
         (
-            "acept_licences: {}",
-            "setting 'acept_licences' is not known. Did you mean 'accept_licences'?",
+            "scorers: {toxic: a}",
+            "scorers.toxic: key 'toxic' is not known. Did you mean 'toxicity'?",
         ),
-        ("data-dir: x", "setting 'data-dir' is not known. Did you mean 'data_dir'?"),
-        ("7: x", "setting '7' is not known. Known: model, suites"),
-        ("seed: ten", "seed is 'ten'; it must be a whole number"),
-        ("seed: true", "seed is True; it must be a whole number"),
-        ("seed: 1.5", "seed is 1.5; it must be a whole number"),
-        ("offline: 'no'", "offline is 'no'; it must be true or false"),
-        ("suites: 5", "suites is 5; it must be a list of texts"),
-        ("suites: [seat, 5]", "suites is ['seat', 5]; it must be a list of texts"),
-        ("limits: [a]", "limits is ['a']; it must be a table"),
-        ("accept_licences: CC-BY", "accept_licences is 'CC-BY'; it must be a table"),
-        ("out: 5", "out is 5; it must be a path"),
-        ("model: [a]", "model is ['a']; it must be a text"),
-        ("context: {languages: 5}", "context.languages is 5"),
-        ("context: {groups: [5]}", "context.groups is [5]; it must be a list of texts"),
-        ("context: {region: 2026.5}", "context.region is 2026.5; it must be a text"),
-        ("context: {langs: [en]}", "context 'langs' is not known. Did you mean 'languages'?"),
-        ("profile: huge", "profile 'huge' is not known. Known: quick, standard, full"),
-        ("dtype: float8", "dtype 'float8' is not known"),
-        ("- a\n- b", "must hold a table of settings, not list"),
-        ("just words", "must hold a table of settings, not str"),
-        ("a: [1, 2", "is not well-formed"),
-        ("a: b: c", "is not well-formed"),
-        ("seed: 2026-13-45", "seed is '2026-13-45'; it must be a whole number"),
+        ("scorers: [org/name]", "scorers 'org/name' is no NAME=VALUE"),
+        (f"limits: [{PREFERENCE}]", f"limits: {TABLE}a list"),
+        (f"limits: {{{PREFERENCE}: 10}}", f"limits.{PREFERENCE}: {TABLE}'10'"),
+        (f"limits: {{{PREFERENCE}: {{max_distance: x}}}}", "must be a number from 0 up, not 'x'"),
+        (
+            f"limits: {{{PREFERENCE}: {{undecided:}}}}",
+            "undecided: must be one of warn, fail, not nothing",
+        ),
+        (
+            "waive: [{limit: x, reason: y, until: soon}]",
+            "waive[1].until: must be a day, not 'soon'",
+        ),
+        ("served: {timeout: -1}", "served.timeout: must be a number from 0.1 to 86,400, not '-1'"),
+        ("labels: {hate: {hatful: x}}", "labels.hate.hatful: key 'hatful' is not known. Did you"),
+        ("labels: {hate:}", f"labels.hate: {TABLE}nothing"),
+        (
+            "texts: {s: {a: {pth: x}}}",
+            "texts.s.a.pth: key 'pth' is not known. Did you mean 'path'?",
+        ),
+        ("context: {languages: {a: b}}", f"context.languages: {LIST}a table"),
+        ("context: {region: [x]}", f"context.region: {TEXT}a list"),
+        ("context: {langs: [en]}", "is not known. Did you mean 'languages'?"),
+        ("accept_licences: CC-BY", f"accept_licences: {TABLE}'CC-BY'"),
+        ("accept_licences: {seat: [x]}", f"accept_licences.seat: {TEXT}a list"),
+        ("accept_licences: {seat:}", f"accept_licences.seat: {TEXT}nothing"),
+        ("fleet: {part: 0}", "fleet.part '0' is no time above zero"),
+        ("fleet: {cpus: 0}", "fleet.cpus: must be a whole number from 1 to 999,999,999, not '0'"),
+        ("energy: {pue: 0.9}", "energy.pue: must be a number from 1 up, not '0.9'"),
+        ("energy: {grid_g_per_kwh: 056}", "must be a number from 0 up, not '056'"),
+        ("energy: {pue:}", "energy.pue: must be a number from 1 up, not nothing"),
+        ("- a\n- b", f"the settings {TABLE}a list"),
+        ("just words", f"the settings {TABLE}'just words'"),
+        ("a: b: c", "mapping values are not allowed here"),
+        ("a: [1, 2", "expected ',' or ']'"),
+        ("\ta: b", "found character '\\t' that cannot start any token"),
+        ("seed: 1\nseed: 2", "seed is given twice"),
+        ("seed: !!python/name:os.system 1", "python/name:os.system is not known"),
+        ("? [a]\n: b", "a key must be a text"),
+        ("a: &a [*a]", "nested more than 20 levels deep"),
+        ("a: *b", "found undefined alias 'b'"),
+        ("a: &a {<<: *a}", "key 'a' is not known"),
+        ("<<: [a]", "expected a mapping for merging, but found scalar"),
     ],
 )
-def test_a_wrong_file_is_named_with_what_is_wrong(tmp_path, text, message):
+def test_what_is_wrong_in_a_file_is_said_with_its_line(tmp_path, text, message):
     path = tmp_path / FILE_NAME
-    path.write_text(text, encoding="utf-8")
+    path.write_text(f"# a comment\n\ndevice: cpu\n{text}", encoding="utf-8")
+    if text[0] in "-j":
+        path.write_text(f"\n\n\n{text}", encoding="utf-8")
     with pytest.raises(UsageError) as caught:
         settings(tmp_path)
     assert message in caught.value.message
+    assert re.match(rf"{re.escape(str(path))}, line [45]: ", caught.value.message)
     assert caught.value.exit_code == 2
-    if not isinstance(caught.value, UnknownName) or "setting" in message:
-        assert str(path) in caught.value.message
+
+
+NESTED = f"""\
+limits:
+  {PREFERENCE}:
+    max_distance: 10
+    max_regression:
+      points: two
+waive:
+  - limit: {PREFERENCE}
+    reason: known
+    until: 2027-02-31
+served:
+  concurrency: 4
+  retries: many
+labels:
+  toxicity:
+    toxic: [a]
+texts:
+  perturbation:
+    mine:
+      path: a.txt
+      each: word
+context:
+  groups:
+    - gender
+    - [religion]
+accept_licences:
+  seat: CC-BY-NC-4.0
+  honest: [x]
+fleet:
+  part: 10m
+  cpus: many
+energy:
+  pue: 1.2
+  grid_g_per_kwh: -1
+"""
+
+
+@pytest.mark.parametrize(
+    ("table", "line"),
+    {
+        "limits": 5,
+        "waive": 9,
+        "served": 12,
+        "labels": 15,
+        "texts": 20,
+        "context": 24,
+        "accept_licences": 27,
+        "fleet": 30,
+        "energy": 33,
+    }.items(),
+)
+def test_in_every_table_the_line_of_what_is_wrong_is_told(tmp_path, table, line):
+    # The other tables become comments, so that every line keeps its number.
+    lines, inside = [], False
+    for text in NESTED.splitlines():
+        inside = text.startswith(table) if text[0] != " " else inside
+        lines.append(text if inside else f"# {text}")
+    (tmp_path / FILE_NAME).write_text("\n".join(lines), encoding="utf-8")
+    with pytest.raises(UsageError, match=rf"{FILE_NAME}, line {line}: {table}[.\[]"):
+        settings(tmp_path)
+
+
+def test_a_limit_whose_name_is_wrong_has_a_line(project):
+    path = project / FILE_NAME
+    path.write_text(f"{YAML}limits:\n  crows_pair.x: {{max_distance: 1}}\n", encoding="utf-8")
+    with pytest.raises(UnknownName) as caught:
+        limits_of(settings(project))
+    said = f"{path}, line 7: suite 'crows_pair' is not known. Did you mean 'crows_pairs'?"
+    assert caught.value.message.startswith(said)
+
+
+def test_aliases_and_merged_tables_mean_what_yaml_says(tmp_path):
+    path = tmp_path / FILE_NAME
+    text = f"limits:\n  {PREFERENCE}: &usual {{max_distance: 10, undecided: fail}}\n"
+    text += f"  {PREFERENCE}[bias_type=age]: {{<<: *usual, max_distance: 20}}\n  seat.x: *usual\n"
+    path.write_text(text, encoding="utf-8")
+    one, other, third = settings(tmp_path).limits.values()
+    assert one == third == {"max_distance": 10, "undecided": "fail"}
+    assert other == {"max_distance": 20, "undecided": "fail"}
+
+
+@pytest.mark.parametrize(
+    "written", ["[*{0}, *{0}]", "{{x: *{0}, y: *{0}}}", "{{<<: [*{0}, *{0}], x: *{0}}}"]
+)
+def test_aliases_that_repeat_without_end_are_refused_at_once(tmp_path, written):
+    lines = [f"a{n}: &a{n} {written.format(f'a{n - 1}')}" for n in range(1, 19)]
+    (tmp_path / FILE_NAME).write_text("\n".join(["a0: &a0 {z: 1}", *lines]), encoding="utf-8")
+    begun = time.monotonic()
+    with pytest.raises(UsageError, match=r", line \d+: (aliases repeat too much|a0: key)"):
+        settings(tmp_path)
+    assert time.monotonic() - begun < 10
+
+
+@pytest.mark.parametrize("text", ["[" * 100_000, "{a: " * 100_000, "- " * 100_000])
+@pytest.mark.parametrize("name", [FILE_NAME, "deep.toml"])
+def test_a_file_that_is_nested_very_deeply_is_refused(tmp_path, text, name):
+    (tmp_path / name).write_text(f"a = {text}" if "toml" in name else text, encoding="utf-8")
+    with pytest.raises(UsageError, match="not well-formed"):
+        settings(tmp_path, config=tmp_path / name)
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "value"),
+    [
+        ("languages: [no, en]", "languages", ("no", "en")),
+        ("context: {region: NO, groups:, intended_use: ~}", "context", {"region": "NO"}),
+        ("model: 2024-01-01", "model", "2024-01-01"),
+        ("model: null", "model", None),
+        ("model: 'null'", "model", "null"),
+        ("seed: 0x10", "seed", 16),
+        ("seed: '1_000'", "seed", 1000),
+        ("offline: yes", "offline", True),
+        ("offline: 'no'", "offline", False),
+        ("suites: []", "suites", ()),
+        ("limits: {}", "limits", {}),
+        ("labels: {hate: {hateful: 1}}", "labels", {"hate": {"hateful": "1"}}),
+        ("scorers: [hate=a/b=c]", "scorers", {"hate": "a/b=c"}),
+        (
+            "served: {timeout: 1e2, retries:, prefix: yes}",
+            "served",
+            {"timeout": 100, "prefix": "yes"},
+        ),
+        ("energy: {grid_g_per_kwh: 56}", "energy", {"grid_g_per_kwh": 56}),
+        ("model: ''\nprofile:", "profile", "standard"),
+    ],
+)
+def test_words_are_what_was_written_and_read_as_what_they_are_for(tmp_path, text, name, value):
+    (tmp_path / FILE_NAME).write_text(text, encoding="utf-8")
+    assert getattr(settings(tmp_path), name) == value
 
 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
         ("[tool.pytest-bias\n", "is not well-formed"),
-        ("[tool.pytest-bias]\nsed = 1\n", "Did you mean 'seed'?"),
-        ("[tool]\npytest-bias = 5\n", "must hold a table of settings, not int"),
+        ("[tool.pytest-bias]\nsed = 1\n", ": sed: key 'sed' is not known. Did you mean 'seed'?"),
+        ("[tool.pytest-bias]\nseed = 1.5\n", ": seed: must be a whole number, not '1.5'"),
+        ("[tool.pytest-bias]\nseed = true\n", ": seed: must be a whole number, not 'true'"),
+        ("[tool.pytest-bias.energy]\npue = nan\n", ": energy.pue: must be a number from 1 up"),
+        ("[tool.pytest-bias.fleet]\npart = 'soon'\n", ": fleet.part 'soon' is no time above zero"),
+        ("[tool]\npytest-bias = 5\n", f": the settings {TABLE}'5'"),
     ],
 )
-def test_a_wrong_pyproject_is_named(tmp_path, text, message):
-    (tmp_path / "pyproject.toml").write_text(text, encoding="utf-8")
+def test_a_wrong_pyproject_is_named_with_the_key(tmp_path, text, message):
+    path = tmp_path / "pyproject.toml"
+    path.write_text(text, encoding="utf-8")
     with pytest.raises(UsageError) as caught:
         settings(tmp_path)
+    assert caught.value.message.startswith(str(path))
     assert message in caught.value.message
-    assert "pyproject.toml" in caught.value.message
 
 
 def test_a_file_in_another_encoding_is_named(tmp_path):
@@ -293,10 +478,3 @@ def test_what_is_no_time_is_answered_with_examples(tmp_path, given):
 def test_a_budget_in_a_file(tmp_path, line, seconds):
     (tmp_path / FILE_NAME).write_text(line, encoding="utf-8")
     assert settings(tmp_path).budget == seconds
-
-
-@pytest.mark.parametrize("line", ["budget: true", "budget: [1]", "budget: soon"])
-def test_a_wrong_budget_in_a_file_is_named_with_the_file(tmp_path, line):
-    (tmp_path / FILE_NAME).write_text(line, encoding="utf-8")
-    with pytest.raises(UsageError, match=f"{FILE_NAME}: budget"):
-        settings(tmp_path)

@@ -16,12 +16,13 @@ from pytest_bias.ci.action.tell import _told
 from pytest_bias.emit import comment, page, summary, terminal
 from pytest_bias.emit.verdict import because, decided
 from pytest_bias.errors import UsageError
+from pytest_bias.forms.yaml_with_lines import Marked, as_texts
 from pytest_bias.records.report import Report
 from pytest_bias.records.score import Score
 from pytest_bias.reports.limits import Decision, decide, limits_of, read_decision, read_limits
 from pytest_bias.reports.withholding import withheld, without_numbers
 from pytest_bias.settings.settings import Settings, from_json, read_settings, to_json
-from pytest_bias.settings.waivers import read_waivers
+from pytest_bias.settings.waivers import WAIVERS, Waiver
 
 PREFERENCE: Final = "crows_pairs.stereotype_preference"
 UNTIL: Final = date(2027, 3, 1)
@@ -51,6 +52,10 @@ def decision(
 
 
 # What is read
+
+
+def read_waivers(given: Any) -> tuple[Waiver, ...]:
+    return WAIVERS(Marked(), ("waive",), as_texts(given))
 
 
 @pytest.mark.parametrize("until", [UNTIL, "2027-03-01", " 2027-03-01 "])
@@ -90,17 +95,17 @@ def test_every_settings_file_and_every_process_reads_the_same(tmp_path: Path, na
     [
         ({"limit": PREFERENCE}, "must be a list of waivers"),
         ("all", "must be a list of waivers"),
-        ([PREFERENCE], "waive[1] is 'crows_pairs.stereotype_preference', no waiver"),
-        ([waiver(), {"reason": WHY, "until": UNTIL}], "waive[2]: limit is missing"),
-        ([waiver(limit=3)], "limit is 3, no text"),
-        ([waiver(reason=None)], "reason is missing"),
-        ([waiver(reason="  ")], "reason is '  ', no text"),
-        ([waiver(until=None)], "until is missing: the last day"),
-        ([waiver(until="soon")], "until is 'soon', no day"),
-        ([waiver(until="2027-02-30")], "until is '2027-02-30', no day: day "),
-        ([waiver(until="20270301")], "until is '20270301', no day"),
-        ([waiver(until=20270301)], "until is '20270301', no day"),
-        ([waiver(until=True)], "until is 'True', no day"),
+        ([PREFERENCE], "waive[1]: a waiver must be a table, not 'crows_pairs.stereotype_pref"),
+        ([waiver(), {"reason": WHY, "until": UNTIL}], "waive[2]: a waiver lacks limit"),
+        ([waiver(limit=[3])], "limit: must be a text, not a list"),
+        ([waiver(reason=None)], "a waiver lacks reason"),
+        ([waiver(reason="  ")], "reason: must be a text, not '  '"),
+        ([waiver(until=None)], "until: the last day on which it is waived"),
+        ([waiver(until="soon")], "until: must be a day, not 'soon': as in 2027-03-01"),
+        ([waiver(until="2027-02-30")], "until: must be a day, not '2027-02-30': day "),
+        ([waiver(until="20270301")], "until: must be a day, not '20270301'"),
+        ([waiver(until=20270301)], "until: must be a day, not '20270301'"),
+        ([waiver(until=True)], "until: must be a day, not 'true'"),
         ([waiver(untill=UNTIL)], "'untill' is not known. Did you mean 'until'?"),
         ([waiver(rule="max_distanse")], "Did you mean 'max_distance'?"),
     ],
@@ -111,15 +116,15 @@ def test_what_is_no_waiver_is_refused_where_it_stands(tmp_path: Path, waive, mes
     for read in (lambda: read_waivers(waive), lambda: read_settings({"config": file})):
         with pytest.raises(UsageError) as caught:
             read()
-        assert message in caught.value.message
-    assert str(file) in caught.value.message
+        assert message in str(caught.value)
+    assert f"{file}, line 1: waive" in caught.value.message
 
 
 def test_a_time_is_no_day(tmp_path: Path):
     file = tmp_path / "pytest-bias.yaml"
     text = f"waive: [{{limit: {PREFERENCE}, reason: x, until: 2027-03-01 10:00:00}}]"
     file.write_text(text, encoding="utf-8")
-    with pytest.raises(UsageError, match="until is '2027-03-01 10:00:00', no day"):
+    with pytest.raises(UsageError, match="until: must be a day, not '2027-03-01 10:00:00'"):
         read_settings({"config": file})
 
 
@@ -133,10 +138,16 @@ def test_a_time_is_no_day(tmp_path: Path):
         (waiver(rule="max_regression"), "has no max_regression"),
     ],
 )
-def test_a_waiver_names_a_limit_of_the_project(waive, message):
+def test_a_waiver_names_a_limit_of_the_project(tmp_path: Path, waive, message):
     with pytest.raises(UsageError) as caught:
         limits_of(policy([waive]))
     assert message in caught.value.message
+    file = tmp_path / "pytest-bias.yaml"
+    lines = f"limits:\n  {PREFERENCE}: {{max_distance: 10}}\nwaive:\n- "
+    file.write_text(lines + json.dumps(waive, default=str), encoding="utf-8")
+    with pytest.raises(type(caught.value)) as placed:
+        limits_of(read_settings({"config": file}))
+    assert placed.value.message == f"{file}, line 4: {caught.value.message}"
 
 
 def test_a_waiver_without_limits_and_two_of_one_limit_are_refused():
@@ -304,7 +315,7 @@ def test_a_day_that_no_month_has_is_told_with_its_place(tmp_path: Path):
     limits = f"limits:\n  {PREFERENCE}: {{max_distance: 10}}\n"
     text = f"{limits}waive:\n- {{limit: {PREFERENCE}, reason: known, until: %s}}\n"
     file.write_text(text % "2026-13-40", encoding="utf-8")
-    with pytest.raises(UsageError, match=r"waive\[1\]: until is '2026-13-40', no day"):
+    with pytest.raises(UsageError, match=r"line 4: waive\[1\]\.until: must be a day, not '2026-"):
         limits_of(read_settings({"config": file}))
     file.write_text(text % "2027-03-01", encoding="utf-8")
     (limit,) = limits_of(read_settings({"config": file}))

@@ -97,16 +97,17 @@ def test_the_report_has_names_and_digests_and_no_path(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("texts", "message"),
     [
-        ("[a]", "must be a table"),
-        ("{s: a.txt}", "texts.s must be a table of sources"),
-        ("{s: {a: 3}}", "texts.s.a is 3"),
+        ("[a]", "texts: must be a table, not a list"),
+        ("{s: a.txt}", "texts.s: must be a table, not 'a.txt'"),
+        ("{s: {a: [3]}}", "texts.s.a: must be a table, not a list"),
         ("{s: {a: {pth: a.txt}}}", "Did you mean 'path'"),
-        ("{s: {a: {path: a.txt, each: word}}}", "each 'word' is not known"),
+        ("{s: {a: {path: a.txt, each: word}}}", "each: 'word' is not known"),
         ("{s: {a: {path: a.txt, in_domain: sure}}}", "true or false"),
-        ("{s: {a: {path: a.txt, protect: [1]}}}", "protect must be a list of texts"),
-        ("{s: {a: {text: body}}}", "not both"),
-        ("{s: {a: {path: a.txt, dataset: org/name}}}", "not both"),
+        ("{s: {a: {path: a.txt, protect: [x, [1]]}}}", "protect[2]: must be a text, not a list"),
+        ("{s: {a: {text: body}}}", "needs one of path, dataset; it has none"),
+        ("{s: {a: {path: a.txt, dataset: org/name}}}", "it has path and dataset"),
         ("{s: {a: {dataset: org/name, file: a.csv}}}", "lacks revision"),
+        ("{s: {a: {path: a.txt, file: a.csv}}}", "lacks dataset, revision"),
         ("{s: {a: {dataset: org/name, file: a.csv, revision: main}}}", "no whole hash"),
     ],
 )
@@ -114,7 +115,7 @@ def test_what_is_wrong_is_said_with_its_place(tmp_path: Path, texts: str, messag
     with pytest.raises(UsageError) as error:
         settings(tmp_path, f"texts: {texts}")
     assert message in str(error.value)
-    assert "pytest-bias.yaml" in str(error.value)
+    assert "pytest-bias.yaml, line 1: texts" in str(error.value)
 
 
 def test_a_file_that_is_not_there_or_empty_is_said(tmp_path: Path) -> None:
@@ -143,7 +144,7 @@ def test_texts_for_a_suite_that_is_not_there_or_reads_none(tmp_path: Path) -> No
 
     (tmp_path / "a.txt").write_text("One.", encoding="utf-8")
     demo = describe_for(Settings(), "demo")
-    with pytest.raises(UnknownName, match="crows_pairs"):
+    with pytest.raises(UnknownName, match=r"pytest-bias.yaml, line 1: suite .* mean .crows_pairs."):
         plan(demo, settings(tmp_path, "texts: {crows_pair: {a: a.txt}}"))
-    with pytest.raises(UsageError, match="reads none of the user's own"):
+    with pytest.raises(UsageError, match="line 1: texts are named for crows_pairs, which"):
         plan(demo, settings(tmp_path, "texts: {crows_pairs: {a: a.txt}}"))

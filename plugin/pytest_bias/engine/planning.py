@@ -134,13 +134,14 @@ def plan(model: Described, settings: Settings) -> Plan:
 def _check_texts(settings: Settings) -> None:
     """Check that texts of the user's own are named for suites that read some."""
     for name in settings.texts:
-        if not any(c.own_texts for c in settings.catalogue.find(name).configurations):
-            suites = settings.catalogue.suites
-            readers = [s.name for s in suites if any(c.own_texts for c in s.configurations)]
-            raise UsageError(
-                f"texts are named for {name}, which reads none of the user's own.",
-                f"Those that do: {', '.join(readers)}.",
-            )
+        with settings.stated.at(("texts", name)):
+            if not any(c.own_texts for c in settings.catalogue.find(name).configurations):
+                suites = settings.catalogue.suites
+                readers = [s.name for s in suites if any(c.own_texts for c in s.configurations)]
+                raise UsageError(
+                    f"texts are named for {name}, which reads none of the user's own.",
+                    f"Those that do: {', '.join(readers)}.",
+                )
 
 
 def _on_writing(entries: Sequence[Planned], model: Described, *, chat: bool) -> tuple[str, ...]:

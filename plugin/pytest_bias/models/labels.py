@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from pytest_bias.errors import UnknownName, UsageError
+from pytest_bias.forms.keys import Key, keyed, text
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +101,14 @@ ROLES: Final[Mapping[str, Role]] = {
 }
 """What suites ask classifiers for. Toxicity takes a classifier of hate as well, as the toxicity
 measurement of Hugging Face evaluate does; hate does not take one of toxicity."""
+
+LABELS: Final = keyed(
+    {
+        name: Key(keyed({c: Key(text, f"the label for {c}") for c in role.concepts}), role.title)
+        for name, role in ROLES.items()
+    }
+)
+"""Reads what a settings file says of labels: role to concept to label."""
 
 
 def labels_for(
@@ -195,28 +204,6 @@ def _spellings(role: str, concept: str) -> str:
 def _either(spellings: Sequence[str]) -> str:
     *first, last = spellings
     return f"{', '.join(first)} or {last}" if first else last
-
-
-def check_labels(chosen: Mapping[str, object], where: str) -> None:
-    """Check what a settings file says of labels: role to concept to label.
-
-    Raises
-    ------
-    UsageError
-        If a role or concept is not known, or a label is no text.
-    """
-    for role, concepts in chosen.items():
-        if role not in ROLES:
-            raise UnknownName.among(f"{where}: labels", str(role), ROLES)
-        if not isinstance(concepts, Mapping):
-            example = f"{{{role}: {{{ROLES[role].needed[0]}: LABEL_1}}}}"
-            raise UsageError(f"{where}: labels.{role} must be a table, such as {example}.")
-        for concept, label in concepts.items():
-            if concept not in ROLES[role].concepts:
-                known = ROLES[role].concepts
-                raise UnknownName.among(f"{where}: labels.{role}", str(concept), known)
-            if not isinstance(label, str):
-                raise UsageError(f"{where}: labels.{role}.{concept} is {label!r}, no text.")
 
 
 def _plain(label: str) -> str:

@@ -1,19 +1,17 @@
-"""What a limit says: the score that it is about, of a suite that is known, and its rules."""
+"""Which score a limit is about, known to the suites of a catalogue."""
 
-import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Literal
+from typing import Final
 
 from pytest_bias.errors import UnknownName, UsageError
 from pytest_bias.scoring.estimators import Additive
 from pytest_bias.scoring.metric import Metric
+from pytest_bias.settings.limit_rules import FORM
 from pytest_bias.suites.catalogue import INSTALLED, Catalogue
 from pytest_bias.suites.suite import Suite
 
-FORM: Final = "crows_pairs.stereotype_preference: {max_distance: 10, undecided: warn}"
-RULES: Final = ("max_distance", "max_regression", "undecided")
 _KEY: Final = re.compile(
     r"(?P<suite>\w+)(?:\[(?P<config>[\w.-]+)\])?\.(?P<metric>\w+)(?:\[(?P<by>[^\]]+)\])?"
 )
@@ -113,51 +111,3 @@ def require_decidable(text: str, target: Target, rule: str) -> None:
         f"limit {text!r} can never be decided: {why_undecidable(target.metrics[0], rule)}.",
         f"What can: {rule} on {target.suite.name}.{best.name}." if best else None,
     )
-
-
-@dataclass(frozen=True, slots=True)
-class Rules:
-    """What a limit allows, in the unit of its metric."""
-
-    max_distance: float | None
-    max_regression: float | None
-    undecided: Literal["warn", "fail"]
-
-
-def read_rules(text: str, given: Any) -> Rules:
-    """Read the rules of a limit, whose text is `text`.
-
-    Raises
-    ------
-    UsageError
-        If one is unknown or malformed, or there is none.
-    """
-    if not isinstance(given, Mapping):
-        raise UsageError(f"limit {text!r} is malformed.", f"For instance: {FORM}")
-    for rule in given:
-        if rule not in RULES:
-            raise UnknownName.among(f"limit {text!r}: rule", str(rule), RULES, f"As in {FORM}")
-    distance = _amount(text, "max_distance", given.get("max_distance"))
-    regression = given.get("max_regression")
-    if regression is not None:
-        if not isinstance(regression, Mapping) or set(regression) != {"points"}:
-            raise UsageError(
-                f"limit {text!r}: max_regression is {regression!r}.",
-                "For instance: max_regression: {points: 2}",
-            )
-        regression = _amount(text, "max_regression: points", regression["points"])
-    if distance is None and regression is None:
-        raise UsageError(f"limit {text!r} sets no limit.", f"For instance: {FORM}")
-    undecided = given.get("undecided", "warn")
-    if undecided not in ("warn", "fail"):
-        raise UnknownName.among(f"limit {text!r}: undecided", str(undecided), ["warn", "fail"])
-    return Rules(distance, regression, undecided)
-
-
-def _amount(text: str, rule: str, amount: Any) -> float | None:
-    if amount is None:
-        return None
-    is_number = isinstance(amount, int | float) and not isinstance(amount, bool)
-    if not is_number or not 0 <= amount < math.inf:
-        raise UsageError(f"limit {text!r}: {rule} is {amount!r}, not a number from 0 on.")
-    return float(amount)

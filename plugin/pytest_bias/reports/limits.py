@@ -16,12 +16,13 @@ from typing import Any, Final, Literal, TypeAlias
 
 from pytest_bias.errors import ReportError, UnknownName, UsageError
 from pytest_bias.exit_codes import EXIT_EXCEEDED, EXIT_NOT_MEASURED, EXIT_OK
+from pytest_bias.forms.yaml_with_lines import Marked, as_texts
 from pytest_bias.records.documents import read_document, to_document
 from pytest_bias.records.report import Report, SuiteResult
 from pytest_bias.records.score import Score
 from pytest_bias.records.suite_states import failures
 from pytest_bias.reports.comparison import Comparison, Named
-from pytest_bias.reports.limit_names import read_rules, read_target, require_decidable, same_target
+from pytest_bias.reports.limit_names import read_target, require_decidable, same_target
 from pytest_bias.reports.verdicts import (
     GRAVEST,
     Allowed,
@@ -34,8 +35,9 @@ from pytest_bias.reports.verdicts import (
 from pytest_bias.scoring.digits import DIGITS
 from pytest_bias.scoring.scores import LEVEL
 from pytest_bias.scoring.statistics import Estimate
+from pytest_bias.settings.limit_rules import read_rules
 from pytest_bias.settings.settings import Settings
-from pytest_bias.settings.waivers import OfWaiver, Waiver, read_waivers
+from pytest_bias.settings.waivers import WAIVERS, OfWaiver, Waiver
 from pytest_bias.suites.catalogue import INSTALLED, Catalogue
 from pytest_bias.suites.results import at_level
 
@@ -201,13 +203,26 @@ def read_decision(file: Path) -> Decision:
 
 def limits_of(settings: Settings) -> tuple[Limit, ...]:
     """Read the limits of settings with their waivers; as `read_limits`."""
-    return read_limits(settings.limits, read_waivers(settings.waive), settings.catalogue)
+    waivers = WAIVERS(settings.stated, ("waive",), as_texts(settings.waive))
+    return read_limits(settings.limits, waivers, settings.stated, settings.catalogue)
 
 
 def read_limits(
-    plain: Mapping[str, Any], waivers: Sequence[Waiver] = (), catalogue: Catalogue = INSTALLED
+    plain: Mapping[str, Any],
+    waivers: Sequence[Waiver] = (),
+    stated: Marked | None = None,
+    catalogue: Catalogue = INSTALLED,
 ) -> tuple[Limit, ...]:
     """Read the ``limits`` of the settings, and check every name against the suites that are known.
+
+    Parameters
+    ----------
+    plain : mapping
+        Text of each limit to its rules.
+    waivers : sequence of Waiver
+        In the order of the settings.
+    stated : Marked, optional
+        What the settings file says, for messages with its lines.
 
     Raises
     ------
@@ -215,16 +230,18 @@ def read_limits(
         If a limit is malformed, names what does not exist or can never be decided, or a waiver
         names no limit.
     """
-    limits = [_limit(str(text), rules, catalogue) for text, rules in plain.items()]
-    for waiver in waivers:
-        at = [n for n, limit in enumerate(limits) if same_target(limit.text, waiver.limit)]
-        if not at:
+    stated = stated or Marked()
+    limits = [_limit(stated, text, rules, catalogue) for text, rules in plain.items()]
+    for number, waiver in enumerate(waivers):
+        with stated.at(("waive", number)):
+            at = [n for n, limit in enumerate(limits) if same_target(limit.text, waiver.limit)]
             hint = "A waiver names a limit as it stands under `limits`."
             if not limits:
                 raise UsageError(f"waive: {waiver.limit!r}: this project sets no limits.", hint)
-            raise UnknownName.among("waive: limit", waiver.limit, plain, hint)
-        for n in at:
-            limits[n] = _waived(limits[n], waiver)
+            if not at:
+                raise UnknownName.among("waive: limit", waiver.limit, plain, hint)
+            for n in at:
+                limits[n] = _waived(limits[n], waiver)
     return tuple(limits)
 
 
@@ -236,11 +253,12 @@ def _waived(limit: Limit, waiver: Waiver) -> Limit:
     return replace(limit, waivers=(*limit.waivers, waiver))
 
 
-def _limit(text: str, given: Any, catalogue: Catalogue) -> Limit:
-    target = read_target(text, catalogue)
-    rules = read_rules(text, given)
-    for rule in ("max_distance", "max_regression"):
-        if getattr(rules, rule) is not None:
+def _limit(stated: Marked, text: str, given: Any, catalogue: Catalogue) -> Limit:
+    place = ("limits", text)
+    rules = read_rules(stated, place, as_texts(given))
+    with stated.at(place):
+        target = read_target(text, catalogue)
+        for rule in rules.keys() - {"undecided"}:
             require_decidable(text, target, rule)
     return Limit(
         text,
@@ -248,9 +266,9 @@ def _limit(text: str, given: Any, catalogue: Catalogue) -> Limit:
         config=target.config,
         metric=target.metric,
         by=target.by,
-        max_distance=rules.max_distance,
-        max_regression=rules.max_regression,
-        undecided=rules.undecided,
+        max_distance=rules.get("max_distance"),
+        max_regression=rules.get("max_regression", {}).get("points"),
+        undecided=rules.get("undecided", "warn"),
     )
 
 

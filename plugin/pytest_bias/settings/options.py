@@ -51,7 +51,7 @@ class Option:
         Word behind ``--`` on the command line, and behind ``--bias-`` under pytest.
     type : str
         Kind of value; ``texts`` may be given several times, and so may ``pairs`` (NAME=VALUE, a
-    XX
+        table in the settings file).
     help : str
         One line for people.
     choices : tuple of str

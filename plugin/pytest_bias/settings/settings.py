@@ -5,32 +5,19 @@ import os
 import re
 import tomllib
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, ClassVar, Final
+from typing import Any, Final
 
-import yaml
-
-from pytest_bias.environment import FILE_NAME, SUITE_FILE
+from pytest_bias.environment import FILE_NAME
 from pytest_bias.errors import UnknownName, UsageError
-from pytest_bias.models.labels import check_labels
-from pytest_bias.models.served.settings import checked_asking
-from pytest_bias.settings.options import BASELINES, OPTIONS, Option
-from pytest_bias.settings.values import (
-    READ,
-    check_energy,
-    context_of,
-    fleet_of,
-    is_address,
-    of_type,
-)
-from pytest_bias.settings.waivers import read_waivers
+from pytest_bias.forms.yaml_with_lines import Marked, as_texts, read_marked, text_of
+from pytest_bias.settings.options import OPTIONS, Option
+from pytest_bias.settings.values import READ, SETTINGS, TYPES, is_address, pairs
 from pytest_bias.suites.catalogue import Catalogue
 from pytest_bias.suites.files.reading import with_files
-from pytest_bias.suites.user_texts import checked_texts
 
 NO_LANGUAGE: Final = ("multilingual", "code", "mul", "und")
 
@@ -88,9 +75,11 @@ class Settings:
     fleet: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
     """Of a run of many models: seconds of a `part`, `cpus` of a process."""
     served: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
-    """How a server of models is asked; see `asking.Asking`."""
+    """How a server of models is asked; see `models.served.settings.Asking`."""
     collected: tuple[str, ...] = ()
     """Suite files that pytest collects beside a project's other tests; no setting of a file."""
+    stated: Marked = field(default_factory=Marked, compare=False, repr=False)
+    """What the settings file says, for messages with its lines."""
 
     @property
     def catalogue(self) -> Catalogue:
@@ -146,14 +135,14 @@ def read_settings(
     if environment.get("PYTEST_BIAS_MODEL"):
         from_environment["model"] = environment["PYTEST_BIAS_MODEL"]
     chosen = typed.get("config") or from_environment.get("config")
-    path, content = _read_file(Path(chosen) if chosen else None, folder or Path.cwd())
-    merged = {**_checked(content, str(path)), **from_environment, **typed}
+    marked = _file(Path(chosen) if chosen else None, folder or Path.cwd())
+    merged = {**_checked(marked), **from_environment, **typed, "stated": marked}
     # Who types one model, or a list, does not mean the other that the file names.
     for typed_one, other in (("model", "models"), ("models", "model")):
         if typed_one in typed and other not in typed:
             merged.pop(other, None)
-    if path is not None:
-        merged["config"] = path
+    if marked.name:
+        merged["config"] = Path(marked.name)
     settings = replace(Settings(), **_plain(merged))
     for option in OPTIONS:
         value = getattr(settings, option.name)
@@ -219,7 +208,7 @@ ONLY_OF_LISTS: Final = {
 
 def to_json(settings: Settings) -> str:
     """Return settings as JSON, for a process that is to do the same; `from_json` reads them."""
-    plain = {f.name: getattr(settings, f.name) for f in fields(settings)}
+    plain = {f.name: getattr(settings, f.name) for f in fields(settings) if f.name != "stated"}
     return json.dumps(plain, default=lambda v: dict(v) if isinstance(v, Mapping) else str(v))
 
 
@@ -229,110 +218,51 @@ def from_json(text: str) -> Settings:
     return Settings(**_plain(given))
 
 
-def _read_file(chosen: Path | None, folder: Path) -> tuple[Path | None, Mapping[str, Any]]:
+def _file(chosen: Path | None, folder: Path) -> Marked:
     if chosen is not None:
         if not chosen.is_file():
             raise UsageError(f"--config {chosen}: there is no such file.")
-        return chosen, _parse(chosen)
-    for path in (folder / FILE_NAME, folder / "pyproject.toml"):
-        if path.is_file() and (content := _parse(path)):
-            return path, content
-    return None, {}
+        return read_file(chosen)
+    files = (path for path in (folder / FILE_NAME, folder / "pyproject.toml") if path.is_file())
+    return next((marked for path in files if (marked := read_file(path)).value), Marked())
 
 
-class _Loader(yaml.SafeLoader):
-    """Leaves days as they are written: whoever reads one says where it stands and what is wrong."""
+def read_file(path: Path) -> Marked:
+    """Read what a settings file says, with lines where it is YAML; nothing in it is checked.
 
-    yaml_constructors: ClassVar = {
-        **yaml.SafeLoader.yaml_constructors,
-        "tag:yaml.org,2002:timestamp": yaml.SafeLoader.construct_yaml_str,
-    }
-
-
-def _parse(path: Path) -> Mapping[str, Any]:
+    Raises
+    ------
+    UsageError
+        If it cannot be read, or is not well-formed.
+    """
+    text, name = text_of(path), str(path)
+    if path.suffix != ".toml":
+        return read_marked(text, name, full=True)
     try:
-        text = path.read_text(encoding="utf-8-sig")
-        if path.suffix == ".toml":
-            tools = tomllib.loads(text).get("tool")
-            content = tools.get("pytest-bias", {}) if isinstance(tools, dict) else {}
-        else:
-            content = yaml.load(text, _Loader) or {}
-    except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"{path} cannot be read: {error}") from None
-    except (yaml.YAMLError, ValueError) as error:
+        tools = tomllib.loads(text).get("tool")
+        return Marked(name, as_texts(tools.get("pytest-bias") if isinstance(tools, dict) else None))
+    except (ValueError, RecursionError) as error:
         raise UsageError(f"{path} is not well-formed: {error}") from None
-    if not isinstance(content, dict):
-        raise UsageError(f"{path} must hold a table of settings, not {type(content).__name__}.")
-    return content
 
 
-def _checked(content: Mapping[str, Any], where: str) -> dict[str, Any]:
-    known = [f.name for f in fields(Settings) if f.name not in ("config", "collected", "store")]
-    options = {o.name: o for o in OPTIONS}
-    found: dict[str, Any] = {}
-    for key, value in content.items():
-        if key not in known:
-            raise UnknownName.among(f"{where}: setting", str(key), known)
-        if value is None:
-            continue
-        if key == "waive":
-            found[key] = tuple(w.to_plain() for w in read_waivers(value, f"{where}: waive"))
-            continue
-        if isinstance(value, bool) and key in options and "on" in options[key].choices:
-            # What YAML makes of the words on and off.
-            value = "on" if value else "off"
-        wanted = options[key].type if key in options else "text" if key == "model" else "table"
-        found[key] = of_type(value, wanted, f"{where}: {key}")
-        if key in options and options[key].choices and value not in options[key].choices:
-            raise UnknownName.among(f"{where}: {key}", str(value), options[key].choices)
-        if key == "suites":
-            folder = Path(where).parent
-            found[key] = tuple(str(folder / w) if w.endswith(SUITE_FILE) else w for w in found[key])
-        is_path = "path" in wanted and not is_address(wanted, value)
-        there = Path(where).parent / Path(value).expanduser() if is_path else None
-        if there and wanted in ("path", "path-or-address"):
-            found[key] = there
-        elif there and value not in BASELINES and _is_there(there):
-            found[key] = str(there)
-    if "fleet" in found:
-        found["fleet"] = fleet_of(found["fleet"], where)
-    if "energy" in found:
-        check_energy(found["energy"], where)
-    if "served" in found:
-        found["served"] = checked_asking(found["served"], where)
-    check_labels(found.get("labels", {}), where)
-    if "texts" in found:
-        found["texts"] = checked_texts(found["texts"], where)
-    if context := found.get("context"):
-        found["context"] = context_of(context, where)
-    languages = found.get("context", {}).get("languages")
-    if languages and "languages" not in found:
-        found["languages"] = of_type(languages, "texts", f"{where}: context.languages")
+def _checked(marked: Marked) -> dict[str, Any]:
+    if marked.value is None:
+        return {}
+    found: dict[str, Any] = SETTINGS(marked, (), marked.value)
+    if "waive" in found:
+        found["waive"] = tuple(waiver.to_plain() for waiver in found["waive"])
+    if languages := found.get("context", {}).get("languages"):
+        found.setdefault("languages", languages)
     return found
 
 
-def _is_there(path: Path) -> bool:
-    # What cannot be a path is none that exists.
-    with suppress(OSError, ValueError):
-        return path.exists()
-    return False
-
-
 def _from_text(option: Option, text: str) -> Any:
-    where = f"{option.variable}={text}"
-    if option.type == "flag":
-        words = {"1": True, "true": True, "yes": True, "0": False, "false": False, "no": False}
-        if text.lower() not in words:
-            raise UsageError(f"{where}: must be one of {', '.join(words)}.")
-        return words[text.lower()]
-    if option.type == "number":
-        try:
-            return int(text)
-        except ValueError:
-            raise UsageError(f"{where}: must be a whole number.") from None
+    if option.type in ("flag", "number", "duration"):
+        return TYPES[option.type](Marked(option.variable), (), text)
     several = tuple(text.replace(",", " ").split())
-    value = several if option.type in ("texts", "pairs") else text
-    return READ[option.type](value, option.variable) if option.type in READ else value
+    if option.type == "pairs":
+        return pairs(several, option.variable)
+    return several if option.type == "texts" else text
 
 
 def _plain(merged: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,86 +1,34 @@
-"""Values of settings: of which type each is, and how a text of it is read."""
+"""Values of settings: which keys a settings file has, and how a text of each type is read."""
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
+from pytest_bias.environment import SUITE_FILE
 from pytest_bias.errors import UnknownName, UsageError
-from pytest_bias.models.labels import ROLES
-
-ENERGY: Final = {"pue": 1, "grid_g_per_kwh": 0}
-"""What may be said of where a run takes place, and the least that it can be."""
-
-FLEET: Final = {"part": "duration", "cpus": "number"}
-"""What may be said of a run of many models, and in which form."""
-
-CONTEXT: Final = {
-    "languages": "texts",
-    "region": "text",
-    "intended_use": "text",
-    "groups": "texts",
-}
-"""What may be said of what a model is for, and in which form."""
-
-
-_TYPES: Final[Mapping[str, tuple[type, ...]]] = {
-    "text": (str,),
-    "path": (str, Path),
-    "path-or-name": (str, Path),
-    "path-or-address": (str, Path),
-    "flag": (bool,),
-    "number": (int,),
-    "duration": (int, float, str),
-    "table": (dict,),
-    "pairs": (dict, list, tuple),
-    "texts": (str, list, tuple),
-}
-
-
-_TYPE_WORDS: Final[Mapping[str, str]] = {
-    "text": "a text",
-    "path": "a path",
-    "path-or-name": "a path or a name",
-    "path-or-address": "a path or an address",
-    "flag": "true or false",
-    "number": "a whole number",
-    "duration": "a time such as 10m",
-    "table": "a table",
-    "pairs": "a table of names and values",
-    "texts": "a list of texts",
-}
-
-
-def of_type(value: Any, wanted: str, where: str) -> Any:
-    """Return a value of a settings file, read as the type that is wanted."""
-    fits = isinstance(value, _TYPES[wanted]) and (wanted == "flag" or not isinstance(value, bool))
-    if not fits:
-        raise UsageError(f"{where} is {value!r}; it must be {_TYPE_WORDS[wanted]}.")
-    if wanted == "texts":
-        values = [value] if isinstance(value, str) else list(value)
-        if not all(isinstance(v, str) for v in values):
-            raise UsageError(f"{where} is {value!r}; it must be a list of texts.")
-        return tuple(values)
-    return READ[wanted](value, where) if wanted in READ else value
-
-
-def _pairs(value: Any, where: str) -> dict[str, str]:
-    """Read NAME=VALUE words, or the table of a file; names are roles of classifiers."""
-    if isinstance(value, dict):
-        found = value
-    else:
-        parts = [(word, *str(word).partition("=")) for word in value]
-        for word, _, _, of in parts:
-            if not of:
-                example = "For instance toxicity=org/name."
-                raise UsageError(f"{where} {word!r} is no NAME=VALUE.", example)
-        found = {name: of for _, name, _, of in parts}
-    for name, of in found.items():
-        if name not in ROLES:
-            raise UnknownName.among(where, str(name), ROLES)
-        if not isinstance(of, str):
-            raise UsageError(f"{where}: {name} is {of!r}, no name of a model.")
-    return dict(found)
+from pytest_bias.forms.keys import (
+    Key,
+    Read,
+    count,
+    flag,
+    keyed,
+    number,
+    one_of,
+    optional,
+    table,
+    text,
+    texts,
+    word,
+)
+from pytest_bias.forms.yaml_with_lines import Marked, Place, Plain
+from pytest_bias.models.labels import LABELS, ROLES
+from pytest_bias.models.served.settings import ASKING
+from pytest_bias.settings.limit_rules import LIMITS
+from pytest_bias.settings.options import BASELINES, OPTIONS, Option
+from pytest_bias.settings.waivers import WAIVERS
+from pytest_bias.suites.user_texts import TEXTS
 
 
 def seconds(value: str | float, where: str) -> float:
@@ -110,46 +58,118 @@ def seconds(value: str | float, where: str) -> float:
     return found
 
 
-READ: Final[Mapping[str, Callable[[Any, str], Any]]] = {"duration": seconds, "pairs": _pairs}
+def pairs(given: Mapping[str, str] | Sequence[str], where: str) -> dict[str, str]:
+    """Read NAME=VALUE words, or a table of them; names are roles of classifiers."""
+    if isinstance(given, Mapping):
+        found = dict(given)
+    else:
+        for said in given:
+            if not said.partition("=")[2]:
+                example = "For instance toxicity=org/name."
+                raise UsageError(f"{where} {said!r} is no NAME=VALUE.", example)
+        found = dict(said.split("=", 1) for said in given)
+    for name in found:
+        if name not in ROLES:
+            raise UnknownName.among(where, name, ROLES)
+    return found
+
+
+READ: Final[Mapping[str, Callable[[Any, str], Any]]] = {"duration": seconds, "pairs": pairs}
 """Types of options whose values are read, with where they were set, for messages."""
-
-
-def context_of(given: Mapping[str, Any], where: str) -> dict[str, Any]:
-    """Read what the model is for, which its card says in the words of its owner."""
-    found = {}
-    for key, value in given.items():
-        if key not in CONTEXT:
-            raise UnknownName.among(f"{where}: context", str(key), CONTEXT)
-        if value is None:
-            continue
-        read = of_type(value, CONTEXT[key], f"{where}: context.{key}")
-        found[key] = list(read) if CONTEXT[key] == "texts" else read
-    return found
-
-
-def fleet_of(given: Mapping[str, Any], where: str) -> dict[str, Any]:
-    """Read how a run of many models is cut."""
-    found: dict[str, Any] = {}
-    for key, value in given.items():
-        if key not in FLEET:
-            raise UnknownName.among(f"{where}: fleet", str(key), FLEET)
-        found[key] = of_type(value, FLEET[key], f"{where}: fleet.{key}")
-        if found[key] <= 0:
-            raise UsageError(f"{where}: fleet.{key} is {value!r}; it must be above zero.")
-    return found
-
-
-def check_energy(given: Mapping[str, Any], where: str) -> None:
-    """Check what is said of the energy of a run."""
-    for key, value in given.items():
-        if key not in ENERGY:
-            raise UnknownName.among(f"{where}: energy", str(key), ENERGY)
-        if not isinstance(value, int | float) or not value >= ENERGY[key]:
-            raise UsageError(
-                f"{where}: energy.{key} is {value!r}, no number from {ENERGY[key]} up."
-            )
 
 
 def is_address(wanted: str, value: Any) -> bool:
     """Whether a value is an address, where it may be one."""
     return wanted == "path-or-address" and "://" in str(value)
+
+
+# Values of a settings file
+
+
+def _duration(marked: Marked, place: Place, given: Plain) -> float:
+    return seconds(text(marked, place, given), marked.named(place))
+
+
+_CLASSIFIERS: Final = keyed({name: Key(word, role.title) for name, role in ROLES.items()})
+
+
+def _scorers(marked: Marked, place: Place, given: Plain) -> dict[str, str]:
+    if isinstance(given, list):
+        return pairs(texts(marked, place, given), marked.named(place))
+    found: dict[str, str] = _CLASSIFIERS(marked, place, given)
+    return found
+
+
+def _suites(marked: Marked, place: Place, given: Plain) -> list[str]:
+    folder = Path(marked.name).parent
+    read = texts(marked, place, given)
+    return [str(folder / said) if said.endswith(SUITE_FILE) else said for said in read]
+
+
+def _path(wanted: str) -> Read:
+    def read(marked: Marked, place: Place, given: Plain) -> Path | str:
+        if is_address(wanted, said := text(marked, place, given)):
+            return said
+        there = Path(marked.name).parent / Path(said).expanduser()
+        if wanted != "path-or-name":
+            return there
+        return str(there) if said not in BASELINES and _is_there(there) else said
+
+    return read
+
+
+def _is_there(path: Path) -> bool:
+    # What cannot be a path is none that exists.
+    with suppress(OSError, ValueError):
+        return path.exists()
+    return False
+
+
+TYPES: Final[Mapping[str, Read]] = {
+    "text": text,
+    "texts": texts,
+    "pairs": _scorers,
+    "flag": flag,
+    "number": number(whole=True),
+    "duration": _duration,
+    **{wanted: _path(wanted) for wanted in ("path", "path-or-name", "path-or-address")},
+}
+
+CONTEXT: Final = {
+    "languages": Key(optional(texts), "languages that the model is for"),
+    "region": Key(optional(text), "where it is used"),
+    "intended_use": Key(optional(text), "what it is for"),
+    "groups": Key(optional(texts), "groups of people whom its use concerns"),
+}
+"""What may be said of what a model is for, which its card says in the words of its owner."""
+
+_FLEET: Final = {"part": Key(_duration, "time that a part takes"), "cpus": Key(count, "cores")}
+_ENERGY: Final = {
+    "pue": Key(number(1), "power usage effectiveness of the place"),
+    "grid_g_per_kwh": Key(number(0), "grams of CO2e a kWh of its grid"),
+}
+
+
+def _read(option: Option) -> Read:
+    if option.name == "suites":
+        return _suites
+    return one_of(*option.choices) if option.choices else TYPES[option.type]
+
+
+_KEYS: Final = {
+    "model": Key(text, "the model to measure"),
+    **{o.name: Key(_read(o), o.help) for o in OPTIONS if o.name != "config"},
+    "labels": Key(LABELS, "labels of classifiers"),
+    "accept_licences": Key(table(text, least=0), "suite to the licence that is accepted"),
+    "texts": Key(TEXTS, "texts of the user's own"),
+    "limits": Key(LIMITS, "the project's own policy"),
+    "waive": Key(WAIVERS, "known excesses of limits"),
+    "context": Key(keyed(CONTEXT), "what the model is for"),
+    "energy": Key(keyed(_ENERGY), "of the place where a run takes place"),
+    "fleet": Key(keyed(_FLEET), "of a run of many models"),
+    "served": Key(ASKING, "how a server of models is asked"),
+}
+SETTINGS: Final = keyed(
+    {name: Key(optional(key.read), key.about) for name, key in _KEYS.items()}, "the settings"
+)
+"""Reads a settings file; what is null there is not set."""

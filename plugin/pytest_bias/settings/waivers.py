@@ -5,23 +5,19 @@ stand beside them. It is for a known excess, so it never makes up for what could
 """
 
 import re
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date, datetime
-from typing import Any, Final, Literal, TypeAlias
+from datetime import date
+from typing import Final, Literal, TypeAlias
 
-from pytest_bias.errors import UnknownName, UsageError
+from pytest_bias.forms.keys import Key, keyed, one_of, optional, several, shown, text, word
+from pytest_bias.forms.yaml_with_lines import Marked, Place, Plain
 
 State: TypeAlias = Literal["waives", "expired", "unneeded", "idle"]
 
 SOON: Final = 14
 """Days before its end from which on a waiver is said to end."""
 
-KEYS: Final = ("limit", "reason", "until", "rule")
 RULES: Final = ("max_distance", "max_regression")
-_FORM: Final = (
-    'For instance: {limit: crows_pairs.stereotype_preference, reason: "…", until: 2027-03-01}'
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,55 +80,30 @@ class OfWaiver:
     state: State
 
 
-def read_waivers(given: Any, where: str = "waive") -> tuple[Waiver, ...]:
-    """Read the waivers of settings; which limits they name is checked with the limits.
-
-    Parameters
-    ----------
-    given : list of mapping
-        ``limit``, ``reason``, ``until`` and perhaps ``rule`` of each.
-    where : str
-        Where it was set, for messages.
-
-    Raises
-    ------
-    UsageError
-        If it is no such list, or something is missing or malformed.
-    """
-    if not isinstance(given, Sequence) or isinstance(given, str):
-        raise UsageError(f"{where} is {given!r:.200}; it must be a list of waivers.", _FORM)
-    return tuple(_waiver(one, f"{where}[{number}]") for number, one in enumerate(given, 1))
-
-
-def _waiver(given: Any, where: str) -> Waiver:
-    if not isinstance(given, Mapping):
-        raise UsageError(f"{where} is {given!r:.200}, no waiver.", _FORM)
-    for key in given:
-        if key not in KEYS:
-            raise UnknownName.among(where, str(key), KEYS, _FORM)
-    for key in ("limit", "reason"):
-        if not isinstance(given.get(key), str) or not given[key].strip():
-            missing = "is missing" if given.get(key) is None else f"is {given[key]!r:.200}, no text"
-            raise UsageError(f"{where}: {key} {missing}.", _FORM)
-    rule = given.get("rule")
-    if rule is not None and rule not in RULES:
-        raise UnknownName.among(f"{where}: rule", str(rule), RULES)
-    limit, reason = given["limit"].strip(), " ".join(given["reason"].split())
-    return Waiver(limit, reason, _day(given.get("until"), where), rule)
-
-
-def _day(given: Any, where: str) -> date:
-    """Read a day, which YAML and TOML may have read already."""
-    if given is None:
-        raise UsageError(
-            f"{where}: until is missing: the last day on which the limit is waived.", _FORM
-        )
-    if isinstance(given, date) and not isinstance(given, datetime):
-        return given
-    wrong = f"{where}: until is {str(given)[:100]!r}, no day."
-    if not isinstance(given, str) or not re.fullmatch(r"\d{4}-\d\d-\d\d", given.strip()):
-        raise UsageError(wrong, "Year, month and day: until: 2027-03-01")
+def _day(marked: Marked, place: Place, given: Plain) -> date:
+    said = text(marked, place, given).strip()
+    why = "as in 2027-03-01"
     try:
-        return date.fromisoformat(given.strip())
+        if re.fullmatch(r"\d{4}-\d\d-\d\d", said):
+            return date.fromisoformat(said)
     except ValueError as error:
-        raise UsageError(f"{wrong[:-1]}: {error}.", "As in until: 2027-03-01") from None
+        why = str(error)
+    raise marked.error(place, f"must be a day, not {shown(said)}: {why}.", "until: 2027-03-01")
+
+
+_KEYS: Final = {
+    "limit": Key(word, "the limit as it stands under limits", needed=True),
+    "reason": Key(word, "why it is exceeded", needed=True),
+    "until": Key(_day, "the last day on which it is waived, such as 2027-03-01", needed=True),
+    "rule": Key(optional(one_of(*RULES)), "which of the limit's rules is waived"),
+}
+
+
+def _waiver(marked: Marked, place: Place, given: Plain) -> Waiver:
+    said = keyed(_KEYS, "a waiver")(marked, place, given)
+    limit, reason = said["limit"].strip(), " ".join(said["reason"].split())
+    return Waiver(limit, reason, said["until"], said.get("rule"))
+
+
+WAIVERS: Final = several(_waiver, "waivers, each with limit, reason and until", least=0)
+"""Reads known excesses; which limits they name is checked with the limits."""

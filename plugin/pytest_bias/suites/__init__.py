@@ -1,9 +1,9 @@
 """What a suite is, and where suites come from."""
 
+from pytest_bias.forms.keys import Key, count, one_of, table, word, words
 from pytest_bias.suites.catalogue import INSTALLED, Catalogue
 from pytest_bias.suites.classifier_readings import NO_PROBABILITY, Reading
 from pytest_bias.suites.files.kinds import DataRow, Definition, Kind
-from pytest_bias.suites.files.schema import Key, count, one_of, table, word, words
 from pytest_bias.suites.measures import Measure, Sides, between
 from pytest_bias.suites.refusals import Outcome, outcome
 from pytest_bias.suites.scope_cards import check_card

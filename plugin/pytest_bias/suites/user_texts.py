@@ -18,22 +18,21 @@ from typing import Any, Final, NamedTuple
 
 from pytest_bias.data.hub_files import HubFile
 from pytest_bias.data.sources import DataFolder, FoundFile
-from pytest_bias.data.user_tables import TEXT, UNITS, RowSource, cell, found_file, read_rows
-from pytest_bias.errors import DataError, UnknownName, UsageError
+from pytest_bias.data.user_tables import TEXT, RowSource, cell, found_file, read_rows
+from pytest_bias.errors import DataError, UsageError
+from pytest_bias.forms.keys import Key, flag, keyed, table, text, texts
+from pytest_bias.forms.yaml_with_lines import Marked, Place, Plain
 from pytest_bias.records.report import DataInfo, sha256
+from pytest_bias.suites.files.schema import DATA, HUB, dataset_file
 
-_KEYS: Final[Mapping[str, type]] = {
-    "path": str,
-    "dataset": str,
-    "revision": str,
-    "file": str,
-    "text": str,
-    "label": str,
-    "each": str,
-    "in_domain": bool,
-    "protect": list,
+_KEYS: Final = {
+    "path": Key(text, "a file; a relative path begins at the settings file"),
+    **{key: DATA[key] for key in (*HUB, "each")},
+    "text": Key(text, "column of a table with the text"),
+    "label": Key(text, "column of a table with the label"),
+    "in_domain": Key(flag, "whether the model was made for such texts"),
+    "protect": Key(texts, "words that no perturbation may change"),
 }
-_HUB_KEYS: Final = ("dataset", "revision", "file")
 _EXAMPLE: Final = "{path: texts.txt}"
 
 
@@ -94,72 +93,20 @@ class OwnTexts(NamedTuple):
         return self.problems.get(row.row, "empty text")
 
 
-def checked_texts(given: Mapping[str, Any], where: str) -> dict[str, dict[str, dict[str, Any]]]:
-    """Check what a settings file says of texts; a path alone stands for a table with it.
-
-    Parameters
-    ----------
-    given : mapping
-        Suite to name to source. Paths begin at the settings file.
-    where : str
-        The settings file, as messages name it.
-
-    Raises
-    ------
-    UsageError
-        If it is not of this form, or a source says neither or both of file and dataset.
-    """
-    found: dict[str, dict[str, dict[str, Any]]] = {}
-    for suite, sources in given.items():
-        if not isinstance(sources, Mapping) or not sources:
-            raise UsageError(
-                f"{where}: texts.{suite} must be a table of sources, each with a name.",
-                f"For instance texts: {{{suite}: {{mine: {_EXAMPLE}}}}}",
-            )
-        found[str(suite)] = {
-            str(name): _checked(source, f"{where}: texts.{suite}.{name}", Path(where).parent)
-            for name, source in sources.items()
-        }
-    return found
+def _source(marked: Marked, place: Place, given: Plain) -> dict[str, Any]:
+    """Read a source; a path alone stands for a table with it."""
+    given = {"path": given} if isinstance(given, str) else given
+    said: dict[str, Any] = keyed(_KEYS)(marked, place, given)
+    if dataset_file(marked, place, said, ("path", "dataset")):
+        return said
+    folder = Path(marked.name).parent
+    return {**said, "path": str((folder / Path(said["path"]).expanduser()).absolute())}
 
 
-def _checked(given: Any, where: str, folder: Path) -> dict[str, Any]:
-    source = {"path": given} if isinstance(given, str) else given
-    if not isinstance(source, Mapping):
-        raise UsageError(f"{where} is {given!r}; it must be a path or a table.", _EXAMPLE)
-    for key, value in source.items():
-        if key not in _KEYS:
-            raise UnknownName.among(where, str(key), _KEYS)
-        if not isinstance(value, _KEYS[key]):
-            kind = {str: "a text", bool: "true or false", list: "a list of texts"}[_KEYS[key]]
-            raise UsageError(f"{where}.{key} is {value!r}; it must be {kind}.")
-    if not all(isinstance(word, str) for word in source.get("protect", ())):
-        raise UsageError(f"{where}.protect must be a list of texts.")
-    if source.get("each", "line") not in UNITS:
-        raise UnknownName.among(f"{where}.each", source["each"], UNITS)
-    hub = [key for key in _HUB_KEYS if key in source]
-    if ("path" in source) == bool(hub):
-        raise UsageError(
-            f"{where} must name a file by its path, or a dataset of the Hub, not both.",
-            f"{_EXAMPLE}, or {{dataset: org/name, revision: <commit>, file: test.parquet}}",
-        )
-    if hub and len(hub) < len(_HUB_KEYS):
-        missing = ", ".join(key for key in _HUB_KEYS if key not in source)
-        raise UsageError(
-            f"{where} is of a dataset of the Hub and lacks {missing}.",
-            "revision is the whole hash of a commit, so that the same texts are read next time.",
-        )
-    if hub:
-        _hub_file(source, where)
-        return dict(source)
-    return {**source, "path": str((folder / Path(source["path"]).expanduser()).absolute())}
-
-
-def _hub_file(source: Mapping[str, Any], where: str) -> HubFile:
-    try:
-        return HubFile(*(source[key] for key in _HUB_KEYS))
-    except ValueError as error:
-        raise UsageError(f"{where}: {error}") from None
+TEXTS: Final = table(
+    table(_source, hint=f"For instance texts: {{perturbation: {{mine: {_EXAMPLE}}}}}"), least=0
+)
+"""Reads suite to name to source."""
 
 
 def sources_of(data: DataFolder) -> tuple[TextSource, ...]:
@@ -170,7 +117,7 @@ def sources_of(data: DataFolder) -> tuple[TextSource, ...]:
             RowSource(
                 f"texts of {name}",
                 Path(source["path"]) if "path" in source else None,
-                hub=_hub_file(source, name) if "dataset" in source else None,
+                hub=HubFile(*(source[key] for key in HUB)) if "dataset" in source else None,
                 each=source.get("each", "line"),
             ),
             source.get("text", TEXT),

@@ -5,8 +5,6 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
-import yaml
-
 from pytest_bias.ci.action.inputs import AUTO, PLAIN
 from pytest_bias.ci.action.publish import is_proposal
 from pytest_bias.ci.action.runner import (
@@ -21,9 +19,10 @@ from pytest_bias.ci.github.comments import comment, marker, pull_request
 from pytest_bias.emit import comment as emit_comment
 from pytest_bias.emit.verdict import because, word
 from pytest_bias.environment import FILE_NAME
-from pytest_bias.errors import BiasError
+from pytest_bias.errors import BiasError, UsageError
 from pytest_bias.reports.folder import DECISION, SUMMARY, read_report
 from pytest_bias.reports.limits import Decision, Outcome, read_decision
+from pytest_bias.settings.settings import read_file
 from pytest_bias.untrusted import markdown
 
 LEVELS: Final[Mapping[str, Level]] = {
@@ -99,16 +98,13 @@ def _level(outcome: Outcome) -> Level | None:
 
 def lines_of_limits(name: str) -> tuple[str, dict[str, int]]:
     """Return the settings file, and the line of each limit in it."""
-    file = Path(name)
     try:
-        root = yaml.compose(file.read_text(encoding="utf-8"))
-    except (OSError, ValueError, yaml.YAMLError):
+        lines = read_file(file := Path(name)).lines
+    except UsageError:
         return "", {}
-    found: dict[str, int] = {}
-    for key, value in root.value if isinstance(root, yaml.MappingNode) else ():
-        if key.value == "limits" and isinstance(value, yaml.MappingNode):
-            found |= {str(k.value): k.start_mark.line + 1 for k, _ in value.value}
-    return file.as_posix(), found
+    return file.as_posix(), {
+        str(p[1]): n for p, n in lines.items() if p[:1] == ("limits",) and len(p) == 2
+    }
 
 
 # The summary

@@ -1,10 +1,10 @@
 """How a server of models is asked: the table ``served`` of the settings file."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, fields
-from typing import Any, Final
+from dataclasses import dataclass
+from typing import Final
 
-from pytest_bias.errors import UnknownName, UsageError
+from pytest_bias.forms.keys import Key, keyed, number, optional, shown, text
+from pytest_bias.forms.yaml_with_lines import Marked, Place, Plain
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,37 +33,22 @@ class Asking:
     prefix: str | None = None
 
 
-LIMITS: Final[Mapping[str, tuple[type | tuple[type, ...], float, float]]] = {
-    "concurrency": (int, 1, 256),
-    "timeout": ((int, float), 0.1, 86_400),
-    "retries": (int, 0, 100),
-    "requests_per_minute": ((int, float), 0.1, 1e6),
-    "prefix": (str, 1, 200),
-}
-"""Type of every setting with the least and the most; of a text the number of its characters."""
+MOST_OF_PREFIX: Final = 200
 
 
-def checked_asking(given: Mapping[str, Any], where: str) -> dict[str, Any]:
-    """Return a table ``served`` of a settings file; what is null there is as by default.
-
-    Raises
-    ------
-    UsageError
-        If a name is not known or a value is not possible; `where` says where it was set.
-    """
-    found = {}
-    for name, value in given.items():
-        if name not in LIMITS:
-            raise UnknownName.among(f"{where}: served", str(name), [f.name for f in fields(Asking)])
-        if value is None:
-            continue
-        kind, least, most = LIMITS[name]
-        is_text = kind is str
-        fits = isinstance(value, kind) and not isinstance(value, bool)
-        if not fits or not least <= (len(value) if is_text else value) <= most:
-            what = f"a text of {least} to {most} characters"
-            if not is_text:
-                what = f"a {'whole ' if kind is int else ''}number from {least} to {most:g}"
-            raise UsageError(f"{where}: served.{name} is {value!r:.80}, and must be {what}.")
-        found[name] = value
+def _prefix(marked: Marked, place: Place, given: Plain) -> str:
+    if not 1 <= len(found := text(marked, place, given)) <= MOST_OF_PREFIX:
+        what = f"a text of 1 to {MOST_OF_PREFIX} characters"
+        raise marked.error(place, f"must be {what}, not {shown(found)}.")
     return found
+
+
+_KEYS: Final = {
+    "concurrency": Key(number(1, 256, whole=True), "requests at a time"),
+    "timeout": Key(number(0.1, 86_400), "seconds that a request may take"),
+    "retries": Key(number(0, 100, whole=True), "how often a request is made again"),
+    "requests_per_minute": Key(number(0.1, 1_000_000), "requests that are begun in a minute"),
+    "prefix": Key(_prefix, "text in front of every text whose likelihood is asked for"),
+}
+ASKING: Final = keyed({name: Key(optional(key.read), key.about) for name, key in _KEYS.items()})
+"""Reads a table ``served``; what is null there is as by default."""

@@ -13,9 +13,10 @@ from pathlib import Path
 from typing import Any, Final
 
 from pytest_bias.data.user_tables import RowSource
+from pytest_bias.forms.keys import Key
+from pytest_bias.forms.yaml_with_lines import Marked
 from pytest_bias.records.report import Item
-from pytest_bias.suites.files.schema import DataForm, Key
-from pytest_bias.suites.files.yaml_with_lines import Marked
+from pytest_bias.suites.files.schema import DataForm
 from pytest_bias.suites.hiding import LEAST
 from pytest_bias.suites.measures import Measure
 from pytest_bias.suites.suite import SuiteKind

@@ -22,12 +22,13 @@ from pytest_bias.data.user_tables import (
 )
 from pytest_bias.environment import SUITE_FILE
 from pytest_bias.errors import DataError, DataMissing, UnknownName, UsageError
+from pytest_bias.forms.keys import Key, keyed, shown, word
+from pytest_bias.forms.yaml_with_lines import Marked, read_marked, text_of
 from pytest_bias.models.interface import Capability
 from pytest_bias.records.report import DataInfo, canonical_json, sha256
 from pytest_bias.suites.catalogue import INSTALLED, Catalogue
 from pytest_bias.suites.files.kinds import DataRow, Definition, Kind, kinds
-from pytest_bias.suites.files.schema import WHOLE, DataForm, Key, data_form, keyed, word
-from pytest_bias.suites.files.yaml_with_lines import Marked, read_marked
+from pytest_bias.suites.files.schema import WHOLE, DataForm, data_form
 from pytest_bias.suites.hiding import LEAST, Hiding
 from pytest_bias.suites.salts import is_salt
 from pytest_bias.suites.scope_cards import (
@@ -122,13 +123,9 @@ def read_definition(path: Path) -> tuple[Kind, Definition]:
     UsageError
         If the file is not there, or something in it is wrong: with the line.
     """
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-    except FileNotFoundError:
-        raise UsageError(f"there is no suite file {path}.") from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"{path} cannot be read: {error}") from None
-    return defined(read_marked(text, str(path)), path)
+    if not path.is_file():
+        raise UsageError(f"there is no suite file {path}.")
+    return defined(read_marked(text_of(path), str(path)), path)
 
 
 def suite_of(kind: Kind, definition: Definition) -> Suite:
@@ -169,7 +166,7 @@ def suite_of(kind: Kind, definition: Definition) -> Suite:
 def defined(marked: Marked, path: Path) -> tuple[Kind, Definition]:
     """Check what a file says, without its data."""
     if not isinstance(marked.value, dict):
-        raise marked.error((), "a suite must be a table of keys.")
+        raise marked.error((), f"a suite must be a table of keys, not {shown(marked.value)}.")
     name = marked.value.get("kind")
     if name is None or not isinstance(name, str):
         kind_names = "\n  ".join(f"{k.name}: {k.about}" for k in kinds().values())
@@ -177,7 +174,8 @@ def defined(marked: Marked, path: Path) -> tuple[Kind, Definition]:
     if name not in kinds():
         raise marked.error(("kind",), UnknownName.among("kind", name, kinds()).message)
     kind = kinds()[name]
-    said = keyed(marked, (), marked.value, {**WHOLE, **kind.options}, "a suite of this kind")
+    keys = {**WHOLE, **kind.options}
+    said = keyed(keys, "a suite of this kind")(marked, (), marked.value)
     definition = Definition(
         path,
         marked,
@@ -272,7 +270,7 @@ def _scope(marked: Marked, kind: Kind, said: Mapping[str, Any]) -> dict[str, Any
         for name in FIELDS
         if name not in ("kind", "languages")
     }
-    given = keyed(marked, ("scope",), said["scope"], keys, "scope")
+    given = keyed(keys, "scope")(marked, ("scope",), said["scope"])
     if given.get("validity", VALIDITY[0]) not in VALIDITY:
         raise marked.error(
             ("scope", "validity"), UnknownName.among("", given["validity"], VALIDITY).message

@@ -1,127 +1,30 @@
 """What a ``*.bias.yaml`` may say, and the values it says, checked with the line of each."""
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
 from pytest_bias.data.hub_files import HubFile
 from pytest_bias.data.user_tables import SHAPES, UNITS, RowSource
-from pytest_bias.errors import UnknownName
-from pytest_bias.suites.files.yaml_with_lines import Marked, Place, Plain
-
-Read = Callable[[Marked, Place, Plain], Any]
-"""Turns what a file says at a place into a value, or raises the error with its line."""
-
-
-@dataclass(frozen=True, slots=True)
-class Key:
-    """One key of a table in the file.
-
-    Parameters
-    ----------
-    read : callable
-        Reads and checks its value.
-    about : str
-        What it says, for messages and the documentation.
-    needed : bool
-        Whether it must be there.
-    """
-
-    read: Read
-    about: str
-    needed: bool = False
-
-
-def word(marked: Marked, place: Place, given: Plain) -> str:
-    """Read a text that is not empty."""
-    if not isinstance(given, str) or not given.strip():
-        raise marked.error(place, f"must be a text, not {_shown(given)}.")
-    return given
-
-
-def flag(marked: Marked, place: Place, given: Plain) -> bool:
-    """Read true or false."""
-    if given not in ("true", "false"):
-        raise marked.error(place, f"must be true or false, not {_shown(given)}.")
-    return given == "true"
-
-
-def count(marked: Marked, place: Place, given: Plain) -> int:
-    """Read a whole number from 1 up."""
-    if not isinstance(given, str) or not re.fullmatch(r"[1-9][0-9]{0,8}", given):
-        raise marked.error(place, f"must be a whole number from 1 up, not {_shown(given)}.")
-    return int(given)
-
-
-def words(marked: Marked, place: Place, given: Plain) -> tuple[str, ...]:
-    """Read a list of texts, or one."""
-    if isinstance(given, str):
-        return (word(marked, place, given),)
-    if not isinstance(given, list) or not given:
-        raise marked.error(place, f"must be a list of texts, not {_shown(given)}.")
-    return tuple(word(marked, (*place, n), one) for n, one in enumerate(given))
-
-
-def one_of(*allowed: str) -> Read:
-    """Return what reads one of a few words."""
-
-    def read(marked: Marked, place: Place, given: Plain) -> str:
-        if not isinstance(given, str) or given not in allowed:
-            unknown = UnknownName.among("", str(given), allowed)
-            raise marked.error(place, unknown.message.strip())
-        return given
-
-    return read
-
-
-def table(inner: Read) -> Read:
-    """Return what reads a table with names of the user's own and values of one kind."""
-
-    def read(marked: Marked, place: Place, given: Plain) -> dict[str, Any]:
-        if not isinstance(given, dict) or not given:
-            raise marked.error(place, f"must be a table, not {_shown(given)}.")
-        return {key: inner(marked, (*place, key), value) for key, value in given.items()}
-
-    return read
-
-
-def anything(marked: Marked, place: Place, given: Plain) -> Plain:
-    """Read whatever stands there."""
-    return given
-
-
-def keyed(
-    marked: Marked, place: Place, given: Plain, keys: Mapping[str, Key], what: str
-) -> dict[str, Any]:
-    """Read a table with known keys.
-
-    Raises
-    ------
-    UsageError
-        If a key is unknown or a needed one is missing: all that are missing are named, each with
-        what it says.
-    """
-    if not isinstance(given, dict):
-        raise marked.error(place, f"{what} must be a table, not {_shown(given)}.")
-    for key in given:
-        if key not in keys:
-            raise marked.error((*place, key), UnknownName.among("key", key, keys).message)
-    if missing := [key for key, one in keys.items() if one.needed and key not in given]:
-        raise marked.error(
-            place,
-            f"{what} lacks {', '.join(missing)}.",
-            "\n  ".join(f"{key}: {keys[key].about}" for key in missing),
-        )
-    return {key: keys[key].read(marked, (*place, key), value) for key, value in given.items()}
-
-
-def _shown(given: Plain) -> str:
-    if isinstance(given, str):
-        return repr(given if len(given) <= 40 else f"{given[:37]}...")
-    return "a list" if isinstance(given, list) else "a table"
-
+from pytest_bias.forms.keys import (
+    Key,
+    Read,
+    anything,
+    count,
+    flag,
+    keyed,
+    lacking,
+    one_of,
+    several,
+    shown,
+    table,
+    text,
+    word,
+    words,
+)
+from pytest_bias.forms.yaml_with_lines import Marked, Place, Plain
 
 LANGUAGE: Final = re.compile(r"[a-z]{2,3}(?:-[A-Za-z0-9]{2,8})*")
 NAME: Final = re.compile(r"[a-z][a-z0-9_]{0,39}")
@@ -130,27 +33,10 @@ NAME: Final = re.compile(r"[a-z][a-z0-9_]{0,39}")
 def _matching(pattern: re.Pattern[str], example: str) -> Read:
     def read(marked: Marked, place: Place, given: Plain) -> str:
         if not isinstance(given, str) or not pattern.fullmatch(given):
-            raise marked.error(place, f"{_shown(given)} is none; for instance {example}.")
+            raise marked.error(place, f"{shown(given)} is none; for instance {example}.")
         return given
 
     return read
-
-
-def _row(marked: Marked, place: Place, given: Plain) -> dict[str, str]:
-    found: dict[str, str] = table(_cell)(marked, place, given)
-    return found
-
-
-def _cell(marked: Marked, place: Place, given: Plain) -> str:
-    if not isinstance(given, str):
-        raise marked.error(place, f"must be a text, not {_shown(given)}.")
-    return given
-
-
-def _rows(marked: Marked, place: Place, given: Plain) -> tuple[dict[str, str], ...]:
-    if not isinstance(given, list) or not given:
-        raise marked.error(place, f"must be a list of rows, not {_shown(given)}.")
-    return tuple(_row(marked, (*place, n), row) for n, row in enumerate(given))
 
 
 def _encoding(marked: Marked, place: Place, given: Plain) -> str:
@@ -181,11 +67,15 @@ WHOLE: Final[Mapping[str, Key]] = {
 DATA: Final[Mapping[str, Key]] = {
     "path": Key(word, "a file; a relative path begins at this file"),
     "dataset": Key(word, "org/name of a dataset on the Hub, with revision and file"),
-    "revision": Key(word, "the whole hash of a commit of the dataset"),
+    "revision": Key(
+        word, "the whole hash of a commit of the dataset, so that the same is read next time"
+    ),
     "file": Key(word, "a file of the dataset, such as data/test.parquet"),
-    "rows": Key(_rows, "the rows themselves, a table of column to text each"),
+    "rows": Key(
+        several(table(text), "rows"), "the rows themselves, a table of column to text each"
+    ),
     "shape": Key(one_of(*SHAPES), "what the file is, if its ending does not say it"),
-    "delimiter": Key(_cell, "what stands between cells"),
+    "delimiter": Key(text, "what stands between cells"),
     "encoding": Key(_encoding, "encoding of the file; utf-8 by default"),
     "quoted": Key(flag, "false where quotation marks are letters like others"),
     "each": Key(one_of(*UNITS), "what one text of a plain text file is"),
@@ -197,7 +87,31 @@ DATA: Final[Mapping[str, Key]] = {
     "keep": Key(table(words), "column to the values of the rows that are kept"),
 }
 _PLACES: Final = ("path", "dataset", "rows")
-_HUB: Final = ("dataset", "revision", "file")
+HUB: Final = ("dataset", "revision", "file")
+
+
+def dataset_file(
+    marked: Marked, place: Place, said: Mapping[str, Any], places: Sequence[str]
+) -> HubFile | None:
+    """Return the file of a dataset on the Hub, null where another of places is named.
+
+    Raises
+    ------
+    UsageError
+        If not exactly one place is named, or a dataset not with commit and file.
+    """
+    if len(found := [key for key in places if key in said]) != 1:
+        has = f"has {' and '.join(found)}" if found else "has none"
+        raise marked.error(place, f"needs one of {', '.join(places)}; it {has}.")
+    missing = [key for key in HUB if key not in said]
+    if len(missing) == len(HUB):
+        return None
+    if missing:
+        raise lacking(marked, place, missing, DATA)
+    try:
+        return HubFile(*(said[key] for key in HUB))
+    except ValueError as error:
+        raise marked.error((*place, "revision"), str(error)) from None
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,22 +136,8 @@ def data_form(marked: Marked, given: Plain, folder: Path) -> DataForm:
         If a key is unknown or of the wrong kind, or there is not exactly one place of data.
     """
     place: Place = ("data",)
-    said = keyed(marked, place, given, DATA, "data")
-    if len(places := [key for key in _PLACES if key in said]) != 1:
-        found = f"has {' and '.join(places)}" if places else "has none"
-        raise marked.error(place, f"needs one of {', '.join(_PLACES)}; it {found}.")
-    hub = None
-    if missing := [key for key in _HUB if "dataset" in said and key not in said]:
-        raise marked.error(
-            place,
-            f"lacks {', '.join(missing)}, so that the same rows are read next time.",
-            "\n  ".join(f"{key}: {DATA[key].about}" for key in missing),
-        )
-    if "dataset" in said:
-        try:
-            hub = HubFile(*(said[key] for key in _HUB))
-        except ValueError as error:
-            raise marked.error((*place, "revision"), str(error)) from None
+    said = keyed(DATA, "data")(marked, place, given)
+    hub = dataset_file(marked, place, said, _PLACES)
     how = ("shape", "delimiter", "encoding", "quoted", "each")
     source = RowSource(
         f"data of {marked.name}",

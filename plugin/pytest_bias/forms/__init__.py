@@ -1,0 +1,1 @@
+"""Files that users write, read with line numbers and checked key by key."""
