@@ -38,6 +38,7 @@ HEAVY = {
     "torch": {"models", "engine", "fleet"},
     "ray": {"fleet"},
     "fsspec": {"fleet"},
+    "datasets": {"data"},
     "transformers": {"models"},
     "huggingface_hub": {"models", "data", "hub"},
     "peft": {"models"},
@@ -181,7 +182,17 @@ def test_import_is_light() -> None:
     found = imported_by(
         "import pytest_bias, pytest_bias.settings.options, pytest_bias.pytest_plugin"
     )
-    heavy = {"torch", "transformers", "numpy", "scipy", "pyarrow", "yaml", "rich", "typer"}
+    heavy = {
+        "torch",
+        "transformers",
+        "numpy",
+        "scipy",
+        "pyarrow",
+        "yaml",
+        "rich",
+        "typer",
+        "datasets",
+    }
     assert found & {*heavy, "huggingface_hub", "requests", "jinja2", "matplotlib"} == set()
 
 
@@ -216,7 +227,7 @@ for words in {commands!r}:
         main()
     except SystemExit as end:
         assert not end.code, words
-    heavy = {{"torch", "transformers", "huggingface_hub"}} & sys.modules.keys()
+    heavy = {{"torch", "transformers", "huggingface_hub", "datasets"}} & sys.modules.keys()
     assert not heavy, (words, heavy)
 """
 

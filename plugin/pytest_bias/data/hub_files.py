@@ -13,9 +13,10 @@ from pytest_bias.data.downloads import GONE, OWN_COPY, in_words
 from pytest_bias.errors import BiasError, DataMissing, NoAnswer, OutputError
 from pytest_bias.records.report import sha256
 
-_HUB: Final = "https://huggingface.co"
+HUB: Final = "https://huggingface.co"
 _PATIENCE_S: Final = 30.0
 _COMMIT: Final = re.compile("[0-9a-f]{40}")
+_DIGEST: Final = re.compile("[0-9a-f]{64}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +63,7 @@ class HubFile:
     @property
     def address(self) -> str:
         """Where it can be looked at."""
-        return f"{_HUB}/datasets/{self.repository}/blob/{self.revision}/{self.path}"
+        return f"{HUB}/datasets/{self.repository}/blob/{self.revision}/{self.path}"
 
 
 def cached(file: HubFile) -> Path | None:
@@ -83,10 +84,10 @@ def is_whole(kept: Path, content: bytes) -> bool:
     That is the SHA-256 of a large file and git's own of a small one; true where the cache has no
     such names, as on systems without symbolic links.
     """
-    name = kept.resolve().name if kept.is_symlink() else ""
-    if len(name) == 64:
+    name = kept.resolve().name
+    if _DIGEST.fullmatch(name):
         return sha256(content) == name
-    if len(name) == 40:
+    if _COMMIT.fullmatch(name):
         head = b"blob %d\0" % len(content)
         return hashlib.sha1(head + content, usedforsecurity=False).hexdigest() == name
     return True
@@ -116,20 +117,14 @@ def fetch(file: HubFile, what: str, *, again: bool = False) -> Path:
     """
     from huggingface_hub import hf_hub_download
 
-    try:
-        with without_bars():
-            found = hf_hub_download(
-                file.repository,
-                file.path,
-                repo_type="dataset",
-                revision=file.revision,
-                force_download=again,
-            )
-    except Exception as error:
-        refusal = _refusal(file, what, error)
-        if refusal is None:
-            raise
-        raise refusal from None
+    with in_plain_words(file, what), without_bars():
+        found = hf_hub_download(
+            file.repository,
+            file.path,
+            repo_type="dataset",
+            revision=file.revision,
+            force_download=again,
+        )
     return Path(found)
 
 
@@ -152,19 +147,26 @@ def read(file: HubFile, what: str) -> bytes:
     from huggingface_hub.utils import build_hf_headers, hf_raise_for_status, http_backoff
 
     address = hf_hub_url(file.repository, file.path, repo_type="dataset", revision=file.revision)
-    try:
+    with in_plain_words(file, what):
         answer = http_backoff("GET", address, headers=build_hf_headers(), timeout=_PATIENCE_S)
         hf_raise_for_status(answer)
-    except Exception as error:
-        refusal = _refusal(file, what, error)
-        if refusal is None:
-            raise
-        raise refusal from None
     return bytes(answer.content)
 
 
-def _refusal(file: HubFile, what: str, error: Exception) -> BiasError | None:
-    """Say in plain words why the client did not bring a file; null for an error of another kind."""
+@contextlib.contextmanager
+def in_plain_words(file: HubFile, what: str) -> Iterator[None]:
+    """Say of an error of the client in the block why a file was not brought, and what helps."""
+    try:
+        yield
+    except Exception as error:
+        refusal = refusal_of(file, what, error)
+        if refusal is None:
+            raise
+        raise refusal from None
+
+
+def refusal_of(file: HubFile, what: str, error: BaseException) -> BiasError | None:
+    """Say in plain words why the client did not bring a file; None for an error of another kind."""
     from huggingface_hub import errors
 
     head = f"{what} could not be fetched from the Hub's dataset {file.repository}"
@@ -172,7 +174,7 @@ def _refusal(file: HubFile, what: str, error: Exception) -> BiasError | None:
         (
             errors.GatedRepoError,
             "it is gated, and access was not granted",
-            f"Ask for it at {_HUB}/datasets/{file.repository}, then: hf auth login",
+            f"Ask for it at {HUB}/datasets/{file.repository}, then: hf auth login",
         ),
         (errors.RevisionNotFoundError, f"it has no commit {file.revision}", GONE),
         (
