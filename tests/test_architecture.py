@@ -38,6 +38,7 @@ HEAVY = {
     "torch": {"models", "engine", "fleet"},
     "ray": {"fleet"},
     "fsspec": {"fleet"},
+    "datasets": {"data"},
     "transformers": {"models"},
     "huggingface_hub": {"http", "models", "data", "hub"},
     "peft": {"models"},
@@ -181,7 +182,7 @@ def test_import_is_light() -> None:
         "import pytest_bias, pytest_bias.settings.options, pytest_bias.pytest_plugin"
     )
     heavy = {"torch", "transformers", "numpy", "scipy", "pyarrow", "yaml", "rich", "typer"}
-    assert found & {*heavy, "huggingface_hub", "requests", "jinja2"} == set()
+    assert found & {*heavy, "huggingface_hub", "requests", "jinja2", "datasets"} == set()
 
 
 def test_files_are_rendered_without_the_terminal() -> None:
@@ -215,7 +216,7 @@ for words in {commands!r}:
         main()
     except SystemExit as end:
         assert not end.code, words
-    heavy = {{"torch", "transformers", "huggingface_hub"}} & sys.modules.keys()
+    heavy = {{"torch", "transformers", "huggingface_hub", "datasets"}} & sys.modules.keys()
     assert not heavy, (words, heavy)
 """
 

@@ -52,6 +52,12 @@ data:
 {SCOPE}"""
 
 
+def hub(rows: str, revision: str = "1" * 40) -> str:
+    """Return a suite whose rows are on the Hub."""
+    place = f"dataset: org/name\n  revision: {revision}\n  {rows}"
+    return PAIRS.replace("path: rows.csv", place)
+
+
 def written(folder: Path, text: str, **files: str) -> Suite:
     """Write a suite file with the files that it names, and read it."""
     for name, content in files.items():
@@ -331,7 +337,19 @@ def test_an_embedding_association_is_one_test(tmp_path: Path) -> None:
         (PAIRS.replace("path: rows.csv", "path: [rows.csv]"), 6, "must be a text, not a list"),
         (PAIRS.replace("  path: rows.csv\n", ""), 5, "needs one of path, dataset, rows"),
         (PAIRS.replace("path: rows.csv", "path: x\n  rows: [{a: b}]"), 5, "path and rows"),
-        (PAIRS.replace("path: rows.csv", "dataset: org/name"), 5, "lacks revision, file"),
+        (PAIRS.replace("path: rows.csv", "dataset: org/name"), 5, "lacks revision, split"),
+        (hub("file: a.csv", revision="main"), 7, "'main' is no whole hash of a commit"),
+        (hub("split: test", revision="main"), 7, "'main' is no whole hash of a commit"),
+        (hub("split: test").replace("org/name", "name"), 6, "'name' is none; for instance org/na"),
+        (hub("split: test").replace("  revision", "  revison"), 7, "Did you mean 'revision'"),
+        (hub("split: test[:10%]"), 8, "test[:200] for its first 200 rows"),
+        (hub("split: train+test"), 8, "two splits are two suites"),
+        (hub("split: test\n  file: a.csv"), 9, "file: is nothing that goes with split"),
+        (hub("split: test\n  encoding: utf-8"), 9, "encoding: is nothing that goes with split"),
+        (hub("file: a.csv\n  name: en"), 9, "name: is nothing that goes with file"),
+        (hub("split: test\n  name: ../en"), 9, "'../en' is none"),
+        (PAIRS.replace("rows.csv", "rows.csv\n  split: test"), 7, "is of a dataset on the Hub"),
+        ("visibility: hidden" + hub("split: test"), 1, "the rows of a split are kept in a cache"),
         (PAIRS.replace("suite: mine", "suite: My Suite"), 2, "for instance my_suite"),
         (PAIRS.replace("kind: pairs", "kind: pairs\nkind: slot"), 4, "kind is given twice"),
         (PAIRS.replace("  groups: women and men\n", ""), 10, "scope lacks groups"),
@@ -479,6 +497,28 @@ def test_rows_are_found_beside_the_file_or_below_the_users_folder(tmp_path: Path
     assert items_of(suite, DataFolder(elsewhere))[0].texts["more"] == "she"
     (own / "rows.csv").write_text("a,b,axis\nher,him,x\n", encoding="utf-8")
     assert items_of(suite, DataFolder(elsewhere))[0].texts["more"] == "her"
+
+
+def test_a_split_is_a_file_of_the_suite_that_can_be_fetched(tmp_path: Path) -> None:
+    suite = written(tmp_path, hub("split: test[:200]\n  name: en"))
+    (file,) = suite.configurations[0].files
+    assert file.path == "org/name/en/test.jsonl"
+    with pytest.raises(
+        DataMissing, match=r"is not in the cache .* and this run is offline"
+    ) as error:
+        items_of(suite)
+    assert "pytest-bias data fetch" in str(error.value)
+    copy = tmp_path / file.path
+    copy.parent.mkdir(parents=True)
+    rows = "".join(f'{{"a": "she {n}", "b": "he {n}", "axis": null}}\n' for n in range(201))
+    copy.write_text(rows, encoding="utf-8")
+    loaded = suite.configurations[0].load(DataFolder(tmp_path, offline=True))
+    assert [item.id for item in loaded.items[::199]] == ["mine/00000", "mine/00199"]
+    assert (loaded.info.source, loaded.info.revision) == ("org/name", "1" * 40)
+    versions = {
+        written(tmp_path, hub(f"split: {s}")).version for s in ("test", "train", "test[:9]")
+    }
+    assert len({suite.version, *versions}) == 4
 
 
 def test_a_changed_suite_has_another_version_and_a_moved_one_has_not(tmp_path: Path) -> None:

@@ -39,13 +39,14 @@ def _route(name: str, method: str, pattern: str) -> Route:
     return Route(name, method, re.compile(pattern))
 
 
-_API = "/api/models/(?P<id>[^/]+/[^/]+)"
+_API = "/api/(models/|(?=datasets/))(?P<id>(datasets/)?[^/]+/[^/]+)"
 _AT = "(?P<revision>[^/]+)"
 _ID = "(?P<id>(datasets/)?[^/]+/[^/]+)"
 _HOOKS = "/api/settings/webhooks"
 ROUTES = (
     _route("tree", "GET", f"{_API}/tree/{_AT}(/(?P<path>.+))?"),
     _route("discussions", "GET", f"{_API}/discussions"),
+    _route("paths", "POST", f"{_API}/paths-info/{_AT}"),
     _route("model", "GET", f"{_API}(/revision/{_AT})?"),
     _route("whoami", "GET", "/api/whoami-v2"),
     _route("identity", "GET", "/ci/identity"),
@@ -56,6 +57,7 @@ ROUTES = (
     _route("exchange", "POST", "/oauth/token"),
     _route("batch", "POST", rf"/{_ID}\.git/info/lfs/objects/batch"),
     _route("upload", "PUT", "/lfs/(?P<oid>[0-9a-f]{64})"),
+    _route("reading", "GET", f"{_API}/auth-check"),
     _route("access", "GET", f"{_API}/auth-check/write"),
     _route("hardware", "GET", "/api/jobs/hardware"),
     _route("jobs", "GET", "/api/jobs/(?P<owner>[^/]+)"),
@@ -191,10 +193,24 @@ class _Handler(BaseHTTPRequestHandler):
             entries = {p: e for p, e in entries.items() if "/" not in p.removeprefix(folder)}
         return Answer.of(list(entries.values()))
 
+    def _paths(self, given: Mapping[str, str], repository: Repository) -> Answer:
+        _, files = _at(repository, given["revision"])
+        asked = parse_qs(self.body.decode()).get("paths", [])
+        found = [{"type": "file", "path": p, **stored(p, files[p])} for p in asked if p in files]
+        return Answer.of(found)
+
+    def _reading(self, given: Mapping[str, str], repository: Repository) -> Answer:
+        return self._without_access(repository) or Answer.of({})
+
+    def _without_access(self, repository: Repository) -> Answer | None:
+        if not repository.gated or self.token in self.hub.tokens:
+            return None
+        return Answer.refusal(401, "GatedRepo", "Access to this model is restricted.")
+
     def _file(self, given: Mapping[str, str], repository: Repository) -> Answer:
         sha, files = _at(repository, given["revision"])
-        if repository.gated and self.token not in self.hub.tokens:
-            return Answer.refusal(401, "GatedRepo", "Access to this model is restricted.")
+        if refusal := self._without_access(repository):
+            return refusal
         name = given["path"]
         content = files.get(name)
         if content is None:

@@ -142,10 +142,15 @@ def fetch(wanted: Wanted, tell: Tell) -> bytes:
             content = wanted.there()
             return _fetched(wanted, tell) if content is None else content
     except OSError as error:
-        raise OutputError(
-            f"the cache {wanted.target.parent} cannot be written: {error.strerror or error}.",
-            "Set PYTEST_BIAS_CACHE to a folder that can.",
-        ) from None
+        raise unwritable(wanted.target.parent, error) from None
+
+
+def unwritable(folder: Path, error: OSError) -> OutputError:
+    """Return the error that a folder of the cache cannot be written."""
+    return OutputError(
+        f"the cache {folder} cannot be written: {error.strerror or error}.",
+        "Set PYTEST_BIAS_CACHE to a folder that can.",
+    )
 
 
 def _fetched(wanted: Wanted, tell: Tell) -> bytes:

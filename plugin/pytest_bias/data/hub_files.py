@@ -13,7 +13,7 @@ from pytest_bias.http.failures import Failed, Kind
 from pytest_bias.http.hub import failure, hushed
 from pytest_bias.records.report import git_blob_id, sha256
 
-_HUB: Final = "https://huggingface.co"
+HUB: Final = "https://huggingface.co"
 _PATIENCE_S: Final = 30.0
 _COMMIT: Final = re.compile("[0-9a-f]{40}")
 _NOT_OPENED: Final = (
@@ -28,6 +28,7 @@ _HINTS: Final[Mapping[Kind, str]] = {
     404: GONE,
     **dict.fromkeys((4, 5, 429), f"Later: {{command}}. Else {OWN_COPY}."),
 }
+_DIGEST: Final = re.compile("[0-9a-f]{64}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +75,7 @@ class HubFile:
     @property
     def address(self) -> str:
         """Where it can be looked at."""
-        return f"{_HUB}/datasets/{self.repository}/blob/{self.revision}/{self.path}"
+        return f"{HUB}/datasets/{self.repository}/blob/{self.revision}/{self.path}"
 
 
 def cached(file: HubFile) -> Path | None:
@@ -95,8 +96,8 @@ def is_whole(kept: Path, content: bytes) -> bool:
     That is the SHA-256 of a large file and git's own of a small one; true where the cache has no
     such names, as on systems without symbolic links.
     """
-    name = kept.resolve().name if kept.is_symlink() else ""
-    if len(name) == 64:
+    name = kept.resolve().name
+    if _DIGEST.fullmatch(name):
         return sha256(content) == name
     if len(name) == 40:
         return git_blob_id(content) == name
@@ -127,7 +128,7 @@ def fetch(file: HubFile, what: str, *, again: bool = False) -> Path:
     """
     from huggingface_hub import hf_hub_download
 
-    with _explained(file, what), hushed():
+    with in_plain_words(file, what), hushed():
         found = hf_hub_download(
             file.repository,
             file.path,
@@ -157,21 +158,27 @@ def read(file: HubFile, what: str) -> bytes:
     from huggingface_hub.utils import build_hf_headers, hf_raise_for_status, http_backoff
 
     address = hf_hub_url(file.repository, file.path, repo_type="dataset", revision=file.revision)
-    with _explained(file, what):
+    with in_plain_words(file, what):
         answer = http_backoff("GET", address, headers=build_hf_headers(), timeout=_PATIENCE_S)
         hf_raise_for_status(answer)
         return bytes(answer.content)
 
 
 @contextmanager
-def _explained(file: HubFile, what: str) -> Iterator[None]:
+def in_plain_words(file: HubFile, what: str) -> Iterator[None]:
     """Say in plain words why the client does not bring a file."""
     try:
         yield
     except Exception as error:
-        if (failed := failure(error)) is None:
+        if (refusal := refusal_of(file, what, error)) is None:
             raise
-        raise _refusal(file, what, failed) from None
+        raise refusal from None
+
+
+def refusal_of(file: HubFile, what: str, error: Exception) -> BiasError | None:
+    """Say in plain words why a file did not come; None for an error that is not the client's."""
+    failed = failure(error)
+    return None if failed is None else _refusal(file, what, failed)
 
 
 def _refusal(file: HubFile, what: str, failed: Failed) -> BiasError:
@@ -181,7 +188,7 @@ def _refusal(file: HubFile, what: str, failed: Failed) -> BiasError:
             "Set HF_HOME to a folder that can.",
         )
     names = {"what": "dataset", "at": f" {file.revision}", "command": file.command}
-    names["address"] = f"{_HUB}/datasets/{file.repository}"
+    names["address"] = f"{HUB}/datasets/{file.repository}"
     why = failed.answer("the Hub", **names).rstrip(".")
     if failed.status == 404:
         why = f"it has no {file.path} at {file.revision}"

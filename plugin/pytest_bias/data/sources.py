@@ -15,8 +15,9 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias
 from urllib.parse import urlsplit
 
-from pytest_bias.data import downloads, hub_files
+from pytest_bias.data import downloads, hub_files, hub_splits
 from pytest_bias.data.hub_files import HubFile
+from pytest_bias.data.hub_splits import HubSplit
 from pytest_bias.environment import is_offline
 from pytest_bias.errors import (
     DataError,
@@ -44,14 +45,14 @@ class DataFile:
     sha256 : str or None
         SHA-256 of its bytes, in hexadecimal; null where we never saw them: then the commit of `hub`
         is what pins them, and the report records the sum that was found.
-    hub : HubFile, optional
-        The file of a dataset on the Hub.
+    hub : HubFile or HubSplit, optional
+        The file of a dataset on the Hub, or the split whose rows it has.
     """
 
     path: str
     url: str | None
     sha256: str | None
-    hub: HubFile | None = None
+    hub: HubFile | HubSplit | None = None
 
     def __post_init__(self) -> None:
         if self.url and self.hub:
@@ -125,8 +126,8 @@ def cache_folder() -> Path:
 class DataFolder:
     """Finds data files for suites.
 
-    A file of a web address is kept in `cache_folder`, one of the Hub in the cache of the Hub's
-    client, where ``hf download`` puts it too.
+    A file of a web address and the rows of a split are kept in `cache_folder`, a file of the Hub in
+    the cache of the Hub's client, where ``hf download`` puts it too.
 
     Parameters
     ----------
@@ -220,7 +221,7 @@ class DataFolder:
     def _fetched(self, file: DataFile) -> bytes:
         what = f"{file.path}, which {self.suite} needs," if self.suite else file.path
         command = "pytest-bias data fetch" + (f" --suite {self.suite}" if self.suite else "")
-        if file.hub and not file.hub.kept:
+        if isinstance(file.hub, HubFile) and not file.hub.kept:
             command = file.hub.command
         if file.address is None:
             raise OwnCopyNeeded(
@@ -245,7 +246,8 @@ class DataFolder:
 
     def _offline(self, file: DataFile, what: str, command: str) -> DataMissing:
         looked = f"{self.folder / file.path} or " if self.folder else ""
-        cache = "the cache of the Hub's client" if file.hub else f"the cache {cache_folder()}"
+        of_client = isinstance(file.hub, HubFile)
+        cache = "the cache of the Hub's client" if of_client else f"the cache {cache_folder()}"
         damaged = ", where a damaged copy stands" if _is_kept(file) else ""
         why = "this run is offline" if self.offline else "HF_HUB_OFFLINE is set: offline"
         return DataMissing(
@@ -277,6 +279,11 @@ class DataFolder:
                         f"SHA-256 is {sha256(content)}, not {file.sha256}."
                     )
                 return pinned
+            case DataFile(hub=HubSplit() as split):
+                self.tell(file.path, 0, None)
+                content = hub_splits.fetch(split, what, cache_folder())
+                self.tell(file.path, len(content), len(content))
+                return content
             case DataFile(url=str() as url, sha256=str() as digest):
                 wanted = downloads.Wanted(what, url, digest, _place(digest, file.path), command)
                 return downloads.fetch(wanted, partial(self.tell, file.path))
@@ -356,6 +363,8 @@ def _kept(file: DataFile) -> Path | None:
     match file:
         case DataFile(hub=HubFile() as hub):
             return hub_files.cached(hub)
+        case DataFile(hub=HubSplit() as split):
+            return hub_splits.cached(split, cache_folder())
         case DataFile(url=str(), sha256=str() as digest):
             return _place(digest, file.path)
     return None

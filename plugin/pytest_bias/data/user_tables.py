@@ -1,4 +1,4 @@
-"""Tables of a user's own: a file, a file of a dataset on the Hub, or rows that are written down."""
+"""Tables of a user's own: a file, a file or split of a dataset on the Hub, or rows written down."""
 
 import math
 from collections import Counter
@@ -9,6 +9,7 @@ from pathlib import Path, PurePath
 from typing import Any, Final, NamedTuple
 
 from pytest_bias.data.hub_files import HubFile
+from pytest_bias.data.hub_splits import HubSplit
 from pytest_bias.data.sources import DataFile, DataFolder, FoundFile, content_of
 from pytest_bias.data.tables import (
     Row,
@@ -54,8 +55,10 @@ class RowSource:
         ``--data-dir``.
     base : Path
         Folder of the file that names it.
-    hub : HubFile or None
-        A file of a dataset on the Hub.
+    hub : HubFile or HubSplit or None
+        A file of a dataset on the Hub, or a split of one.
+    part : tuple of int or None
+        First row that is read and the one after the last, as in a slice of Python.
     rows : tuple of mapping
         The rows themselves, column to text.
     shape : str
@@ -73,7 +76,8 @@ class RowSource:
     name: str
     path: Path | None = None
     base: Path = Path()
-    hub: HubFile | None = None
+    hub: HubFile | HubSplit | None = None
+    part: tuple[int | None, int | None] = (None, None)
     rows: tuple[Mapping[str, str], ...] = ()
     shape: str = ""
     delimiter: str = ""
@@ -83,7 +87,7 @@ class RowSource:
 
     @property
     def file(self) -> DataFile | None:
-        """The file of the Hub, as suites name files; null where there is none."""
+        """The file or split of the Hub, as suites name files; None where there is none."""
         if self.hub is None:
             return None
         return DataFile(f"{self.hub.repository}/{self.hub.path}", None, None, self.hub)
@@ -127,10 +131,14 @@ def read_rows(
     shape = source.shape or PurePath(found.path).suffix[1:].lower()
     read = _readers(source).get(shape)
     if read is not None:
-        made = read(found, columns, optional=optional)
+        made = list(enumerate(read(found, columns, optional=optional)))
+        if beyond := [n for n in source.part if n is not None and abs(n) > len(made)]:
+            raise DataError(
+                f"{found.path} has {len(made)} rows, so that {beyond[0]} is none of them."
+            )
         return found, [
             OwnRow(n, row.cells, row.problem or _nested(n, row.cells, columns))
-            for n, row in enumerate(made)
+            for n, row in made[slice(*source.part)]
         ]
     if missing := [c for c in columns if c != TEXT]:
         raise DataError(

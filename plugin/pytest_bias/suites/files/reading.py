@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import Any, Final
 
+from pytest_bias.data.hub_splits import HubSplit
 from pytest_bias.data.sources import DataFolder, FoundFile
 from pytest_bias.data.tables import Row
 from pytest_bias.data.user_tables import (
@@ -207,6 +208,12 @@ def _hidden(definition: Definition, said: Mapping[str, Any]) -> Definition:
             "data: {path: …}, a file that only the machine has that measures, or {dataset: …}",
         )
     source = data.source
+    if isinstance(source.hub, HubSplit):
+        raise marked.error(
+            ("visibility",),
+            "the rows of a split are kept in a cache, which hidden items must not be.",
+            "data: {dataset: …, revision: …, file: …}, a file that every run reads anew",
+        )
     if source.hub:
         place = said.get("salt") or str(PurePosixPath(source.hub.path).with_name(SALT))
         hub = replace(source.hub, path=place, kept=False)

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from pytest_bias.data.hub_files import HubFile
+from pytest_bias.data.hub_splits import HubSplit
 from pytest_bias.data.user_tables import SHAPES, UNITS, RowSource
 from pytest_bias.forms.keys import (
     Key,
@@ -64,13 +65,19 @@ WHOLE: Final[Mapping[str, Key]] = {
 }
 """Keys of every suite; each kind has some of its own."""
 
+_FOLDER: Final = re.compile(r"[^<>:/\\|?*.][^<>:/\\|?*]*")
+_REPOSITORY: Final = re.compile(r"[\w-][\w.-]*/[\w-][\w.-]*")
+
 DATA: Final[Mapping[str, Key]] = {
     "path": Key(word, "a file; a relative path begins at this file"),
-    "dataset": Key(word, "org/name of a dataset on the Hub, with revision and file"),
-    "revision": Key(
-        word, "the whole hash of a commit of the dataset, so that the same is read next time"
+    "dataset": Key(word, "org/name of a dataset on the Hub, with revision and split or file"),
+    "revision": Key(word, "the whole hash of a commit of the dataset"),
+    "split": Key(word, "a split of the dataset, such as test, or some of its rows: test[:200]"),
+    "name": Key(
+        _matching(_FOLDER, "en"),
+        "configuration that the split is of; by default that of the dataset",
     ),
-    "file": Key(word, "a file of the dataset, such as data/test.parquet"),
+    "file": Key(word, "in place of a split, a file of the dataset, such as data/test.parquet"),
     "rows": Key(
         several(table(text), "rows"), "the rows themselves, a table of column to text each"
     ),
@@ -114,6 +121,10 @@ def dataset_file(
         raise marked.error((*place, "revision"), str(error)) from None
 
 
+_OF_FILES: Final = ("shape", "delimiter", "encoding", "quoted", "each")
+_SPLIT: Final = re.compile(r"(\w[\w.-]*)(?:\[(-?[0-9]+)?:(-?[0-9]+)?\])?")
+
+
 @dataclass(frozen=True, slots=True)
 class DataForm:
     """What a file says of its data: where rows are, and what their columns are for."""
@@ -137,16 +148,65 @@ def data_form(marked: Marked, given: Plain, folder: Path) -> DataForm:
     """
     place: Place = ("data",)
     said = keyed(DATA, "data")(marked, place, given)
-    hub = dataset_file(marked, place, said, _PLACES)
-    how = ("shape", "delimiter", "encoding", "quoted", "each")
+    if len(places := [key for key in _PLACES if key in said]) != 1:
+        found = f"has {' and '.join(places)}" if places else "has none"
+        raise marked.error(place, f"needs one of {', '.join(_PLACES)}; it {found}.")
+    hub, part = _hub(marked, place, said)
     source = RowSource(
         f"data of {marked.name}",
         Path(said["path"]).expanduser() if "path" in said else None,
         folder,
         hub,
+        part,
         said.get("rows", ()),
-        **{key: said[key] for key in how if key in said},
+        **{key: said[key] for key in _OF_FILES if key in said},
     )
     about = ("columns", "by", "id", "cluster", "clusters", "keep")
     form = DataForm(source, **{key: said[key] for key in about if key in said})
     return replace(form, clusters="clusters") if form.cluster and "clusters" not in said else form
+
+
+Part = tuple[int | None, int | None]
+
+
+def _hub(
+    marked: Marked, place: Place, said: Mapping[str, Any]
+) -> tuple[HubFile | HubSplit | None, Part]:
+    """Return the file or split of a dataset on the Hub, and which of its rows are read."""
+    one = "split" if "split" in said or "file" not in said else "file"
+    if "dataset" not in said:
+        if of_hub := [key for key in ("revision", "split", "name", "file") if key in said]:
+            raise marked.error((*place, of_hub[0]), "is of a dataset on the Hub: data.dataset.")
+        return None, (None, None)
+    if missing := [key for key in ("revision", one) if key not in said]:
+        raise marked.error(
+            place,
+            f"lacks {', '.join(missing)}, so that the same rows are read next time.",
+            "\n  ".join(f"{key}: {DATA[key].about}" for key in missing),
+        )
+    others = ("file", *_OF_FILES) if one == "split" else ("name",)
+    if wrong := [key for key in others if key in said]:
+        raise marked.error((*place, wrong[0]), f"is nothing that goes with {one}.")
+    dataset, revision = said["dataset"], said["revision"]
+    try:
+        if one == "file":
+            return HubFile(dataset, revision, said["file"]), (None, None)
+        name, *ends = _split(marked, place, said["split"])
+        if not _REPOSITORY.fullmatch(dataset):
+            raise marked.error((*place, "dataset"), f"{dataset!r} is none; for instance org/name.")
+        first, last = (None if end is None else int(end) for end in ends)
+        return HubSplit(dataset, revision, name, said.get("name", "")), (first, last)
+    except ValueError as error:
+        raise marked.error((*place, "revision"), str(error)) from None
+
+
+def _split(marked: Marked, place: Place, given: str) -> tuple[str, ...]:
+    """Return the name of a split, and the first row and the one after the last, or None."""
+    match = _SPLIT.fullmatch(given)
+    if match is None:
+        raise marked.error(
+            (*place, "split"),
+            f"{shown(given)} is none; for instance test, or test[:200] for its first 200 rows.",
+            "A percentage of rows is a number that is rounded, and two splits are two suites.",
+        )
+    return match.groups()
