@@ -21,7 +21,7 @@ from pytest_bias.ci.action.runner import (
 from pytest_bias.ci.action.steps import STEPS, main
 from pytest_bias.ci.action.tell import lines_of_limits
 from pytest_bias.errors import UsageError
-from pytest_bias.reports.limits import Outcome
+from pytest_bias.reports.decision import Outcome
 from pytest_bias.reports.verdicts import Verdict
 
 ROOT = Path(__file__).parents[2]

@@ -22,7 +22,8 @@ from pytest_bias.emit.comment import Links
 from pytest_bias.emit.verdict import STATUS_SENTENCES
 from pytest_bias.records.report import Report, Withheld
 from pytest_bias.reports.comparison import Change, Comparison, SuiteComparison
-from pytest_bias.reports.limits import Decision, Outcome, decide, read_limits
+from pytest_bias.reports.decision import Decision, Outcome
+from pytest_bias.reports.limits import decide, read_limits
 from pytest_bias.reports.withholding import withheld, without_numbers
 from pytest_bias.scoring.statistics import Estimate
 

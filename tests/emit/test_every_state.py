@@ -13,7 +13,7 @@ from pytest_bias.emit.absence import properties, short_reason
 from pytest_bias.emit.card import section
 from pytest_bias.emit.wording import counted
 from pytest_bias.records.report import Report
-from pytest_bias.reports.limits import Decision, Outcome
+from pytest_bias.reports.decision import Decision, Outcome
 from pytest_bias.reports.publication_layout import Place
 from pytest_bias.reports.withholding import withheld
 from pytest_bias.runs.finishing import finish

@@ -21,7 +21,8 @@ from pytest_bias.emit import summary
 from pytest_bias.emit.verdict import STATUS_SENTENCES, decided
 from pytest_bias.records.report import Report
 from pytest_bias.reports.comparison import Change, Comparison, SuiteComparison
-from pytest_bias.reports.limits import Decision, Outcome, decide, read_limits
+from pytest_bias.reports.decision import Decision, Outcome
+from pytest_bias.reports.limits import decide, read_limits
 from pytest_bias.scoring.statistics import Estimate
 
 CROWS = result(

@@ -11,7 +11,8 @@ from made import record, report, result
 from pytest_bias.records.report import DataInfo, Record, Report, SuiteResult
 from pytest_bias.records.score import Score
 from pytest_bias.reports.comparison import SuiteComparison, compare
-from pytest_bias.reports.limits import Outcome, decide, named_by, read_limits
+from pytest_bias.reports.decision import Outcome
+from pytest_bias.reports.limits import decide, named_by, read_limits
 from pytest_bias.scoring.statistics import benjamini_hochberg
 from pytest_bias.suites import find
 from pytest_bias.suites.results import scored

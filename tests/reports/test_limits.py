@@ -15,7 +15,8 @@ from pytest_bias.errors import UsageError
 from pytest_bias.pytest_plugin.testing import Difference, assert_within
 from pytest_bias.records.report import Record, SuiteResult
 from pytest_bias.records.score import Score
-from pytest_bias.reports.limits import Decision, decide, decision_level, read_limits
+from pytest_bias.reports.decision import Decision
+from pytest_bias.reports.limits import decide, decision_level, read_limits
 from pytest_bias.scoring.scores import Context, score_records
 from pytest_bias.scoring.statistics import Estimate, wilson
 from pytest_bias.suites import find

@@ -19,7 +19,8 @@ from pytest_bias.errors import UsageError
 from pytest_bias.forms.yaml_with_lines import Marked, as_texts
 from pytest_bias.records.report import Report
 from pytest_bias.records.score import Score
-from pytest_bias.reports.limits import Decision, decide, limits_of, read_decision, read_limits
+from pytest_bias.reports.decision import Decision, read_decision
+from pytest_bias.reports.limits import decide, limits_of, read_limits
 from pytest_bias.reports.withholding import withheld, without_numbers
 from pytest_bias.settings.settings import Settings, from_json, read_settings, to_json
 from pytest_bias.settings.waivers import WAIVERS, Waiver

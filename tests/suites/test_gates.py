@@ -11,7 +11,8 @@ from made import report, result
 from pytest_bias.data.sources import DataFolder
 from pytest_bias.records.report import Item, Record, Report
 from pytest_bias.reports.comparison import compare
-from pytest_bias.reports.limits import Decision, decide, named_by, read_limits
+from pytest_bias.reports.decision import Decision
+from pytest_bias.reports.limits import decide, named_by, read_limits
 from pytest_bias.scoring.families import with_decision_family
 from pytest_bias.scoring.scores import Context, score_records
 from pytest_bias.suites import find

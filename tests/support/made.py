@@ -14,7 +14,7 @@ from pytest_bias.records.report import (
 )
 from pytest_bias.records.score import Score
 from pytest_bias.reports.comparison import Change, Comparison, SuiteComparison
-from pytest_bias.reports.limits import Decision, Outcome
+from pytest_bias.reports.decision import Decision, Outcome
 from pytest_bias.scoring.statistics import VERSION, Estimate
 from pytest_bias.settings.waivers import OfWaiver
 from pytest_bias.suites.about import with_about

@@ -141,7 +141,8 @@ def _in_plain_words(readme: HubFile, what: str, error: BaseException) -> BaseExc
     while inner is not None:
         is_answer = isinstance(inner, HfHubHTTPError | ConnectionError)
         is_local = isinstance(inner, OSError) and inner.errno is not None
-        if is_answer or is_local or type(inner).__module__.startswith("http"):
+        is_http = type(inner).__module__.startswith("http")
+        if isinstance(inner, Exception) and (is_answer or is_local or is_http):
             return refusal_of(readme, what, inner) or inner
         first, inner = inner, inner.__cause__ or inner.__context__
     said = " ".join(str(first).split())[:250].rstrip(".")

@@ -30,7 +30,7 @@ from pytest_bias.emit.wording import (
 )
 from pytest_bias.records.report import Report, SuiteResult
 from pytest_bias.records.score import Score
-from pytest_bias.reports.limits import Decision, gravity
+from pytest_bias.reports.decision import Decision, gravity
 from pytest_bias.untrusted import markdown
 
 COMMENT_LIMIT: Final = 60_000

@@ -9,8 +9,8 @@ from pytest_bias.emit.card import model_index, section
 from pytest_bias.errors import UnknownName
 from pytest_bias.records.report import Item, Report
 from pytest_bias.reports.comparison import Comparison
+from pytest_bias.reports.decision import Decision
 from pytest_bias.reports.folder import CARD, MODEL_INDEX, PAGE, SUMMARY
-from pytest_bias.reports.limits import Decision
 from pytest_bias.reports.publication_layout import Place
 
 

@@ -30,7 +30,7 @@ from pytest_bias.emit.wording import (
 )
 from pytest_bias.records.report import Item, Report
 from pytest_bias.reports.comparison import Comparison, SuiteComparison
-from pytest_bias.reports.limits import Decision, gravity
+from pytest_bias.reports.decision import Decision, gravity
 from pytest_bias.scoring.digits import percent
 from pytest_bias.scoring.scores import LEVEL
 from pytest_bias.suites.suite import STRUCTURE

@@ -6,7 +6,7 @@ from pytest_bias.emit.absence import unscored
 from pytest_bias.emit.bounds import NAME
 from pytest_bias.emit.verdict import BECAUSE, because, word
 from pytest_bias.records.report import Report
-from pytest_bias.reports.limits import Outcome
+from pytest_bias.reports.decision import Outcome
 from pytest_bias.untrusted import markdown
 
 

@@ -38,7 +38,7 @@ from pytest_bias.emit.wording import (
 from pytest_bias.records.report import Item, Report, SuiteResult
 from pytest_bias.records.score import Score
 from pytest_bias.reports.comparison import Comparison
-from pytest_bias.reports.limits import Decision
+from pytest_bias.reports.decision import Decision
 from pytest_bias.untrusted import clean
 
 BAR_WIDTH: Final = 8

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from pytest_bias.exit_codes import EXIT_OK
-from pytest_bias.reports.limits import Decision, Outcome
+from pytest_bias.reports.decision import Decision, Outcome
 from pytest_bias.scoring.digits import beside, edge, percent
 from pytest_bias.settings.waivers import SOON, OfWaiver
 from pytest_bias.untrusted import clean

@@ -11,7 +11,8 @@ from pytest_bias.pytest_plugin.session import MOST_SAID, BiasSession, as_usage_e
 from pytest_bias.pytest_plugin.testing import assert_within, difference, group_values
 from pytest_bias.records.report import SuiteResult
 from pytest_bias.reports.comparison import compare
-from pytest_bias.reports.limits import Outcome, decide, named_by
+from pytest_bias.reports.decision import Outcome
+from pytest_bias.reports.limits import decide, named_by
 from pytest_bias.reports.withholding import verdict_alone
 from pytest_bias.suites.hiding import measure_quietly
 

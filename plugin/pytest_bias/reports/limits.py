@@ -9,25 +9,22 @@ decision.json and never in report, card or badge.
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime
-from pathlib import Path
-from typing import Any, Final, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
-from pytest_bias.errors import ReportError, UnknownName, UsageError
+from pytest_bias.errors import UnknownName, UsageError
 from pytest_bias.exit_codes import EXIT_EXCEEDED, EXIT_NOT_MEASURED, EXIT_OK
 from pytest_bias.forms.yaml_with_lines import Marked, as_texts
-from pytest_bias.records.documents import read_document, to_document
 from pytest_bias.records.report import Report, SuiteResult
 from pytest_bias.records.score import Score
 from pytest_bias.records.suite_states import failures
 from pytest_bias.reports.comparison import Comparison, Named
+from pytest_bias.reports.decision import Decision, Outcome, Status
 from pytest_bias.reports.limit_names import read_target, require_decidable, same_target
 from pytest_bias.reports.verdicts import (
-    GRAVEST,
     Allowed,
     Decided,
-    Verdict,
     n_to_decide,
     of_interval,
     of_score,
@@ -37,15 +34,9 @@ from pytest_bias.scoring.scores import LEVEL
 from pytest_bias.scoring.statistics import Estimate
 from pytest_bias.settings.limit_rules import read_rules
 from pytest_bias.settings.settings import Settings
-from pytest_bias.settings.waivers import WAIVERS, OfWaiver, Waiver
+from pytest_bias.settings.waivers import WAIVERS, Waiver
 from pytest_bias.suites.catalogue import INSTALLED, Catalogue
 from pytest_bias.suites.results import at_level
-
-SCHEMA: Final = "pytest-bias/decision/1"
-
-Status: TypeAlias = Literal[
-    "measured", "held", "undecided", "waived", "exceeded", "no-baseline", "could-not-measure"
-]
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,76 +120,6 @@ def decision_level(
 def named_by(limits: Sequence[Limit]) -> Named:
     """Return what says whether a project named a score beforehand, by a limit on it."""
     return lambda suite, score: any(limit.names(suite, score) for limit in limits)
-
-
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """What became of one limit; `interval` has the `level` that decides."""
-
-    limit: str
-    rule: str
-    verdict: Verdict
-    entry: str | None
-    value: float | None = None
-    interval: tuple[float, float] | None = None
-    level: float | None = None
-    allowed: tuple[float | None, float | None] | None = None
-    reason: str | None = None
-    n: int | None = None
-    n_to_decide: int | None = None
-    fails: bool = False
-    waiver: OfWaiver | None = None
-
-    @property
-    def is_waived(self) -> bool:
-        """Whether it would fail the run, and does not since it is waived."""
-        return self.waiver is not None and self.waiver.state == "waives"
-
-
-def gravity(outcome: Outcome) -> float:
-    """Return a number that is the smaller, the graver it is what became of a limit."""
-    # What is waived fails no run, and is told before what is held.
-    verdict = "undecided" if outcome.is_waived else outcome.verdict
-    return GRAVEST.index(verdict) + (0.5 if outcome.is_waived else 0)
-
-
-@dataclass(frozen=True, slots=True)
-class Decision:
-    """The one decision of a run: the same in the terminal, JUnit, the summary and the exit code.
-
-    `report` and `baseline` are told by their digests; `change` says in short what changed since the
-    baseline (`emit.change.in_short`). `missing` are suites without data, `without_value` those that
-    were measured without a result.
-    """
-
-    status: Status
-    exit_code: int
-    outcomes: tuple[Outcome, ...]
-    problems: tuple[str, ...]
-    report: str
-    baseline: Mapping[str, str | None] | None = None
-    change: Mapping[str, Any] | None = None
-    missing: tuple[str, ...] = ()
-    without_value: tuple[str, ...] = ()
-
-    def to_json(self) -> str:
-        """Return decision.json."""
-        plain = {"schema": SCHEMA, **asdict(self)}
-        return to_document(plain)
-
-
-def read_decision(file: Path) -> Decision:
-    """Read a decision.json.
-
-    Raises
-    ------
-    ReportError
-        If it cannot be read, or is none.
-    """
-    try:
-        return read_document(file.read_text(encoding="utf-8"), SCHEMA, Decision)
-    except (OSError, UnicodeDecodeError, ReportError) as error:
-        raise ReportError(f"{file} is no decision: {error}"[:300]) from None
 
 
 def limits_of(settings: Settings) -> tuple[Limit, ...]:

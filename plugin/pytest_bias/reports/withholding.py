@@ -17,8 +17,8 @@ from typing import Final
 from pytest_bias.errors import OutputError
 from pytest_bias.records.documents import write_whole
 from pytest_bias.records.report import Report, SuiteResult, Withheld
+from pytest_bias.reports.decision import Decision, Outcome
 from pytest_bias.reports.folder import standing
-from pytest_bias.reports.limits import Decision, Outcome
 from pytest_bias.reports.publication_layout import unread
 from pytest_bias.suites.salts import SALT_BYTES, is_salt, new_salt, salted
 

@@ -23,6 +23,7 @@ from pytest_bias.errors import OutputError, ReportError
 from pytest_bias.exit_codes import EXIT_INTERRUPTED
 from pytest_bias.records.report import Item, Report
 from pytest_bias.reports.comparison import Comparison, compare
+from pytest_bias.reports.decision import Decision
 from pytest_bias.reports.folder import (
     DECISION,
     MODEL_INDEX,
@@ -36,7 +37,7 @@ from pytest_bias.reports.folder import (
     run_key,
     written,
 )
-from pytest_bias.reports.limits import Decision, Limit, decide, decision_level, limits_of, named_by
+from pytest_bias.reports.limits import Limit, decide, decision_level, limits_of, named_by
 from pytest_bias.reports.withholding import SALT, salt_for, withheld, without_numbers
 from pytest_bias.runs import baselines
 from pytest_bias.runs.job import Job, claim_for, prepare

@@ -22,8 +22,8 @@ from pytest_bias.evidence.reproduction import EXITS, Reproduction
 from pytest_bias.models.snapshot import file_sha256
 from pytest_bias.records.report import Report
 from pytest_bias.records.suite_states import FAILED
+from pytest_bias.reports.decision import Outcome, gravity, read_decision
 from pytest_bias.reports.folder import DECISION, REPORT, read_report, remove
-from pytest_bias.reports.limits import Outcome, gravity, read_decision
 from pytest_bias.reports.publication_layout import REPRODUCTION, SIGNATURE
 from pytest_bias.untrusted import clean
 

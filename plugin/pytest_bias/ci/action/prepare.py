@@ -29,8 +29,8 @@ from pytest_bias.models.reference import ModelRef
 from pytest_bias.models.repository import kept_at
 from pytest_bias.records.identity import tool_version
 from pytest_bias.records.report import canonical_json, sha256
+from pytest_bias.reports.decision import read_decision
 from pytest_bias.reports.folder import DECISION, REPORT, read_plain_report
-from pytest_bias.reports.limits import read_decision
 from pytest_bias.settings.parameters import settings_of_run
 from pytest_bias.settings.settings import Settings, read_settings
 from pytest_bias.untrusted import clean

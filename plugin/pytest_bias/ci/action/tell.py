@@ -20,8 +20,8 @@ from pytest_bias.emit import comment as emit_comment
 from pytest_bias.emit.verdict import because, word
 from pytest_bias.environment import FILE_NAME
 from pytest_bias.errors import BiasError, UsageError
+from pytest_bias.reports.decision import Decision, Outcome, read_decision
 from pytest_bias.reports.folder import DECISION, SUMMARY, read_report
-from pytest_bias.reports.limits import Decision, Outcome, read_decision
 from pytest_bias.settings.settings import read_file
 from pytest_bias.untrusted import markdown
 

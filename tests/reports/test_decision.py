@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from pytest_bias.errors import ReportError
-from pytest_bias.reports.limits import Decision, Outcome, read_decision
+from pytest_bias.reports.decision import Decision, Outcome, read_decision
 
 
 def test_a_decision_is_read_as_it_was_written(tmp_path: Path):

@@ -1,0 +1,88 @@
+"""What became of a project's limits: the outcome of each, and the one decision of a run."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Final, Literal, TypeAlias
+
+from pytest_bias.errors import ReportError
+from pytest_bias.records.documents import read_document, to_document
+from pytest_bias.reports.verdicts import GRAVEST, Verdict
+from pytest_bias.settings.waivers import OfWaiver
+
+SCHEMA: Final = "pytest-bias/decision/1"
+
+
+Status: TypeAlias = Literal[
+    "measured", "held", "undecided", "waived", "exceeded", "no-baseline", "could-not-measure"
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of one limit; `interval` has the `level` that decides."""
+
+    limit: str
+    rule: str
+    verdict: Verdict
+    entry: str | None
+    value: float | None = None
+    interval: tuple[float, float] | None = None
+    level: float | None = None
+    allowed: tuple[float | None, float | None] | None = None
+    reason: str | None = None
+    n: int | None = None
+    n_to_decide: int | None = None
+    fails: bool = False
+    waiver: OfWaiver | None = None
+
+    @property
+    def is_waived(self) -> bool:
+        """Whether it would fail the run, and does not since it is waived."""
+        return self.waiver is not None and self.waiver.state == "waives"
+
+
+def gravity(outcome: Outcome) -> float:
+    """Return a number that is the smaller, the graver it is what became of a limit."""
+    # What is waived fails no run, and is told before what is held.
+    verdict = "undecided" if outcome.is_waived else outcome.verdict
+    return GRAVEST.index(verdict) + (0.5 if outcome.is_waived else 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """The one decision of a run: the same in the terminal, JUnit, the summary and the exit code.
+
+    `report` and `baseline` are told by their digests; `change` says in short what changed since the
+    baseline (`emit.change.in_short`). `missing` are suites without data, `without_value` those that
+    were measured without a result.
+    """
+
+    status: Status
+    exit_code: int
+    outcomes: tuple[Outcome, ...]
+    problems: tuple[str, ...]
+    report: str
+    baseline: Mapping[str, str | None] | None = None
+    change: Mapping[str, Any] | None = None
+    missing: tuple[str, ...] = ()
+    without_value: tuple[str, ...] = ()
+
+    def to_json(self) -> str:
+        """Return decision.json."""
+        plain = {"schema": SCHEMA, **asdict(self)}
+        return to_document(plain)
+
+
+def read_decision(file: Path) -> Decision:
+    """Read a decision.json.
+
+    Raises
+    ------
+    ReportError
+        If it cannot be read, or is none.
+    """
+    try:
+        return read_document(file.read_text(encoding="utf-8"), SCHEMA, Decision)
+    except (OSError, UnicodeDecodeError, ReportError) as error:
+        raise ReportError(f"{file} is no decision: {error}"[:300]) from None
