@@ -40,6 +40,9 @@ def pytest_sessionstart(session: pytest.Session) -> None:
     config = session.config
     own = config._tmp_path_factory.getbasetemp()  # type: ignore[attr-defined]
     is_worker = hasattr(config, "workerinput")
+    if is_worker or not config.getoption("numprocesses", None):
+        # Before a session of pytest within a test, which forgets what it imports, torch included.
+        import tiny_models  # noqa: F401
     place = (own.parent, os.getppid()) if is_worker else (own, os.getpid())
     config.stash[WARM] = warm.REAL if config.getoption("--cold") else warm.prepare(*place)
 

@@ -23,7 +23,7 @@ from pytest_bias.evidence.reproduction import (
 )
 from pytest_bias.records.report import Json, Report, SuiteResult, items_digest
 from pytest_bias.records.score import Score
-from pytest_bias.reports.comparison import asks_for_texts
+from pytest_bias.reports.comparability import asks_for_texts
 from pytest_bias.reports.publication_layout import earns
 from pytest_bias.scoring.estimators import Additive
 from pytest_bias.scoring.scores import estimator_for, members

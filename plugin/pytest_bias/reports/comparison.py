@@ -11,10 +11,9 @@ from typing import Final, Literal, TypeAlias
 import numpy as np
 
 from pytest_bias.engine.isolation import told
-from pytest_bias.errors import UnknownName
-from pytest_bias.models.interface import Capability
 from pytest_bias.records.report import Record, Report, SuiteResult
 from pytest_bias.records.score import Family, Score
+from pytest_bias.reports.comparability import not_known, note_on, why_not
 from pytest_bias.scoring import paired, statistics
 from pytest_bias.scoring.estimators import Additive
 from pytest_bias.scoring.metric import Metric
@@ -142,7 +141,7 @@ def compare(
         known = [s for s in (suite, other) if s and s.status == "scored"]
         if either is None or not known or either.kind == "structure":
             continue
-        reason = _reason(suite, other, current, baseline, catalogue)
+        reason = why_not(suite, other, current, baseline, catalogue)
         if reason or suite is None or other is None:
             suites.append(SuiteComparison(entry, either.title, reason=reason))
             continue
@@ -152,7 +151,7 @@ def compare(
             why = type(error).__name__ if suite.is_hidden else told(error)
             suites.append(SuiteComparison(entry, suite.title, reason=why))
             continue
-        note = _note(suite, other, current, baseline)
+        note = note_on(suite, other, current, baseline)
         suites.append(SuiteComparison(entry, suite.title, changes, note=note))
     return Comparison(current, baseline, _decided(suites))
 
@@ -163,113 +162,9 @@ def _with_todays_statistics(
     """Score records again whose intervals and p-values were made in another way."""
     if statistics_of(report) == statistics.VERSION or not suite.records:
         return suite
-    if suite.status != "scored" or _unknown(suite, catalogue):
+    if suite.status != "scored" or not_known(suite, catalogue):
         return suite
     return scored(suite, catalogue.find(suite.name), int(report.settings["seed"]))
-
-
-def _reason(
-    suite: SuiteResult | None,
-    other: SuiteResult | None,
-    current: Report,
-    baseline: Report,
-    catalogue: Catalogue,
-) -> str | None:
-    """Say why two results of a suite cannot be compared, and what to do."""
-    if other is None:
-        return "the baseline did not measure it; measure the baseline again with this suite"
-    if suite is None:
-        return "only the baseline measured it; measure the model again with this suite"
-    if other.status != "scored":
-        return f"in the baseline it is {other.status.replace('_', ' ')}"
-    if suite.status != "scored":
-        return f"it is {suite.status.replace('_', ' ')} now"
-    pairs = (
-        ("another version of the suite", suite.version, other.version),
-        ("another measure", suite.measure, other.measure),
-        ("another scorer", _scored_by(suite), _scored_by(other)),
-        ("another kind of model", current.model.kind, baseline.model.kind),
-        ("other data", suite.data and suite.data.sha256, other.data and other.data.sha256),
-    )
-    for what, ours, theirs in pairs:
-        if ours != theirs:
-            return f"{what} ({theirs}, now {ours}); measure the baseline again"
-    if suite.is_hidden and not (suite.records and other.records):
-        return (
-            "it is hidden, so no report has its records; with --baseline MODEL both are measured "
-            "in one run and compared item by item"
-        )
-    if not suite.records or not other.records:
-        return "the records are missing; both reports need their records folder"
-    ours_items = {r.item: r.text_sha256 for r in suite.records}
-    theirs_items = {r.item: r.text_sha256 for r in other.records}
-    if ours_items != theirs_items:
-        if only := len(ours_items.keys() ^ theirs_items.keys()):
-            return (
-                f"another set of items ({only} are in one report only); measure both with the same "
-                "--profile and --seed, without --budget"
-            )
-        other_texts = sum(theirs_items[item] != text for item, text in ours_items.items())
-        return f"{other_texts} items have another text; measure the baseline again"
-    if unknown := _unknown(suite, catalogue):
-        return unknown
-    return _other_setting(suite, current, baseline, catalogue)
-
-
-def _scored_by(suite: SuiteResult) -> str | None:
-    """Name the classifier that scored the texts, with all that its numbers depend on."""
-    if suite.scorer is None:
-        return None
-    about = suite.scorer
-    version = about.weights_sha256 or about.revision or "no digest"
-    labels = "/".join(sorted(suite.labels.values()))
-    return f"{about.reference} {version[:7]} {labels}"
-
-
-def _other_setting(
-    suite: SuiteResult, current: Report, baseline: Report, catalogue: Catalogue
-) -> str | None:
-    """Say which setting had the suite ask something else of the model."""
-    before, now = (r.settings.get("chat", "off") for r in (baseline, current))
-    if before == now or not asks_for_texts(suite, catalogue):
-        return None
-    return f"chat {before}, now {now}; measure both with --chat {now}"
-
-
-def _unknown(suite: SuiteResult, catalogue: Catalogue) -> str | None:
-    """Say why the installed suite cannot tell what the records of a report mean."""
-    try:
-        installed = catalogue.find(suite.name)
-        known = {m.name for m in installed.measure_named(suite.measure or "").metrics}
-    except UnknownName as error:
-        return error.message
-    if suite.version != installed.version:
-        return (
-            f"both are of version {suite.version} of the suite, {installed.version} is installed; "
-            "measure both again"
-        )
-    unknown = sorted({s.metric for s in suite.scores} - known)
-    return f"the installed suite has no metric {unknown[0]}" if unknown else None
-
-
-def _note(suite: SuiteResult, other: SuiteResult, current: Report, baseline: Report) -> str | None:
-    notes = []
-    if current.model.dtype != baseline.model.dtype:
-        notes.append(f"{baseline.model.dtype} before, {current.model.dtype} now")
-    version = statistics_of(baseline)
-    if version != statistics.VERSION:
-        again = f"the records of before are scored with statistics {statistics.VERSION}"
-        notes.append(f"{again}, not {version}: its intervals and p-values may be others")
-    for result, when in ((other, "before"), (suite, "now")):
-        if (score := result.headline) and score.value is None:
-            notes.append(f"no headline {when}: {score.note or score.interval_reason}")
-    return "; ".join(notes) or None
-
-
-def asks_for_texts(suite: SuiteResult, catalogue: Catalogue) -> bool:
-    """Whether the measure of a result had the model write texts."""
-    measure = catalogue.find(suite.name).measure_named(suite.measure or "")
-    return Capability.GENERATE in measure.needs
 
 
 @dataclass(frozen=True, slots=True)
