@@ -5,7 +5,7 @@ import unicodedata
 from collections.abc import Mapping
 from typing import Final
 
-_SECRET: Final = re.compile(r"(?i)(?:TOKEN|SECRET|PASSWORD|KEY|JWT)$")
+_SECRET: Final = re.compile(r"(?i)(?:TOKEN|SECRET|PASSWORD|KEY|JWT)(?:_V\d+)?$")
 _SHORTEST_SECRET: Final = 4
 
 

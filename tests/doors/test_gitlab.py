@@ -139,7 +139,7 @@ def test_without_a_token_there_is_no_note_and_that_is_said(job: Job, gitlab: Git
     ran = job("--suites=structure").done()
     assert "No comment was written: there is no PYTEST_BIAS_GITLAB_TOKEN" in ran.said
     assert "CI_JOB_TOKEN" in ran.said
-    assert "project access token with the scope api" in ran.said
+    assert "project access token, or a personal one, with the scope api" in ran.said
     assert gitlab.asked == []
     fork = job("--suites=structure", CI_PROJECT_ID="44").done()
     assert "No comment was written: the merge request comes from a fork" in fork.said

@@ -58,6 +58,12 @@ def test_no_secret_is_in_the_file(tmp_path: Path) -> None:
     assert "secret" not in (tmp_path / "result.json").read_text(encoding="utf-8")
 
 
+def test_a_file_that_cannot_be_written_is_an_error(tmp_path: Path) -> None:
+    env = {VARIABLE: str(tmp_path / "nowhere" / "result.json")}
+    done = finish(start("--version", folder=tmp_path, env=env), tmp_path)
+    done.refused(2, VARIABLE, "cannot be written: No such file or directory")
+
+
 def test_what_a_command_starts_has_a_result_of_its_own(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

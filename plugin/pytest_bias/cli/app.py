@@ -11,7 +11,7 @@ from rich.text import Text
 
 from pytest_bias.cli import evidence, init, split
 from pytest_bias.emit import streams
-from pytest_bias.errors import BiasError, UnknownName
+from pytest_bias.errors import BiasError, OutputError, UnknownName
 from pytest_bias.exit_codes import EXIT_INTERRUPTED, EXIT_OK, EXIT_UNEXPECTED
 from pytest_bias.records.command_result import VARIABLE, CommandResult
 from pytest_bias.settings.parameters import ModelArgument, settings_of, with_options
@@ -218,7 +218,12 @@ def main() -> None:
     file, result = os.environ.pop(VARIABLE, None), CommandResult()
     result.exit_code = _run(result)
     if file:
-        result.write(Path(file), os.environ)
+        try:
+            result.write(Path(file), os.environ)
+        except OSError as error:
+            told = OutputError(f"{VARIABLE}={file} cannot be written: {error.strerror}.")
+            print_error(told, Console(stderr=True))
+            result.exit_code = result.exit_code or told.exit_code
     sys.exit(result.exit_code)
 
 

@@ -37,8 +37,8 @@ Kind: TypeAlias = Literal["PRIVATE-TOKEN", "JOB-TOKEN"]
 """Header of a token: of a person or a project, or of the job that runs."""
 
 HELPS: Final = (
-    f"{TOKEN} has to be a project access token with the scope api and the role Reporter or higher, "
-    "of the project that the merge request belongs to."
+    f"{TOKEN} has to be a project access token, or a personal one, with the scope api and the role "
+    "Reporter or higher in the project that the merge request belongs to."
 )
 _HINTS: Final[Mapping[Kind, Mapping[int, str]]] = {
     "PRIVATE-TOKEN": {
@@ -48,7 +48,7 @@ _HINTS: Final[Mapping[Kind, Mapping[int, str]]] = {
     },
     "JOB-TOKEN": dict.fromkeys(
         (401, 403),
-        f"The token of a job may not read this here. {HELPS}",
+        f"The token of a job may not read artifacts here. Set {TOKEN}, or leave --baseline out.",
     ),
 }
 

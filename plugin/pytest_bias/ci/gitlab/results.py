@@ -50,7 +50,9 @@ def junit(report: Report | None, decision: Decision | None, problem: str) -> str
             # Before what came of it, as pytest writes them.
             case.insert(0, place := ET.Element("properties"))
             for name, value in told:
-                ET.SubElement(place, "property", name=name, value=clean(str(value), MOST_SAID))
+                ET.SubElement(
+                    place, "property", name=clean(name), value=clean(str(value), MOST_SAID)
+                )
     for outcome in outcomes:
         if outcome.entry is None and outcome.is_failure:
             _case(suite, outcome.limit, [sentence(outcome)])

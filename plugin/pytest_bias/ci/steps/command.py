@@ -22,6 +22,7 @@ def run_command(
     """
     with tempfile.TemporaryDirectory(prefix="pytest-bias-", dir=provider.temp) as folder:
         file = Path(folder) / "result.json"
+        sys.stdout.flush()
         with provider.quiet():
             ended = subprocess.run(
                 [sys.executable, "-m", "pytest_bias", *words],
