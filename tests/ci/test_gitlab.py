@@ -118,6 +118,15 @@ def test_a_process_with_code_of_a_model_has_nothing_to_speak_with() -> None:
     assert GitLab({**given, **kept}, {}).for_a_model == {**kept, "PYTHONUTF8": "1"}
 
 
+def test_a_note_is_written_where_there_is_a_merge_request_and_a_token() -> None:
+    assert GitLab({}, {}).proposal == ""
+    own = {"CI_MERGE_REQUEST_IID": "7", "CI_MERGE_REQUEST_PROJECT_ID": "1", "CI_PROJECT_ID": "1"}
+    assert GitLab(own, {}).proposal == "merge request"
+    assert "there is no PYTEST_BIAS_GITLAB_TOKEN" in GitLab(own, {}).comment("text")
+    fork = {**own, "CI_PROJECT_ID": "2"}
+    assert "comes from a fork" in GitLab(fork, {}).comment("text")
+
+
 def test_options_are_inputs() -> None:
     assert inputs([]) == {}
     found = inputs(["--suites", "a b", "--baseline=last-run", "--out= there "])
