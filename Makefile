@@ -57,6 +57,7 @@ check: $(VENV)/.dev
 	$(BIN)/mypy
 	$(BIN)/check-jsonschema --builtin-schema vendor.github-actions action.yml
 	$(BIN)/check-jsonschema --builtin-schema vendor.github-workflows .github/workflows/*.yml examples/workflows/*.yml
+	$(BIN)/check-jsonschema --builtin-schema vendor.gitlab-ci examples/gitlab-ci.yml
 	$(BIN)/actionlint .github/workflows/*.yml examples/workflows/*.yml
 	$(BIN)/zizmor --offline --quiet action.yml .github/workflows examples/workflows/*.yml
 

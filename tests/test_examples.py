@@ -10,10 +10,13 @@ import pytest
 import yaml
 
 import warm
+from pytest_bias.ci.gitlab.__main__ import CODE_QUALITY, JUNIT, TAKEN
 from pytest_bias.ci.init import interface
 from pytest_bias.ci.init.interface import of_action, of_workflow, problems
 from pytest_bias.ci.init.rendering import examples
-from pytest_bias.ci.init.triggers import ACTION, TRIGGERS, WORKFLOW
+from pytest_bias.ci.init.triggers import ACTION, GITLAB, TRIGGERS, WORKFLOW
+from pytest_bias.ci.steps.inputs import DEFAULT_OUT
+from pytest_bias.reports.withholding import SALT
 
 ROOT = Path(__file__).parent.parent
 FOLDER = ROOT / "examples" / "workflows"
@@ -54,6 +57,10 @@ def test_schema_holds() -> None:
     tool("check-jsonschema", "--builtin-schema", "vendor.github-workflows", *FILES)
 
 
+def test_schema_of_gitlab_holds() -> None:
+    tool("check-jsonschema", "--builtin-schema", "vendor.gitlab-ci", FOLDER.parent / GITLAB.file)
+
+
 def test_make_check_lints_the_examples() -> None:
     lines = (ROOT / "Makefile").read_text(encoding="utf-8").splitlines()
     for name in ("check-jsonschema", "actionlint", "zizmor"):
@@ -83,7 +90,7 @@ def test_example_says_what_the_action_takes(path: Path) -> None:
 def test_every_trigger_has_its_example() -> None:
     assert {p.name for p in FILES} == {t.file for t in TRIGGERS}
     for name, text in examples().items():
-        assert (FOLDER / name).read_text(encoding="utf-8") == text, "tools/workflow_files.py"
+        assert (FOLDER.parent / name).read_text("utf-8") == text, "tools/workflow_files.py"
 
 
 def test_every_trigger_has_its_page_that_leads_to_the_example() -> None:
@@ -95,6 +102,22 @@ def test_every_trigger_has_its_page_that_leads_to_the_example() -> None:
         assert f"/docs/triggers/{page.name}\n" in (FOLDER / one.file).read_text(encoding="utf-8")
 
 
+def test_the_job_on_gitlab_keeps_what_the_program_leaves() -> None:
+    job = read(FOLDER.parent / GITLAB.file)["bias"]
+    kept = job["artifacts"]
+    assert kept["when"] == "always"
+    assert kept["paths"] == [f"{DEFAULT_OUT}/"]
+    assert f"{DEFAULT_OUT}/{SALT}" in kept["exclude"]
+    assert kept["reports"] == {"junit": JUNIT, "codequality": CODE_QUALITY}
+    folders = [value for value in job["variables"].values() if "/.cache/" in value]
+    assert len(folders) == 3
+    assert job["cache"]["paths"] == [".cache/"]
+    page = (ROOT / "docs" / GITLAB.page).read_text(encoding="utf-8")
+    assert "(../examples/gitlab-ci.yml)" in page
+    for name in TAKEN:
+        assert f"`--{name}`" in page
+
+
 def anchors(page: Path) -> set[str]:
     """Return what headings of a page are called in links."""
     headings = re.findall(r"^#+ (.+)$", page.read_text(encoding="utf-8"), re.MULTILINE)
@@ -102,7 +125,11 @@ def anchors(page: Path) -> set[str]:
 
 
 def test_links_of_the_pages_lead_somewhere() -> None:
-    pages = [ROOT / "docs" / "action.md", *(ROOT / "docs" / "triggers").glob("*.md")]
+    pages = [
+        ROOT / "docs" / "action.md",
+        ROOT / "docs" / GITLAB.page,
+        *(ROOT / "docs" / "triggers").glob("*.md"),
+    ]
     for page in pages:
         text = page.read_text(encoding="utf-8")
         for target, anchor in re.findall(r"\]\(([^)#:]*)(?:#([^)]*))?\)", text):

@@ -2,9 +2,10 @@
 
     python tools/workflow_files.py [--check]
 
-examples/workflows/*.yml from the templates of `pytest-bias init`; the table of inputs that travels
-with the package, and the tables of docs/action.md, from action.yml and bias-tests.yml. With
-``--check`` nothing is written: exit code 1 says that something is out of date, and what.
+examples/workflows/*.yml and examples/gitlab-ci.yml from the templates of `pytest-bias init`; the
+table of inputs that travels with the package, and the tables of docs/action.md, from action.yml and
+bias-tests.yml. With ``--check`` nothing is written: exit code 1 says that something is out of date,
+and what.
 """
 
 import argparse
@@ -44,9 +45,8 @@ def contents() -> dict[Path, str]:
     """Return every file with what it should hold."""
     action, workflow = (path.read_text(encoding="utf-8") for path in (ACTION_FILE, WORKFLOW_FILE))
     table = {ACTION: of_action(action), WORKFLOW: of_workflow(workflow)}
-    folder = ROOT / "examples" / "workflows"
     return {
-        **{folder / name: text for name, text in examples().items()},
+        **{ROOT / "examples" / name: text for name, text in examples().items()},
         PACKAGED: json.dumps(table, indent=1) + "\n",
         PAGE: page(
             PAGE.read_text(encoding="utf-8"), yaml.safe_load(action), yaml.safe_load(workflow)

@@ -17,7 +17,8 @@
           |    `-- LicenceNotAccepted
           |-- ReportError         a report cannot be read, or is not what it says
           |-- PublishError        something was not published, or it is not known whether it was
-          `-- GitHubError         GitHub refused something, or did not answer
+          `-- ProviderError       a CI service refused something, or did not answer
+               `-- GitHubError    GitHub
 """
 
 import difflib
@@ -118,8 +119,8 @@ class PublishError(MeasurementError):
     """Something was not published, or it is not known whether it was; the message says which."""
 
 
-class GitHubError(MeasurementError):
-    """GitHub refused something, or did not answer.
+class ProviderError(MeasurementError):
+    """A CI service refused something, or did not answer.
 
     `status` is that of its answer, null where there was none; `limited` says that it was asked too
     often. Both are set by who asked.
@@ -137,3 +138,7 @@ class GitHubError(MeasurementError):
     def forbidden(self) -> bool:
         """Whether the token may not do it, or not see it, and no waiting helps."""
         return self.status in (403, 404) and not self.limited
+
+
+class GitHubError(ProviderError):
+    """GitHub refused something, or did not answer."""

@@ -22,7 +22,7 @@ from pytest_bias.emit import streams
 from pytest_bias.environment import FILE_NAME
 from pytest_bias.errors import BiasError, MeasurementError, ReportError, UsageError
 from pytest_bias.evidence.verification import Trust
-from pytest_bias.exit_codes import EXIT_INTERRUPTED, EXIT_UNEXPECTED
+from pytest_bias.exit_codes import EXIT_INTERRUPTED, EXIT_OK, EXIT_UNEXPECTED
 from pytest_bias.hub import repository
 from pytest_bias.hub.due import Due, Measured, at_head, is_due, pushed, read_event
 from pytest_bias.hub.job import CARRIED, proposes
@@ -167,9 +167,10 @@ def _publish(done: Finished, name: str, sha: str, console: Console, *, create_pr
             f"{there.head[:7]} starts a job of its own.",
         )
         return 0
-    return publish_command(
+    publish_command(
         done.out, name, Settings(), Trust(), console, create_pr=create_pr, dry_run=False
     )
+    return EXIT_OK
 
 
 def _say(console: Console, text: str, style: str = "bold") -> None:

@@ -2,6 +2,11 @@
 
 import re
 import unicodedata
+from collections.abc import Mapping
+from typing import Final
+
+_SECRET: Final = re.compile(r"(?i)(?:TOKEN|SECRET|PASSWORD|KEY|JWT)(?:_V\d+)?$")
+_SHORTEST_SECRET: Final = 4
 
 
 def clean(text: str, limit: int = 200) -> str:
@@ -32,3 +37,18 @@ def markdown(text: str, limit: int = 200) -> str:
     text = text.replace("://", ":\\/\\/")
     text = re.sub(r"(?i)\b(www)\.", r"\1\\.", text)
     return re.sub(r"([`*_{}\[\]#!|~$@]|\\(?![/.]))", r"\\\1", text)
+
+
+def is_secret(name: str) -> bool:
+    """Whether a variable of the environment is called like one that holds a secret."""
+    return _SECRET.search(name) is not None
+
+
+def without_secrets(text: str, environment: Mapping[str, str]) -> str:
+    """Return a text in which ``***`` stands for tokens, passwords and keys of an environment."""
+    found = (value.strip() for name, value in environment.items() if is_secret(name))
+    # The longest first: one may be a part of another.
+    for value in sorted(set(found), key=len, reverse=True):
+        if len(value) >= _SHORTEST_SECRET:
+            text = text.replace(value, "***")
+    return text

@@ -7,22 +7,24 @@ from typing import Any
 import pytest
 import yaml
 
-from pytest_bias.ci.action import decide
-from pytest_bias.ci.action.inputs import CHOICES, FLAGS, OPTIONS, Inputs
-from pytest_bias.ci.action.measure import worst
-from pytest_bias.ci.action.runner import (
+from pytest_bias.ci.github.provider import GitHub
+from pytest_bias.ci.github.runner import (
     MOST_ANNOTATIONS,
     annotation,
     annotations,
     for_a_model,
-    without_secrets,
     write_outputs,
 )
-from pytest_bias.ci.action.steps import STEPS, main
-from pytest_bias.ci.action.tell import lines_of_limits
+from pytest_bias.ci.github.steps import STEPS, main
+from pytest_bias.ci.provider import Annotation
+from pytest_bias.ci.steps import decide
+from pytest_bias.ci.steps.inputs import CHOICES, FLAGS, OPTIONS, Inputs
+from pytest_bias.ci.steps.measure import worst
+from pytest_bias.ci.steps.tell import lines_of_limits
 from pytest_bias.errors import UsageError
 from pytest_bias.reports.decision import Outcome
 from pytest_bias.reports.verdicts import Verdict
+from pytest_bias.untrusted import without_secrets
 
 ROOT = Path(__file__).parents[2]
 ACTION: dict[str, Any] = yaml.safe_load((ROOT / "action.yml").read_text(encoding="utf-8"))
@@ -33,7 +35,10 @@ def inputs(**texts: str) -> Inputs:
     given = {name: str(plain["default"]) for name, plain in ACTION["inputs"].items()}
     given |= {name.replace("_", "-"): text for name, text in texts.items()}
     named = {f"INPUT_{n.upper().replace('-', '_')}": text for n, text in given.items()}
-    return Inputs.of(named)
+    github = GitHub(named)
+    found = Inputs.of(github.given)
+    github.check(found)
+    return found
 
 
 # Inputs
@@ -208,9 +213,9 @@ def test_an_annotation_is_one_line() -> None:
 
 
 def test_annotations_are_as_many_as_are_shown() -> None:
-    few = list(annotations("warning", [("x", "", 0)] * MOST_ANNOTATIONS))
+    few = list(annotations([Annotation("warning", "x")] * MOST_ANNOTATIONS))
     assert len(few) == MOST_ANNOTATIONS
-    many = list(annotations("warning", [("x", "", 0)] * 1000))
+    many = list(annotations([Annotation("warning", "x")] * 1000))
     assert len(many) == MOST_ANNOTATIONS
     assert many[-1].endswith("::and 991 more, in the summary")
 
@@ -285,9 +290,9 @@ def test_the_worst_limit_is_the_gravest_and_of_these_the_clearest() -> None:
     ],
 )
 def test_how_it_ends(codes: dict[str, str], limit: int, error: int, never: int) -> None:
-    given = {f"BIAS_{name}_CODE": code for name, code in codes.items()}
+    given = {f"BIAS_{name}_EXIT_CODE": code for name, code in codes.items()}
     ends = {"limit": limit, "error": error, "never": never}
-    found = {word: decide.main({**given, "INPUT_FAIL_ON": word}) for word in ends}
+    found = {word: decide.main(GitHub({**given, "INPUT_FAIL_ON": word})) for word in ends}
     assert found == ends
 
 
@@ -300,7 +305,11 @@ def test_an_error_that_nobody_expected_is_one_line(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     output = tmp_path / "output"
-    given = {"GITHUB_OUTPUT": str(output), "HF_TOKEN": "hf_secret", "BIAS_COMMAND": "hf_secret"}
+    given = {
+        "GITHUB_OUTPUT": str(output),
+        "HF_TOKEN": "hf_secret",
+        "BIAS_PREPARE_COMMAND": "hf_secret",
+    }
     assert main("measure", given) == 0
     found = dict(read_outputs(output.read_text()))
     assert found["exit-code"] == "3"
@@ -311,4 +320,4 @@ def test_an_error_that_nobody_expected_is_one_line(
 
 
 def test_the_last_step_that_breaks_does_not_end_well() -> None:
-    assert main("decide", {"BIAS_MEASURE_CODE": "x"}) == 3
+    assert main("decide", {"BIAS_MEASURE_EXIT_CODE": "x"}) == 3

@@ -1,5 +1,6 @@
 """What `init` makes of names, limits, triggers and a folder."""
 
+import shlex
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,7 @@ from pytest_bias.ci.init.choices import (
 from pytest_bias.ci.init.found import is_ignored, languages, look
 from pytest_bias.ci.init.interface import problems
 from pytest_bias.ci.init.rendering import scalar, settings, workflow
-from pytest_bias.ci.init.triggers import NAMES, TRIGGERS, trigger
+from pytest_bias.ci.init.triggers import GITLAB, NAMES, TRIGGERS, trigger
 from pytest_bias.errors import UsageError
 from pytest_bias.reports.limits import read_limits
 from pytest_bias.settings.settings import read_settings
@@ -102,6 +103,42 @@ def test_folder_of_any_name_is_the_same_in_both_files(tmp_path: Path, name: str)
     assert problems(workflow(choices)) == []
     (tmp_path / "pytest-bias.yaml").write_text(settings(choices), encoding="utf-8")
     assert read_settings({}, environment={}, folder=tmp_path).model == model
+
+
+@pytest.mark.parametrize("name", NAMES_OF_FOLDERS)
+def test_folder_of_any_name_is_one_word_of_the_job_on_gitlab(name: str) -> None:
+    choices = Choices(GITLAB, model=f"./{name}", publish="org/name")
+    (line,) = yaml.safe_load(workflow(choices))["bias"]["script"]
+    assert shlex.split(line)[3:] == [
+        f"--model=./{name}",
+        "--baseline=last-run",
+        "--publish=org/name",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("remote", "expected"),
+    [
+        ("git@gitlab.com:group/sub/name.git", "https://gitlab.com/group/sub/name"),
+        (
+            "https://user:secret@gitlab.example.org/group/name",
+            "https://gitlab.example.org/group/name",
+        ),
+        (
+            "ssh://git@gitlab.example.org:2222/group/name.git",
+            "https://gitlab.example.org/group/name",
+        ),
+        ("git@github.com:group/gitlab.com.git", None),
+        ("https://notgitlab.com/group/name", None),
+    ],
+)
+def test_a_project_of_gitlab_is_known_by_its_remote(
+    tmp_path: Path, remote: str, expected: str | None
+) -> None:
+    git(tmp_path, "init", "-q")
+    git(tmp_path, "remote", "add", "origin", remote)
+    found = look(tmp_path)
+    assert (found.gitlab, found.is_gitlab) == (expected, expected is not None)
 
 
 @pytest.mark.parametrize(

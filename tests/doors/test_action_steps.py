@@ -13,7 +13,7 @@ import pytest
 import pytest_bias
 from action_step import Step
 from github_server import GitHub, serving
-from pytest_bias.ci.action import publish
+from pytest_bias.ci.github import provider
 from pytest_bias.records.report import Report
 from pytest_bias.reports.folder import DECISION, REPORT
 from pytest_bias.reports.publication_layout import REPRODUCTION, SIGNATURE
@@ -69,7 +69,7 @@ def test_a_part_asks_for_the_whole_report_of_the_last_run(
     found = step("prepare", INPUT_BASELINE="last-run:bias-report", **given)
     assert found["skipped"] == "true"
     digest = json.loads((left / REPORT).read_text())["digest"]
-    measured = step("measure", BIAS_COMMAND=found["command"], BIAS_OUT=found["out"])
+    measured = step("measure", BIAS_PREPARE_COMMAND=found["command"], BIAS_PREPARE_OUT=found["out"])
     assert measured["digest"] == digest
     assert step("prepare", INPUT_BASELINE="last-run", **given)["skipped"] == "false"
 
@@ -92,7 +92,7 @@ def test_limits_are_decided_on_again_where_the_model_is_the_same(
     given = {"INPUT_BASELINE": "last-run:bias-report", "INPUT_CONFIG": "limits.yaml"}
     found = step("prepare", **given, **SCHEDULE)
     assert found["skipped"] == "true"
-    measured = step("measure", BIAS_COMMAND=found["command"], BIAS_OUT=found["out"])
+    measured = step("measure", BIAS_PREPARE_COMMAND=found["command"], BIAS_PREPARE_OUT=found["out"])
     assert (measured["status"], measured["exit-code"]) == (status, code)
     assert measured["changed"] == "false"
     assert measured["digest"] == json.loads((left / REPORT).read_text())["digest"]
@@ -149,7 +149,7 @@ def test_a_model_that_exceeds_a_limit_is_measured_once(
     given = {**SCHEDULE, "INPUT_CONFIG": "limits.yaml"}
     found = step("prepare", INPUT_BASELINE="last-run:bias-report", **given)
     assert found["skipped"] == "true"
-    measured = step("measure", BIAS_COMMAND=found["command"], BIAS_OUT=found["out"])
+    measured = step("measure", BIAS_PREPARE_COMMAND=found["command"], BIAS_PREPARE_OUT=found["out"])
     assert (measured["status"], measured["exit-code"]) == ("exceeded", "1")
     found = step("prepare", INPUT_BASELINE="last-run:bias-report")
     assert "--first-run" in json.loads(found["command"])
@@ -201,13 +201,15 @@ def test_data_that_could_not_be_had_are_told_and_nothing_is_cached(
     """Suites that nobody named fail the step as well: a failure is no choice."""
     words = {"INPUT_MODEL": str(tiny("bert")), "INPUT_EXTRA_ARGS": "--suite=@crowdsourced"}
     prepared = step("prepare", **words, INPUT_ALLOW_MISSING_DATA=str(allowed).lower())
-    measured = step("measure", BIAS_COMMAND=prepared["command"], BIAS_OUT=prepared["out"])
+    measured = step(
+        "measure", BIAS_PREPARE_COMMAND=prepared["command"], BIAS_PREPARE_OUT=prepared["out"]
+    )
     assert measured["complete"] == "false"
     expected = ("measured", "0") if allowed else ("could-not-measure", "3")
     assert (measured["status"], measured["exit-code"]) == expected
     summary = step.folder / "summary.md"
     capsys.readouterr()
-    step("tell", BIAS_REPORT=measured["report"], GITHUB_STEP_SUMMARY=str(summary))
+    step("tell", BIAS_MEASURE_REPORT=measured["report"], GITHUB_STEP_SUMMARY=str(summary))
     told = capsys.readouterr().out.splitlines()
     level = "::warning" if allowed else "::error"
     assert all(line.startswith(level) for line in told)
@@ -221,7 +223,9 @@ def test_data_that_could_not_be_had_are_told_and_nothing_is_cached(
 @pytest.mark.nightly
 def test_what_is_complete_is_cached(step: Step) -> None:
     prepared = step("prepare", INPUT_SUITES="structure")
-    measured = step("measure", BIAS_COMMAND=prepared["command"], BIAS_OUT=prepared["out"])
+    measured = step(
+        "measure", BIAS_PREPARE_COMMAND=prepared["command"], BIAS_PREPARE_OUT=prepared["out"]
+    )
     assert measured["complete"] == "true"
 
 
@@ -239,7 +243,11 @@ def test_a_second_attempt_replaces_the_artifact_of_its_own_job_alone(
     github.artifact(run, files, "shared")
     # That of another run is another one's.
     github.artifact(github.run(), {"job.json": b'{"identity": "other"}'}, "shared")
-    given = {"BIAS_ARTIFACT_NAME": "shared", "BIAS_IDENTITY": "mine", "INPUT_ARTIFACT": "shared"}
+    given = {
+        "BIAS_PREPARE_ARTIFACT": "shared",
+        "BIAS_PREPARE_IDENTITY": "mine",
+        "INPUT_ARTIFACT": "shared",
+    }
     given["GITHUB_RUN_ID"] = str(run.id)
     assert step("keep", **given)["overwrite"] == "false"
     found = step("keep", **given, GITHUB_RUN_ATTEMPT="2")
@@ -282,7 +290,9 @@ def test_what_an_earlier_job_left_is_not_of_this_run(step: Step) -> None:
     for name in (REPRODUCTION, f"{REPRODUCTION}{SIGNATURE}", f"{REPORT}{SIGNATURE}"):
         (out / name).write_text("{}")
     prepared = step("prepare", INPUT_SUITES="structure")
-    found = step("measure", BIAS_COMMAND=prepared["command"], BIAS_OUT=prepared["out"])
+    found = step(
+        "measure", BIAS_PREPARE_COMMAND=prepared["command"], BIAS_PREPARE_OUT=prepared["out"]
+    )
     assert (found["status"], found["exit-code"]) == ("measured", "0")
     assert [p.name for p in out.iterdir() if p.name.endswith((REPRODUCTION, SIGNATURE))] == []
 
@@ -299,7 +309,7 @@ def test_what_an_earlier_job_left_is_not_of_this_run(step: Step) -> None:
     ],
 )
 def test_what_is_not_merged_is_not_published(step: Step, event: str, expected: bool) -> None:
-    assert publish.is_proposal(event) == expected
-    given = {"INPUT_PUBLISH": "org/name", "GITHUB_EVENT_NAME": event, "BIAS_OUT": "nowhere"}
+    assert bool(provider.GitHub({"GITHUB_EVENT_NAME": event}).proposal) == expected
+    given = {"INPUT_PUBLISH": "org/name", "GITHUB_EVENT_NAME": event, "BIAS_PREPARE_OUT": "nowhere"}
     said = step("publish", **given)["remark"]
     assert ("a pull request is no version yet" in said) == expected

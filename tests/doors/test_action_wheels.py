@@ -9,7 +9,7 @@ import pytest
 import pytest_bias
 import warm
 
-SCRIPT = Path(pytest_bias.__file__).parent / "ci" / "action" / "wheels.py"
+SCRIPT = Path(pytest_bias.__file__).parent / "ci" / "github" / "wheels.py"
 BASE = getattr(sys, "_base_executable", sys.executable)
 """The Python that this virtual environment was made of."""
 

@@ -10,10 +10,11 @@ from pathlib import Path
 import pytest
 
 from github_server import JOB, Failure, GitHub, Token, serving, zipped
-from pytest_bias.ci.github import api, artifacts, contents
+from pytest_bias.ci import contents
+from pytest_bias.ci.github import api, artifacts
 from pytest_bias.ci.github.api import Client
 from pytest_bias.ci.github.artifacts import Found, last_report
-from pytest_bias.errors import GitHubError, UsageError
+from pytest_bias.errors import ProviderError, UsageError
 
 REF = "org/training/.github/workflows/bias.yml@refs/heads/main"
 REPORT = {"report.json": b"{}", "badges/a.svg": b"<svg/>", "records/a[en].parquet": b"PAR1"}
@@ -135,7 +136,7 @@ def test_it_is_found_on_a_later_page(github, last):
 
 def test_an_expired_one_is_an_error_that_says_what_to_do(github, last):
     github.artifact(github.run(), REPORT, expired=True)
-    with pytest.raises(GitHubError, match="has expired on 2027-01-30") as caught:
+    with pytest.raises(ProviderError, match="has expired on 2027-01-30") as caught:
         last()
     assert "`badges-branch`" in str(caught.value)
     assert "`baseline: published`" in str(caught.value)
@@ -150,14 +151,14 @@ def test_too_many_failed_runs_are_not_asked_for(github, last, monkeypatch):
     monkeypatch.setattr(artifacts, "MOST_RUNS", 2)
     for conclusion in ("success", "failure", "failure"):
         github.artifact(github.run(conclusion=conclusion), REPORT)
-    with pytest.raises(GitHubError, match="none of the 2 newest"):
+    with pytest.raises(ProviderError, match="none of the 2 newest"):
         last()
 
 
 def test_a_token_that_may_not_ask(github, last):
     github.private = True
     github.tokens["job-token"] = Token(may={"contents": "read"})
-    with pytest.raises(GitHubError, match="`actions: read`"):
+    with pytest.raises(ProviderError, match="`actions: read`"):
         last()
 
 
@@ -181,7 +182,7 @@ def test_the_token_does_not_follow_to_the_storage(github, last, capfd):
 def test_the_signed_address_is_not_shown(github, last):
     github.artifact(github.run(), REPORT)
     github.failures["storage"] = [Failure(403, message="AuthenticationFailed")]
-    with pytest.raises(GitHubError) as caught:
+    with pytest.raises(ProviderError) as caught:
         last()
     assert "sig" not in str(caught.value)
     assert "/artifacts/" in str(caught.value)
@@ -197,7 +198,7 @@ def test_the_storage_is_asked_again(github, last, failure):
 def test_a_download_that_always_breaks_off(github, last):
     github.artifact(github.run(), REPORT)
     github.failures["storage"] = [Failure(drop="after")] * 9
-    with pytest.raises(GitHubError, match="does not answer") as caught:
+    with pytest.raises(ProviderError, match="does not answer") as caught:
         last()
     assert "sig" not in str(caught.value)
 
@@ -213,7 +214,7 @@ def test_a_password_for_the_storage_in_netrc_is_not_sent(github, last, tmp_path,
 
 def test_other_bytes_than_github_states(github, last):
     github.artifact(github.run(), REPORT, digest=f"sha256:{'0' * 64}")
-    with pytest.raises(GitHubError, match="digest"):
+    with pytest.raises(ProviderError, match="digest"):
         last()
 
 
@@ -228,7 +229,7 @@ def test_an_old_artifact_without_digest(github, last):
 def refused(github: GitHub, last, content: Mapping[str, bytes] | bytes, words: str) -> None:
     run = github.run()
     github.artifact(run, content)
-    with pytest.raises(GitHubError, match=words):
+    with pytest.raises(ProviderError, match=words):
         last()
     github.artifacts.clear()
 

@@ -10,7 +10,8 @@ import pytest
 
 from github_server import READER, Failure, GitHub, Token, serving
 from made import HOSTILE, record, report, result, score
-from pytest_bias.ci.github import api, contents
+from pytest_bias.ci import contents
+from pytest_bias.ci.github import api
 from pytest_bias.ci.github.api import Client
 from pytest_bias.ci.github.branches import (
     Place,
@@ -20,7 +21,7 @@ from pytest_bias.ci.github.branches import (
     read_report_of,
 )
 from pytest_bias.emit import badges, page, summary
-from pytest_bias.errors import GitHubError, ReportError, UsageError
+from pytest_bias.errors import GitHubError, ProviderError, ReportError, UsageError
 from pytest_bias.evidence.report import verify
 from pytest_bias.records.report import Item, Report
 from pytest_bias.reports.folder import PAGE, REPORT, SUMMARY, read_report, write_report
@@ -373,7 +374,7 @@ def test_a_folder_that_is_a_file(github, client, tmp_path):
 def test_more_than_a_report_has_is_not_fetched(github, client, tmp_path, monkeypatch):
     monkeypatch.setattr(contents, "MOST_BYTES", 1000)
     github.push("badges", {"bias/report.json": bytes(1001)})
-    with pytest.raises(GitHubError, match="that is no report"):
+    with pytest.raises(ProviderError, match="that is no report"):
         read_report_of(client, BADGES, tmp_path / "into")
     assert not [line for line in github.asked if "blobs" in line]
 

@@ -334,11 +334,11 @@ def test_steps_of_the_action_tell_no_item(
         about = {name: str(tmp_path / file) for name, file in files.items()}
         step = Step(tmp_path, {**github.env, **about, "GITHUB_TOKEN": "job-token"})
         out = str(here.work / "out")
-        measured = step("measure", BIAS_COMMAND="[]", BIAS_OUT=out)
-        given = {"BIAS_OUT": out, "BIAS_REPORT": measured["report"]}
+        measured = step("measure", BIAS_PREPARE_COMMAND="[]", BIAS_PREPARE_OUT=out)
+        given = {"BIAS_PREPARE_OUT": out, "BIAS_MEASURE_REPORT": measured["report"]}
         step("publish", **given, INPUT_BADGES_BRANCH="badges", GITHUB_EVENT_NAME="push")
         step("tell", **given, GITHUB_EVENT_NAME="pull_request")
-        step("decide", BIAS_MEASURE_CODE=measured["exit-code"])
+        step("decide", BIAS_MEASURE_EXIT_CODE=measured["exit-code"])
         pushed = github.files("badges")
     assert "kept[en]" in measured["scores"]
     assert "bias/report.json" in pushed

@@ -174,6 +174,15 @@ def test_weights_that_git_does_not_have_are_told(bias: Command, repository: Path
             ("--model", "org/name", "--trigger", "gpu", "--branch", "main"),
             ("--branch does not go",),
         ),
+        (("--model", "demo", "--ci", "gitlub"), ("Did you mean 'gitlab'?",)),
+        (
+            ("--model", "demo", "--ci", "gitlab", "--trigger", "push"),
+            ("--trigger push does not go with --ci gitlab", "pipeline schedule"),
+        ),
+        (
+            ("--model", "demo", "--ci", "gitlab", "--badges-branch", "badges"),
+            ("--badges-branch does not go with --ci gitlab",),
+        ),
         (("--flavor", "t4-small"), ("--flavor", "--hub-job org/name")),
         (("--hub-job", "org/name", "--trigger", "push"), ("--trigger goes with a workflow",)),
     ],
@@ -270,6 +279,51 @@ def test_folder_that_cannot_be_written_is_named(bias: Command, repository: Path)
 
 
 # Without GitHub
+
+JOB = Path(".gitlab-ci.yml")
+INCLUDED = Path(".gitlab/bias.gitlab-ci.yml")
+
+
+def test_a_project_of_gitlab_gets_its_job(bias: Command, repository: Path) -> None:
+    git(repository, "remote", "add", "origin", "git@gitlab.com:group/name.git")
+    ran = bias("init", "--model", "./model").done()
+    assert (repository / JOB).read_bytes() == (EXAMPLES.parent / "gitlab-ci.yml").read_bytes()
+    assert set(files(repository)) == {str(JOB), str(SETTINGS)}
+    assert "git add pytest-bias.yaml .gitlab-ci.yml" in ran.out
+    assert "PYTEST_BIAS_GITLAB_TOKEN" in ran.out
+    assert "docs/gitlab.md" in ran.out
+    artifacts = "https://gitlab.com/group/name/-/jobs/artifacts/main"
+    assert f"{artifacts}/raw/bias-report/badges/social-bias-evaluated.svg?job=bias" in ran.out
+    assert len(ran.out.splitlines()) <= 15
+    # A second time nothing changes; another model is shown first.
+    assert "As it was .gitlab-ci.yml" in bias("init", "--model", "./model").done().out
+    bias("init", "--model", "demo").refused(2, "are there already", "--force")
+    bias("init", "--model", "demo", "--trigger", "push", "--force").done()
+    assert (repository / WORKFLOW).exists()
+
+
+def test_a_gitlab_ci_yml_of_ones_own_stays(bias: Command, repository: Path) -> None:
+    own = "test: {script: [make test]}\n"
+    (repository / JOB).write_text(own)
+    ran = bias("init", "--model", "./model", "--publish", "org/name", "--force").done()
+    assert (repository / JOB).read_text() == own
+    (line,) = yaml.safe_load((repository / INCLUDED).read_text())["bias"]["script"]
+    assert line.endswith("--model=./model --baseline=last-run --publish=org/name")
+    added = ran.out[ran.out.index("include:") :]
+    assert yaml.safe_load("\n".join(added.splitlines()[:2])) == {
+        "include": [{"local": str(INCLUDED)}]
+    }
+    (repository / JOB).write_text(f"{own}include: [{{local: {INCLUDED}}}]\n")
+    assert "Include" not in bias("init", "--model", "./model", "--force").done().out
+
+
+def test_the_service_can_be_chosen(bias: Command, repository: Path) -> None:
+    git(repository, "remote", "add", "origin", "git@github.com:owner/repo.git")
+    (repository / JOB).write_text("test: {script: [make test]}\n")
+    bias("init", "--model", "demo", "--trigger", "push", "--dry-run").done()
+    ran = bias("init", "--ci", "gitlab", "--model", "demo", "--dry-run").done()
+    assert "+    - python -m pytest_bias.ci.gitlab --model=demo --baseline=last-run" in ran.out
+    assert set(files(repository)) == {str(JOB)}
 
 
 def test_hub_job_is_asked_for(bias: Command, repository: Path) -> None:

@@ -13,6 +13,7 @@ from commands import Ran, finish, read, start
 from hub_server import Failure, Hub, Repository, serving
 from pytest_bias.data import downloads
 from pytest_bias.http.patience import Patience
+from pytest_bias.records.command_result import CommandResult
 from pytest_bias.reports.publication_layout import (
     BADGES,
     CURRENT,
@@ -99,8 +100,11 @@ def published(publisher: Publisher) -> Publisher:
 def test_a_report_is_published_in_one_commit_and_verified_by_anybody(
     publisher: Publisher,
 ) -> None:
-    ran = publisher("publish", "out", "--repo", NAME).done()
-    assert "Published: " in ran.out
+    file = publisher.folder / "result.json"
+    ran = publisher("publish", "out", "--repo", NAME, PYTEST_BIAS_RESULT=str(file)).done()
+    result = CommandResult.read(file)
+    assert f"Published: {result.published}" in ran.out
+    assert f"/{NAME}/commit/" in str(result.published)
     assert len(publisher.repository.commits) == 2
     report = read(publisher.folder / "out" / "report.json")
     folder = f"bias/{digest12(report['digest'])}"
@@ -137,8 +141,14 @@ def test_a_dry_run_shows_the_difference_and_writes_nothing(publisher: Publisher)
 
 
 def test_a_pull_request_leaves_the_main_branch_alone(publisher: Publisher) -> None:
-    ran = publisher("publish", "out", "--repo", NAME, "--create-pr").done()
-    assert "/discussions/1" in ran.out
+    file = publisher.folder / "result.json"
+    words = ("publish", "out", "--repo", NAME, "--create-pr")
+    for said in ("Published", "This report is proposed already"):
+        ran = publisher(*words, PYTEST_BIAS_RESULT=str(file)).done()
+        result = CommandResult.read(file)
+        assert f"{said}: {result.proposed}" in ran.out
+        assert str(result.proposed).endswith(f"/{NAME}/discussions/1")
+        assert result.published is None
     assert publisher.head == files_of("planted")
     assert CURRENT in publisher.repository.commits[publisher.repository.names["refs/pr/1"]]
 

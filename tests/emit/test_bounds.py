@@ -5,9 +5,10 @@ import re
 import pytest
 
 from made import HOSTILE, report, result, score
-from pytest_bias.ci.action import tell
-from pytest_bias.ci.action.runner import annotation, write_outputs, write_summary
 from pytest_bias.ci.github.comments import MOST_CHARACTERS
+from pytest_bias.ci.github.provider import GitHub
+from pytest_bias.ci.github.runner import annotation, write_outputs
+from pytest_bias.ci.steps import tell
 from pytest_bias.emit import badges
 from pytest_bias.emit.bounds import CUT, len_in_bytes, within
 
@@ -34,18 +35,22 @@ def test_the_summary_of_a_step_stays_below_what_github_shows(tmp_path, before):
     file.write_text("z" * before, encoding="utf-8")
     folder.mkdir()
     (folder / "summary.md").write_text(LINE * 60_000, encoding="utf-8")
-    environment = {"GITHUB_STEP_SUMMARY": str(file), "BIAS_REPORT": str(folder / "report.json")}
-    write_summary(tell.summary(environment, "", ["A remark."]), environment)
+    environment = {
+        "GITHUB_STEP_SUMMARY": str(file),
+        "BIAS_MEASURE_REPORT": str(folder / "report.json"),
+    }
+    step = GitHub(environment)
+    step.summarize(tell.report_summary(step), "", ["A remark."], "")
     assert file.stat().st_size <= max(MIB, before + 2)
     if not before:
         assert CUT in file.read_text(encoding="utf-8")
 
 
 def test_a_summary_that_is_not_there_or_no_text_is_told(tmp_path):
-    environment = {"BIAS_REPORT": str(tmp_path / "report.json")}
-    assert "summary.md cannot be read: No such file" in tell.summary(environment, "", [])
+    environment = {"BIAS_MEASURE_REPORT": str(tmp_path / "report.json")}
+    assert "summary.md cannot be read: No such file" in tell.report_summary(GitHub(environment))
     (tmp_path / "summary.md").write_bytes(b"## A \xff model\n")
-    assert "model" in tell.summary(environment, "", [])
+    assert "model" in tell.report_summary(GitHub(environment))
 
 
 def test_annotations_and_outputs_have_a_bound(tmp_path):

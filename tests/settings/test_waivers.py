@@ -11,8 +11,9 @@ import pytest
 from rich.console import Console
 
 from made import report, result, score
-from pytest_bias.ci.action.measure import worst
-from pytest_bias.ci.action.tell import _told
+from pytest_bias.ci.github.provider import GitHub
+from pytest_bias.ci.steps.measure import worst
+from pytest_bias.ci.steps.tell import annotations
 from pytest_bias.emit import comment, page, summary, terminal
 from pytest_bias.emit.verdict import because, decided
 from pytest_bias.errors import UsageError
@@ -265,7 +266,9 @@ def surfaces(found: Report, taken: Decision, folder: Path) -> dict[str, str]:
         "summary": summary.render(found, taken),
         "comment": comment.render(found, taken),
         "page": page.render(found, taken),
-        "annotation": "\n".join(text for text, *_ in _told("warning", environment, taken, "")),
+        "annotation": "\n".join(
+            a.text for a in annotations("warning", GitHub(environment), taken, "")
+        ),
         "decision.json": taken.to_json(),
     }
 
@@ -279,7 +282,7 @@ def test_verdict_value_reason_and_day_stand_together_everywhere(tmp_path: Path):
             assert "EXCEEDED, waived" in text, name
             assert "measured 70.00 (65.00 to 75.00" in text, name
             assert "ends in 3 days" in text, name
-    assert list(_told("error", {"INPUT_CONFIG": "none.yaml"}, taken, "")) == []
+    assert list(annotations("error", GitHub({"INPUT_CONFIG": "none.yaml"}), taken, "")) == []
 
 
 def test_a_decision_with_a_waiver_is_read_back(tmp_path: Path):

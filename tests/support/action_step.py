@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import draws
-from pytest_bias.ci.action import steps
+from pytest_bias.ci.github import steps
 
 SHARED = ("OMP_NUM_THREADS", draws.VARIABLE)
 """Variables of the tests that processes need to be forked, and to draw as often as these."""

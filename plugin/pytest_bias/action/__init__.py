@@ -1,1 +1,1 @@
-"""``python -m pytest_bias.action``: the steps of action.yml, which `pytest_bias.ci.action` has."""
+"""``python -m pytest_bias.action``: the steps of action.yml, which `pytest_bias.ci.github` runs."""

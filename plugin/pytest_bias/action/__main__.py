@@ -2,7 +2,7 @@
 
 import sys
 
-from pytest_bias.ci.action.steps import main
+from pytest_bias.ci.github.steps import main
 
 if __name__ == "__main__":
     sys.exit(main(sys.argv[1]))

@@ -11,10 +11,12 @@ from rich.text import Text
 
 from pytest_bias.cli import evidence, init, split
 from pytest_bias.emit import streams
-from pytest_bias.errors import BiasError
-from pytest_bias.exit_codes import EXIT_INTERRUPTED, EXIT_UNEXPECTED
+from pytest_bias.errors import BiasError, OutputError
+from pytest_bias.exit_codes import EXIT_INTERRUPTED, EXIT_OK, EXIT_UNEXPECTED
+from pytest_bias.records.command_result import VARIABLE, CommandResult
 from pytest_bias.settings.parameters import ModelArgument, with_options
 from pytest_bias.settings.settings import read_settings, require_data_dir, require_model
+from pytest_bias.untrusted import clean
 
 if TYPE_CHECKING:
     from pytest_bias.records.report import Report
@@ -220,28 +222,57 @@ def _main(
 def main() -> None:
     """Run the command; a user's mistake is one message, never a traceback."""
     streams.prepare()
+    # A process that is started from here is another command.
+    file, result = os.environ.pop(VARIABLE, None), CommandResult()
+    result.exit_code = _run(result)
+    if file:
+        try:
+            result.write(Path(file), os.environ)
+        except OSError as error:
+            told = OutputError(f"{VARIABLE}={file} cannot be written: {error.strerror}.")
+            print_error(told, Console(stderr=True))
+            result.exit_code = result.exit_code or told.exit_code
+    sys.exit(result.exit_code)
+
+
+def _run(result: CommandResult) -> int:
+    """Run the command; returns the exit code, and leaves what is wrong in the result."""
     errors = Console(stderr=True)
     try:
-        app(standalone_mode=True)
+        code = app(standalone_mode=False, obj=result)
+        return code if isinstance(code, int) else EXIT_OK
     except BiasError as error:
+        result.error, result.hint = error.message, error.hint
         print_error(error, errors)
-        sys.exit(error.exit_code)
+        return error.exit_code
     except KeyboardInterrupt:
-        sys.exit(EXIT_INTERRUPTED)
+        return EXIT_INTERRUPTED
+    except typer.Abort:
+        typer.echo("Aborted!", err=True)
+        return 1
     except Exception as error:
+        if hasattr(error, "format_message"):
+            return _refused(error, result)
         if os.environ.get("PYTEST_BIAS_DEBUG"):
             raise
-        message = f"unexpected {type(error).__name__}: {error}"
-        print_error(
-            BiasError(message, "PYTEST_BIAS_DEBUG=1 shows where; please report it."), errors
+        unexpected = BiasError(
+            f"unexpected {type(error).__name__}: {error}",
+            "PYTEST_BIAS_DEBUG=1 shows where; please report it.",
         )
-        sys.exit(EXIT_UNEXPECTED)
+        result.error, result.hint = unexpected.message, unexpected.hint
+        print_error(unexpected, errors)
+        return EXIT_UNEXPECTED
+
+
+def _refused(error: Any, result: CommandResult) -> int:
+    """Show what typer, which brings click along or not, says of a wrong word."""
+    result.error = error.format_message()
+    error.show()
+    return int(error.exit_code)
 
 
 def print_error(error: BiasError, console: Console) -> None:
     """Print what is wrong, and what helps on a line of its own."""
-    from pytest_bias.untrusted import clean
-
     text = Text("error: ", style="bold red")
     # Not wrapped, so that a command in it can be copied.
     console.print(text.append(clean(error.message, 2000), style="not bold"), soft_wrap=True)

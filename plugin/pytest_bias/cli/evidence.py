@@ -92,6 +92,7 @@ def reproduce(
 @commands.command()
 @with_options("suites", "data_dir", "config", "offline")
 def publish(
+    context: typer.Context,
     report: Annotated[Path, typer.Argument(help="Folder that `run` or `reproduce` wrote.")],
     repo: Annotated[
         str, typer.Option("--repo", help="The model's repository or folder.", metavar="NAME|DIR")
@@ -117,13 +118,13 @@ def publish(
 
     settings = read_settings(options)
     trust = trust_of(trusted_root, settings)
-    code = publish_command(
+    found = publish_command(
         *(report, repo, settings, trust, Console()),
         create_pr=create_pr,
         dry_run=dry_run,
         keep_earlier=keep_earlier,
     )
-    raise typer.Exit(code)
+    context.obj.published, context.obj.proposed = found
 
 
 @commands.command()

@@ -3,7 +3,7 @@
 from contextlib import ExitStack, closing
 from dataclasses import replace
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from rich.console import Console
 from rich.text import Text
@@ -32,6 +32,13 @@ from pytest_bias.reports.publication_layout import BIAS, README, REPRODUCTION, d
 from pytest_bias.reports.publication_pointer import published
 from pytest_bias.settings.settings import Settings
 from pytest_bias.untrusted import clean, visible
+
+
+class Published(NamedTuple):
+    """Address of the commit that was made, or of the pull request; None where there is none."""
+
+    published: str | None = None
+    proposed: str | None = None
 
 
 def trust_of(trusted_root: Path | None, settings: Settings) -> Trust:
@@ -100,7 +107,7 @@ def publish_command(
     create_pr: bool,
     dry_run: bool,
     keep_earlier: bool = False,
-) -> int:
+) -> Published:
     """Publish a report, or a reproduction, to a model's folder or its repository on the Hub."""
     folder = require_report(source)
     ref = ModelRef.parse(repository)
@@ -126,22 +133,22 @@ def publish_command(
         _tell(prepared, console)
         if dry_run:
             _show_diff(prepared, console)
-            return 0
+            return Published()
         if not prepared.changes:
             console.print(Text(f"{ref.name} holds all of it already: nothing to do.", style="bold"))
-            return 0
+            return Published()
         if there:
             return _commit(there, prepared, console, create_pr=create_pr, offline=trust.offline)
         write(prepared, target.root)
         n = len(prepared.changes)
         told = f"{n} files in {target.root}. Others see them once it is uploaded."
         console.print(Text(told, style="bold"), soft_wrap=True)
-        return 0
+        return Published()
 
 
 def _commit(
     there: hub.Repository, prepared: Prepared, console: Console, *, create_pr: bool, offline: bool
-) -> int:
+) -> Published:
     if there.about_access:
         console.print(Text(there.about_access, style="yellow"), soft_wrap=True)
     report = prepared.report
@@ -149,7 +156,7 @@ def _commit(
     if create_pr and (page := _proposed(there, title, offline=offline)):
         told = f"This report is proposed already: {page}"
         console.print(Text(told, style="bold"), soft_wrap=True)
-        return 0
+        return Published(proposed=page)
     made = hub.commit(
         there,
         prepared.files,
@@ -162,7 +169,7 @@ def _commit(
     for notice in made.notices:
         console.print(Text(clean(notice, 500), style="yellow"), soft_wrap=True)
     console.print(Text(f"Published: {made.pull_request or made.url}", style="bold"), soft_wrap=True)
-    return 0
+    return Published(proposed=made.pull_request) if made.pull_request else Published(made.url)
 
 
 def _proposed(there: hub.Repository, title: str, *, offline: bool) -> str | None:

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 
-from pytest_bias.ci.init.triggers import NAMES
+from pytest_bias.ci.init.triggers import NAMES, SERVICES
 from pytest_bias.errors import UsageError
 from pytest_bias.settings.settings import read_settings
 
@@ -23,6 +23,14 @@ def _text(flag: str, text: str, metavar: str) -> typer.models.OptionInfo:
 def init(
     model: Annotated[
         str | None, _text("--model", "org/name, or a folder of this repository.", "MODEL")
+    ] = None,
+    ci: Annotated[
+        str | None,
+        _text(
+            "--ci",
+            f"Whose jobs: {', '.join(SERVICES)}; by default what the folder tells.",
+            "NAME",
+        ),
     ] = None,
     trigger: Annotated[
         str | None,
@@ -74,14 +82,14 @@ def init(
 ) -> None:
     """Write pytest-bias.yaml and .github/workflows/bias.yml, by three questions or by flags.
 
-    Or, with --hub-job, register a job of the Hub that a push to the model starts. Nothing that is
-    there is replaced without --force.
+    On GitLab it is .gitlab-ci.yml, or a file that it includes. Or, with --hub-job, register a job
+    of the Hub that a push to the model starts. Nothing that is there is replaced without --force.
     """
     console = Console()
     of_job: dict[str, Any] = {"flavor": flavor, "namespace": namespace, "timeout": timeout}
     of_job = {name: value for name, value in of_job.items() if value is not None}
     of_workflow = {
-        **{"model": model, "trigger": trigger, "limits": limits, "publish": publish},
+        **{"model": model, "ci": ci, "trigger": trigger, "limits": limits, "publish": publish},
         **{"badges-branch": badges_branch, "branch": branch, "runner": runner, "shards": shards},
         **{"yes": yes or None, "force": force or None},
     }
@@ -104,7 +112,7 @@ def init(
     from pytest_bias.ci.init.command import Flags, init_command
 
     flags = Flags(
-        *(model, trigger, limits or [], publish, badges_branch, branch, runner, shards),
+        *(model, ci, trigger, limits or [], publish, badges_branch, branch, runner, shards),
         yes=yes,
         force=force,
         dry_run=dry_run,

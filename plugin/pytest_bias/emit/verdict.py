@@ -86,6 +86,11 @@ def word(outcome: Outcome) -> str:
     return f"{VERDICTS[outcome.verdict]}{', waived' if outcome.is_waived else ''}"
 
 
+def sentence(outcome: Outcome) -> str:
+    """Return what became of a limit, for one who reads nothing else."""
+    return f"{outcome.limit} is {word(outcome)}: {because(outcome)}"
+
+
 def because(outcome: Outcome) -> str:
     """Return what a limit's verdict rests on, in one line, and what its waiver says."""
     parts = []

@@ -72,11 +72,11 @@ class BiasRun:
 
     def _told(self, outcome: Outcome) -> str:
         """Return what became of a limit, for a message or a property of JUnit."""
-        from pytest_bias.emit.verdict import because, word
+        from pytest_bias.emit.verdict import sentence
 
         if self.owner.settings.withhold_scores:
             outcome = verdict_alone(outcome)
-        return f"{outcome.limit} is {word(outcome)}: {because(outcome)}"
+        return sentence(outcome)
 
     def _failed(self, result: SuiteResult) -> list[Outcome]:
         """Return the outcomes of limits for which a test fails; tell of those with a waiver."""
@@ -99,7 +99,7 @@ class BiasRun:
         )
         outcomes = decision.outcomes
         self.node.user_properties += [("waiver", self._told(o)) for o in outcomes if o.waiver]
-        return [o for o in outcomes if o.fails or o.verdict in ("not_measured", "no_baseline")]
+        return [o for o in outcomes if o.is_failure]
 
     def assert_alike(
         self,

@@ -37,6 +37,11 @@ class Outcome:
     waiver: OfWaiver | None = None
 
     @property
+    def is_failure(self) -> bool:
+        """Whether a test of the suite fails for it."""
+        return self.fails or self.verdict in ("not_measured", "no_baseline")
+
+    @property
     def is_waived(self) -> bool:
         """Whether it would fail the run, and does not since it is waived."""
         return self.waiver is not None and self.waiver.state == "waives"

@@ -1,1 +1,1 @@
-"""What the GitHub Action asks of GitHub: comments, artifacts and branches, by the REST API."""
+"""GitHub: the runner of the Action, and by the REST API comments, artifacts and branches."""

@@ -6,24 +6,16 @@ by a pull request, and succeeded.
 """
 
 import hashlib
-import stat
-import zipfile
-import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Final
 
+from pytest_bias.ci.archives import unpacked
+from pytest_bias.ci.contents import MOST_BYTES
 from pytest_bias.ci.github.api import Client
-from pytest_bias.ci.github.contents import (
-    MOST_BYTES,
-    MOST_FILES,
-    is_report_file,
-    is_safe,
-    top_folder,
-    within_limits,
-)
+from pytest_bias.ci.provider import ReportExpired
 from pytest_bias.errors import GitHubError, UsageError
 from pytest_bias.untrusted import clean
 
@@ -36,10 +28,6 @@ MOST_RUNS: Final = 100
 OTHERWISE: Final = (
     "Keep reports longer: a branch (`badges-branch` with `baseline: branch:NAME`), or the model's "
     "repository (`publish` with `baseline: published`). This once, leave `baseline` out."
-)
-_CHUNK: Final = 1 << 16
-_DAMAGED: Final = (
-    *(zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError, EOFError, OSError),
 )
 
 
@@ -60,10 +48,6 @@ class Found:
     folder: Path
     source: str
     address: str
-
-
-class Expired(GitHubError):
-    """There was a report, and GitHub keeps it no longer."""
 
 
 def last_report(
@@ -97,7 +81,7 @@ def last_report(
 
     Raises
     ------
-    Expired
+    ReportExpired
         If there was one, and it has expired.
     GitHubError
         If it is no report, or GitHub does not say.
@@ -115,7 +99,7 @@ def last_report(
         return Found(folder, source, str(run["html_url"]))
     if expired:
         when = f" on {clean(str(expired['expires_at']))[:10]}" if expired.get("expires_at") else ""
-        raise Expired(
+        raise ReportExpired(
             f"the last report on {clean(branch)}, the artifact {clean(name)} of run "
             f"{expired['workflow_run']['id']}, has expired{when}.",
             OTHERWISE,
@@ -202,58 +186,3 @@ def _check_digest(archive: Path, stated: object, source: str) -> None:
             found = hashlib.file_digest(file, "sha256").hexdigest()
         if stated != f"sha256:{found}":
             raise GitHubError(f"{source} has not the digest that GitHub states.", OTHERWISE)
-
-
-def unpacked(archive: Path, into: Path, source: str) -> Path:
-    """Unpack the one report of a ZIP file; returns its folder.
-
-    Raises
-    ------
-    GitHubError
-        If the file is no ZIP file, has a link or a path that leads elsewhere, unfolds to more than
-        a report has, or holds no report or several.
-    """
-    try:
-        with zipfile.ZipFile(archive) as opened:
-            entries = [e for e in opened.infolist() if not e.is_dir()]
-            _check_paths(entries, source)
-            sizes = {e.filename: e.file_size for e in entries}
-            top = top_folder(sizes, source)
-            kept = [
-                e
-                for e in entries
-                if e.filename.startswith(top) and is_report_file(e.filename.removeprefix(top))
-            ]
-            within_limits(source, {e.filename: e.file_size for e in kept})
-            for entry in kept:
-                _write(opened, entry, into / entry.filename.removeprefix(top))
-    except _DAMAGED as error:
-        raise GitHubError(f"{source} cannot be unpacked: {error}"[:300]) from None
-    return into
-
-
-def _check_paths(entries: list[zipfile.ZipInfo], source: str) -> None:
-    if len(entries) > 10 * MOST_FILES:
-        raise GitHubError(f"{source} has {len(entries)} files: that is no report.")
-    names = [e.filename for e in entries]
-    if len({n.casefold() for n in names}) < len(names):
-        raise GitHubError(f"{source} has two files of one name.")
-    for entry in entries:
-        kind = stat.S_IFMT(entry.external_attr >> 16)
-        if not is_safe(entry.filename) or kind not in (0, stat.S_IFREG):
-            raise GitHubError(
-                f"{source} is not unpacked: {clean(entry.filename)!r} is a link, or leads out of "
-                "the folder."
-            )
-
-
-def _write(opened: zipfile.ZipFile, entry: zipfile.ZipInfo, target: Path) -> None:
-    target.parent.mkdir(parents=True, exist_ok=True)
-    left = entry.file_size
-    with opened.open(entry) as content, target.open("wb") as file:
-        # What a header says of the size is not what comes.
-        while chunk := content.read(min(_CHUNK, left + 1)):
-            left -= len(chunk)
-            if left < 0:
-                raise GitHubError(f"{clean(entry.filename)} is larger than it says.")
-            file.write(chunk)

@@ -5,7 +5,6 @@ else was first, the commit is made anew upon theirs.
 """
 
 import base64
-import json
 import re
 from collections.abc import Mapping
 from contextlib import suppress
@@ -13,15 +12,22 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
+from pytest_bias.ci.contents import (
+    FOLDER,
+    JOB,
+    is_report_file,
+    is_safe,
+    job_of,
+    to_show,
+    within_limits,
+)
 from pytest_bias.ci.github.api import Client, path_of
 from pytest_bias.ci.github.artifacts import Found
-from pytest_bias.ci.github.contents import JOB, is_report_file, is_safe, to_show, within_limits
 from pytest_bias.errors import GitHubError, ReportError, UsageError
 from pytest_bias.records.report import Report, git_blob_id
 from pytest_bias.reports.folder import REPORT
 from pytest_bias.untrusted import clean
 
-FOLDER: Final = "bias"
 READS: Final = "contents: read"
 WRITES: Final = "contents: write"
 TRIES: Final = 4
@@ -192,15 +198,6 @@ def place_for(client: Client, text: str, own: str, folder: Path) -> Place:
         if same and identity in (None, about.get("identity")):
             return place
     return replace(place, folder=own)
-
-
-def job_of(content: bytes | None) -> dict[str, str]:
-    """Return which job of which run a folder is of; empty where it does not say."""
-    try:
-        plain = json.loads(content or b"{}")
-    except ValueError:
-        return {}
-    return {str(k): str(v) for k, v in plain.items()} if isinstance(plain, dict) else {}
 
 
 def _job_at(client: Client, place: Place, head: _Head) -> dict[str, str]:

@@ -12,13 +12,14 @@ from pytest_bias.ci.init.choices import Choices, check_branch, check_publish, ch
 from pytest_bias.ci.init.decidable import told_of_limits
 from pytest_bias.ci.init.files import File, write
 from pytest_bias.ci.init.found import Found, languages, look
+from pytest_bias.ci.init.gitlab import include, job_path
 from pytest_bias.ci.init.interface import problems
 from pytest_bias.ci.init.next_steps import next_steps
 from pytest_bias.ci.init.questions import Asker, ask_limits, ask_model, ask_publish, ask_trigger
-from pytest_bias.ci.init.rendering import WORKFLOW_PATH, settings, workflow
-from pytest_bias.ci.init.triggers import RUNNER, Trigger, trigger
+from pytest_bias.ci.init.rendering import settings, workflow
+from pytest_bias.ci.init.triggers import GITLAB, RUNNER, SERVICES, WORKFLOW_PATH, Trigger, trigger
 from pytest_bias.environment import FILE_NAME
-from pytest_bias.errors import BiasError, UsageError
+from pytest_bias.errors import BiasError, UnknownName, UsageError
 from pytest_bias.reports.limits import limits_of
 from pytest_bias.settings.settings import read_settings
 
@@ -31,6 +32,7 @@ class Flags:
     """What was given on the command line; null where it was not."""
 
     model: str | None = None
+    ci: str | None = None
     trigger: str | None = None
     limits: list[str] = field(default_factory=list)
     publish: str | None = None
@@ -54,14 +56,17 @@ def init_command(flags: Flags, folder: Path, console: Console, *, asks: bool) ->
     """
     found = look(folder)
     choices = choose(flags, found, Asker(console, asks=asks, takes_defaults=flags.yes))
-    files = [File.at(folder, WORKFLOW_PATH, workflow(choices))]
+    text = workflow(choices)
+    path = job_path(folder, text) if choices.trigger is GITLAB else choices.trigger.path
+    files = [File.at(folder, path, text)]
     if _writes_settings(choices, found):
         files.insert(0, File.at(folder, FILE_NAME, settings(choices)))
     check(files, choices)
     write(files, console, force=flags.force, dry_run=flags.dry_run)
     if not flags.dry_run:
         _check_written(files, choices, found)
-    for line in (*told_of_limits(choices), *next_steps(choices, found, [f.shown for f in files])):
+    told = [*told_of_limits(choices), *include(folder, choices.trigger, path)]
+    for line in (*told, *next_steps(choices, found, [f.shown for f in files])):
         console.print(Text(line), soft_wrap=True)
     return 0
 
@@ -75,6 +80,8 @@ def choose(flags: Flags, found: Found, asker: Asker) -> Choices:
         If something is missing, or a flag belongs to another trigger.
     """
     chosen = trigger(flags.trigger) if flags.trigger is not None else None
+    if _service(flags, found) == "gitlab":
+        chosen = GITLAB
     model = ask_model(asker, found, flags.model, chosen)
     chosen = chosen or ask_trigger(asker, found, model)
     _require_taken(flags, chosen)
@@ -96,6 +103,20 @@ def choose(flags: Flags, found: Found, asker: Asker) -> Choices:
     )
 
 
+def _service(flags: Flags, found: Found) -> str:
+    """Return the service whose jobs are written: by default the one that the folder tells of."""
+    if flags.ci is None:
+        return "gitlab" if found.is_gitlab and flags.trigger is None else "github"
+    if flags.ci not in SERVICES:
+        raise UnknownName.among("--ci", flags.ci, SERVICES)
+    if flags.ci == "gitlab" and flags.trigger is not None:
+        raise UsageError(
+            f"--trigger {flags.trigger} does not go with --ci gitlab.",
+            f"Its job runs for {GITLAB.about}; a pipeline schedule of GitLab's runs it as well.",
+        )
+    return flags.ci
+
+
 def _branch(flags: Flags, found: Found) -> str:
     return check_branch("--branch", found.branch if flags.branch is None else flags.branch)
 
@@ -104,7 +125,8 @@ def _require_taken(flags: Flags, chosen: Trigger) -> None:
     for name in ("publish", "badges_branch", "branch", "runner", "shards"):
         if getattr(flags, name) is not None and name not in chosen.options:
             flag = f"--{name.replace('_', '-')}"
-            raise UsageError(f"{flag} does not go with --trigger {chosen.name}.")
+            with_what = "--ci gitlab" if chosen is GITLAB else f"--trigger {chosen.name}"
+            raise UsageError(f"{flag} does not go with {with_what}.")
     if flags.limits not in ([], ["none"]) and not chosen.measures:
         raise UsageError(
             f"--limits does not go with --trigger {chosen.name}, which holds no score against one."
@@ -150,7 +172,7 @@ def check(files: list[File], choices: Choices) -> None:
         wrong = []
         if file.shown == WORKFLOW_PATH:
             wrong = problems(file.after)
-        elif yaml.safe_load(file.after).get("model") != choices.model:
+        elif file.shown == FILE_NAME and yaml.safe_load(file.after).get("model") != choices.model:
             wrong = ["it names another model"]
         if wrong:
             raise BiasError(

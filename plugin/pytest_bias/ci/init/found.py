@@ -17,16 +17,19 @@ DEPTH: Final = 3
 """Folders that are looked into for weights, from the present one down."""
 
 
-def _address(hosts: str) -> re.Pattern[str]:
+def _address(hosts: str, name: str = r"[\w.-]+/[\w.-]+?") -> re.Pattern[str]:
     return re.compile(
-        rf"(?:https?://|ssh://|)(?:[^@/]*@)?(?:{hosts})[/:]"
-        r"(?P<name>[\w.-]+/[\w.-]+?)(?:\.git)?/?"
+        rf"(?:https?://|ssh://|)(?:[^@/]*@)?(?:{hosts})[/:](?P<name>{name})(?:\.git)?/?"
     )
 
 
 _HUB: Final = _address(r"huggingface\.co|hf\.co")
 """Address of a model on the Hub, as git names it; data sets and spaces have a word in front."""
 _GITHUB: Final = _address(r"github\.com")
+_GITLAB: Final = _address(
+    r"(?P<host>(?:[\w-]+\.)*gitlab(?:\.[\w-]+)+)(?::\d+)?", r"[\w.-]+/[\w./-]+?"
+)
+"""Address of a project on a GitLab that is called so; groups lie in groups there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +50,8 @@ class Found:
         Repository of the Hub that git pushes to.
     github : str, optional
         Repository of GitHub that git pushes to.
+    gitlab : str, optional
+        Address of the project of GitLab that git pushes to.
     branch : str
         Branch that pushes are followed on.
     is_git : bool
@@ -59,8 +64,16 @@ class Found:
     weights: str | None
     hub: str | None
     github: str | None
+    gitlab: str | None
     branch: str
     is_git: bool
+
+    @property
+    def is_gitlab(self) -> bool:
+        """Whether this is a project of GitLab, and not of GitHub as well."""
+        has_jobs = (self.folder / ".gitlab-ci.yml").exists()
+        on_github = self.github or (self.folder / ".github" / "workflows").exists()
+        return bool(self.gitlab or has_jobs) and not on_github
 
 
 def look(folder: Path) -> Found:
@@ -80,13 +93,15 @@ def look(folder: Path) -> Found:
         )
     # Of a file, not of the environment: what is exported here is not exported on the runner.
     there = read_settings({}, environment={}, folder=folder)
+    there_too = _remote(folder, _GITLAB)
     return Found(
         folder,
         settings=there.config,
         model=there.model,
         weights=next(_models(folder), None),
-        hub=_remote(folder, _HUB),
-        github=_remote(folder, _GITHUB),
+        hub=_named(_remote(folder, _HUB)),
+        github=_named(_remote(folder, _GITHUB)),
+        gitlab=f"https://{there_too['host']}/{there_too['name']}" if there_too else None,
         branch=_branch(folder),
         is_git=root is not None,
     )
@@ -138,11 +153,15 @@ def _is_looked_into(path: Path) -> bool:
     return path.is_dir() and not path.is_symlink() and not hidden
 
 
-def _remote(folder: Path, address: re.Pattern[str]) -> str | None:
+def _named(remote: re.Match[str] | None) -> str | None:
+    return remote["name"] if remote else None
+
+
+def _remote(folder: Path, address: re.Pattern[str]) -> re.Match[str] | None:
     for line in (git(folder, "remote", "-v") or "").splitlines():
         match = address.fullmatch(line.partition("\t")[2].rpartition(" ")[0])
         if match:
-            return match["name"]
+            return match
     return None
 
 

@@ -4,11 +4,14 @@ import shlex
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from pytest_bias.ci.gitlab.api import TOKEN
 from pytest_bias.ci.init.choices import Choices, is_path
 from pytest_bias.ci.init.found import Found, is_ignored
+from pytest_bias.ci.init.triggers import GITLAB
 from pytest_bias.environment import FILE_NAME
 
 PAGES: Final = "https://github.com/pytest-bias/pytest-bias/blob/v0.1.0/docs"
+PROJECT: Final = "https://gitlab.com/GROUP/NAME"
 
 
 def next_steps(choices: Choices, found: Found, written: Sequence[str]) -> Iterator[str]:
@@ -34,7 +37,13 @@ def next_steps(choices: Choices, found: Found, written: Sequence[str]) -> Iterat
         # The workflow measures what the runner checks out.
         written = [*written, str(model)]
     yield f"  git add {shlex.join(written)}"
-    if choices.publish or chosen.name == "reproduce":
+    if chosen is GITLAB:
+        yield f"  {TOKEN}         a variable of the project, masked: a project access token"
+        yield "                                   (scope api, role Reporter) that writes the note"
+        if choices.publish:
+            told = f"another one: a token of the Hub, for {choices.publish}"
+            yield f"  HF_TOKEN                         {told}"
+    elif choices.publish or chosen.name == "reproduce":
         what = choices.publish or "the model, where a pull request needs read access only"
         yield f"  gh secret set HF_TOKEN           a token of the Hub, for {what}"
     if chosen.measures and not is_missing:
@@ -42,7 +51,9 @@ def next_steps(choices: Choices, found: Found, written: Sequence[str]) -> Iterat
     yield '  git commit -m "Measure bias" && git push'
     if choices.badges_branch:
         yield f"Badge     {_badge(found.github or 'OWNER/REPO', choices.badges_branch)}"
-    yield f"Pages     {PAGES}/triggers/{chosen.file.removesuffix('.yml')}.md"
+    if chosen is GITLAB:
+        yield f"Badge     {_badge_of_gitlab(found.gitlab or PROJECT, found.branch)}"
+    yield f"Pages     {PAGES}/{chosen.page}"
     if chosen.measures:
         yield f"          {PAGES}/action.md#minutes-and-cost"
 
@@ -52,3 +63,10 @@ def _badge(repository: str, branch: str) -> str:
     picture = f"https://raw.githubusercontent.com/{repository}/{branch}/bias/badges"
     there = f"https://github.com/{repository}/tree/{branch}/bias"
     return f"[![Social Bias Evaluated]({picture}/social-bias-evaluated.svg)]({there})"
+
+
+def _badge_of_gitlab(project: str, branch: str) -> str:
+    """Return the Markdown of the badge among the artifacts of the last job on a branch."""
+    artifacts = f"{project}/-/jobs/artifacts/{branch}"
+    picture = f"{artifacts}/raw/bias-report/badges/social-bias-evaluated.svg?job=bias"
+    return f"[![Social Bias Evaluated]({picture})]({artifacts}/browse/bias-report?job=bias)"

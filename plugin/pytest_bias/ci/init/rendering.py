@@ -1,17 +1,15 @@
 """The workflow of a trigger and the settings file, from templates; the examples are the same."""
 
+import shlex
 from functools import cache
-from typing import Final
 
 import jinja2
 import yaml
 
 from pytest_bias.ci.init.choices import Choices
-from pytest_bias.ci.init.triggers import TRIGGERS, Trigger
+from pytest_bias.ci.init.triggers import GITLAB, TRIGGERS, Trigger
 from pytest_bias.environment import FILE_NAME
 from pytest_bias.settings.settings import NO_LANGUAGE
-
-WORKFLOW_PATH: Final = ".github/workflows/bias.yml"
 
 
 @cache
@@ -59,7 +57,14 @@ def workflow(choices: Choices) -> str:
     }
     values = {name: scalar(text) if text else None for name, text in texts.items()}
     template = _templates().get_template(f"{choices.trigger.file}.j2")
-    return template.render(**values, shards=choices.shards)
+    return template.render(**values, shards=choices.shards, script=scalar(_script(choices)))
+
+
+def _script(choices: Choices) -> str:
+    """Return the command of the job on GitLab, as a shell reads it."""
+    words = [f"--model={choices.model}", "--baseline=last-run"]
+    words += [f"--publish={choices.publish}"] if choices.publish else []
+    return f"python -m pytest_bias.ci.gitlab {shlex.join(words)}"
 
 
 def settings(choices: Choices) -> str:
@@ -81,5 +86,8 @@ def example(trigger: Trigger) -> str:
 
 
 def examples() -> dict[str, str]:
-    """Return every example file by its name."""
-    return {t.file: example(t) for t in TRIGGERS}
+    """Return every example file by its path below ``examples``."""
+    return {
+        **{f"workflows/{t.file}": example(t) for t in TRIGGERS},
+        GITLAB.file: example(GITLAB),
+    }

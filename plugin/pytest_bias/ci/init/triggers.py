@@ -1,4 +1,4 @@
-"""What can start a run on GitHub, and what has to be known to write its workflow."""
+"""What can start a run on GitHub or GitLab, and what has to be known to write its workflow."""
 
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
@@ -8,6 +8,7 @@ from pytest_bias.errors import UnknownName
 ACTION: Final = "pytest-bias/pytest-bias"
 WORKFLOW: Final = f"{ACTION}/.github/workflows/bias-tests.yml"
 RUNNER: Final = '["self-hosted", "gpu"]'
+WORKFLOW_PATH: Final = ".github/workflows/bias.yml"
 
 Source: TypeAlias = Literal["any", "hub", "folder", "asked"]
 
@@ -35,6 +36,8 @@ class Trigger:
         Those of them without which there is no workflow.
     measures : bool
         Whether it runs suites by the settings file, and a limit can fail it.
+    path : str
+        Where the workflow is written to.
     """
 
     name: str
@@ -45,7 +48,25 @@ class Trigger:
     options: tuple[str, ...] = ()
     needs: tuple[str, ...] = ()
     measures: bool = True
+    path: str = WORKFLOW_PATH
 
+    @property
+    def page(self) -> str:
+        """Its page below ``docs``."""
+        name = self.file.removesuffix(".yml")
+        return f"triggers/{name}.md" if self.path == WORKFLOW_PATH else f"{self.name}.md"
+
+
+GITLAB: Final = Trigger(
+    "gitlab",
+    "gitlab-ci.yml",
+    "every merge request and every push to the default branch",
+    "any",
+    "./model",
+    ("publish",),
+    path=".gitlab-ci.yml",
+)
+"""The job on GitLab, which has one way to be started."""
 
 TRIGGERS: Final = (
     Trigger(
@@ -98,6 +119,7 @@ TRIGGERS: Final = (
     ),
 )
 NAMES: Final = tuple(t.name for t in TRIGGERS)
+SERVICES: Final = ("github", "gitlab")
 
 
 def trigger(name: str) -> Trigger:

@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from pytest_bias.ci.action.inputs import AUTO
-from pytest_bias.ci.action.runner import temp, write_outputs
+from pytest_bias.ci.contents import JOB, MOST_BYTES
 from pytest_bias.ci.github.api import Client
 from pytest_bias.ci.github.artifacts import NEEDS
-from pytest_bias.ci.github.contents import JOB, MOST_BYTES
+from pytest_bias.ci.provider import Provider
+from pytest_bias.ci.steps.inputs import AUTO
 from pytest_bias.errors import GitHubError, UsageError
 from pytest_bias.untrusted import clean
 
@@ -21,18 +21,17 @@ HINT: Final = (
 )
 
 
-def main(environment: Mapping[str, str]) -> int:
+def main(provider: Provider) -> int:
     """Say whether what is there may be replaced; returns 0, since `decide` ends the action."""
-    name = environment["BIAS_ARTIFACT_NAME"]
-    again = int(environment.get("GITHUB_RUN_ATTEMPT") or 1) > 1
+    again = int(provider.environment.get("GITHUB_RUN_ATTEMPT") or 1) > 1
     replaces = again
-    if again and environment.get("INPUT_ARTIFACT", "").strip() != AUTO:
-        replaces = is_there(name, environment)
-    write_outputs({"overwrite": json.dumps(replaces)}, environment)
+    if again and provider.given.get("artifact", "") != AUTO:
+        replaces = is_there(provider)
+    provider.write_outputs("keep", {"overwrite": json.dumps(replaces)})
     return 0
 
 
-def is_there(name: str, environment: Mapping[str, str]) -> bool:
+def is_there(provider: Provider) -> bool:
     """Whether an earlier attempt of this job has left the artifact.
 
     Raises
@@ -42,13 +41,14 @@ def is_there(name: str, environment: Mapping[str, str]) -> bool:
     GitHubError
         If GitHub does not say.
     """
+    name, environment = provider.output("prepare", "artifact"), provider.environment
     client = Client.of(environment.get("GITHUB_TOKEN", ""), environment)
-    run = int(environment.get("GITHUB_RUN_ID") or 0)
+    run = int(provider.run or 0)
     try:
         listed = client.pages("actions/artifacts", needs=NEEDS, within="artifacts", name=name)
         named = [a for a in listed if a["name"] == name and not a["expired"]]
         found = [a for a in named if (a.get("workflow_run") or {}).get("id") == run]
-        whose = [_identity_in(client, a, environment) for a in found]
+        whose = [_identity_in(client, a, provider) for a in found]
     except GitHubError as error:
         if error.forbidden:
             raise GitHubError(
@@ -56,16 +56,14 @@ def is_there(name: str, environment: Mapping[str, str]) -> bool:
                 f"Give the job `{NEEDS}`. {HINT}",
             ) from None
         raise
-    if any(identity != environment.get("BIAS_IDENTITY") for identity in whose):
+    if any(identity != provider.output("prepare", "identity") for identity in whose):
         raise UsageError(f"the artifact {clean(name)} of this run is of another job.", HINT)
     return bool(found)
 
 
-def _identity_in(
-    client: Client, artifact: Mapping[str, Any], environment: Mapping[str, str]
-) -> str | None:
+def _identity_in(client: Client, artifact: Mapping[str, Any], provider: Provider) -> str | None:
     """Return which job an artifact is of, as it says itself; null where it does not."""
-    with tempfile.TemporaryDirectory(dir=temp(environment)) as folder:
+    with tempfile.TemporaryDirectory(dir=provider.temp) as folder:
         archive = Path(folder) / "artifact.zip"
         path = f"actions/artifacts/{int(artifact['id'])}/zip"
         client.download(path, archive, needs=NEEDS, most=MOST_BYTES)

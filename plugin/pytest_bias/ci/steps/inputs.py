@@ -1,4 +1,4 @@
-"""The inputs of the action: read from the environment, checked, made into a command.
+"""The inputs of a job: checked, made into a command.
 
 No shell reads any of them: a command is a list of words.
 """
@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from pytest_bias.ci.github.branches import Place, job_of
-from pytest_bias.ci.github.contents import JOB
+from pytest_bias.ci.contents import JOB, job_of
 from pytest_bias.environment import SUITE_FILE, is_offline
 from pytest_bias.errors import UnknownName, UsageError
 from pytest_bias.records.report import canonical_json, sha256
@@ -44,7 +43,6 @@ IDENTITY: Final = (
     *("data-dir", "reproduce", "extra-args"),
 )
 """Inputs by which one job of a workflow differs from another one, such as those of a matrix."""
-_ARTIFACT: Final = re.compile(r"[^\":<>|*?\r\n\\/\0]{0,200}")
 
 
 def _words(line: str) -> list[str]:
@@ -57,25 +55,20 @@ def _words(line: str) -> list[str]:
 
 @dataclass(frozen=True)
 class Inputs:
-    """What a workflow asks for; `texts` holds every input without the space around it."""
+    """What a job is asked for; `texts` holds every input without the space around it."""
 
     texts: Mapping[str, str]
 
     @classmethod
-    def of(cls, environment: Mapping[str, str]) -> "Inputs":
-        """Read the variables ``INPUT_…`` that action.yml sets.
+    def of(cls, given: Mapping[str, str]) -> "Inputs":
+        """Return what was given, by the names of the inputs.
 
         Raises
         ------
         UsageError
             If an input holds what it cannot hold.
         """
-        found = {
-            name.removeprefix("INPUT_").replace("_", "-").lower(): value.strip()
-            for name, value in environment.items()
-            if name.startswith("INPUT_")
-        }
-        inputs = cls(found)
+        inputs = cls(given)
         inputs.check()
         return inputs
 
@@ -98,20 +91,6 @@ class Inputs:
                 raise UnknownName.among(f"the input `{name}`", self[name], known)
         for name in (n for n in (*OPTIONS, "out", "reports") if "\n" in self[n]):
             raise UsageError(f"the input `{name}` has more than one line.")
-        # What is uploaded is named by a pattern of GitHub's.
-        for name in ("out", "reports"):
-            if re.search(r"[*?\[\]]|^[!#]", self[name]):
-                raise UsageError(
-                    f"the input `{name}` is {self[name][:100]!r}: its name has one of * ? [ ], or "
-                    "begins with ! or #, which GitHub would read as a pattern."
-                )
-        if not _ARTIFACT.fullmatch(self["artifact"]):
-            raise UsageError(
-                f"the input `artifact` is {self['artifact'][:100]!r}.",
-                'Names of artifacts have none of " : < > | * ? \\ / in them, and one line.',
-            )
-        if self["badges-branch"]:
-            Place.parse(self["badges-branch"])
 
     @property
     def identity(self) -> str:

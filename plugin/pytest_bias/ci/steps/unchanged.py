@@ -1,7 +1,7 @@
 """Whether a report is the one that a command would leave: nothing is measured to find out.
 
-Run as ``python -m pytest_bias.ci.action.unchanged WORDS REPORT ANSWER``, in a process without a
-token of GitHub's, since code that a model brings may run where it is described: the words of the
+Run as ``python -m pytest_bias.ci.steps.unchanged WORDS REPORT ANSWER``, in a process without a
+token of the service, since code that a model brings may run where it is described: the words of the
 command as JSON, the folder of the report, and the file that the answer is written to.
 """
 
@@ -24,6 +24,7 @@ from pytest_bias.reports.folder import read_report, run_key
 from pytest_bias.scoring import statistics
 from pytest_bias.settings.parameters import settings_of_run
 from pytest_bias.settings.settings import Settings, require_data_dir, require_model
+from pytest_bias.untrusted import clean
 
 
 def why_again(report: Report, settings: Settings) -> str | None:
@@ -75,20 +76,19 @@ def _pinned(session: Session, report: Report) -> dict[str, str]:
 
 
 def main(words: Sequence[str]) -> int:
-    """Answer in a file; returns the exit code, with what is wrong on stderr."""
-    command, folder, answer = words
+    """Answer in a file: the reason, or what is wrong; returns 0."""
+    command, folder, file = words
+    answer: dict[str, str | int | None]
     try:
         settings = settings_of_run(json.loads(command)[1:])
-        why = why_again(read_report(Path(folder)), settings)
+        answer = {"why": why_again(read_report(Path(folder)), settings)}
     except BiasError as error:
-        sys.stderr.write(f"error: {error}\n")
-        return error.exit_code
+        answer = {"error": clean(str(error), 2000), "exit_code": error.exit_code}
     except Exception as error:
         if os.environ.get("PYTEST_BIAS_DEBUG"):
             raise
-        sys.stderr.write(f"error: unexpected {type(error).__name__}: {error}\n")
-        return BiasError.exit_code
-    Path(answer).write_text(json.dumps({"why": why}), encoding="utf-8")
+        answer = {"error": f"unexpected {type(error).__name__}: {error}"}
+    Path(file).write_text(json.dumps(answer), encoding="utf-8")
     return 0
 
 

@@ -2,21 +2,15 @@
 
 import json
 import shlex
-import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Final
 
-from pytest_bias.ci.action.runner import (
-    for_a_model,
-    problem_of,
-    quiet,
-    without_secrets,
-    write_outputs,
-)
-from pytest_bias.ci.github.contents import JOB
+from pytest_bias.ci.contents import JOB
+from pytest_bias.ci.provider import Provider
+from pytest_bias.ci.steps.command import run_command
 from pytest_bias.errors import MeasurementError
 from pytest_bias.evidence.reproduction import EXITS, Reproduction
 from pytest_bias.models.snapshot import file_sha256
@@ -25,7 +19,7 @@ from pytest_bias.records.suite_states import FAILED
 from pytest_bias.reports.decision import Outcome, gravity, read_decision
 from pytest_bias.reports.folder import DECISION, REPORT, read_report, remove
 from pytest_bias.reports.publication_layout import REPRODUCTION, SIGNATURE
-from pytest_bias.untrusted import clean
+from pytest_bias.untrusted import clean, without_secrets
 
 NOTHING: Final[Mapping[str, str]] = {
     **{"report": "", "badges": "", "status": "could-not-measure", "scores": "{}", "worst": ""},
@@ -34,54 +28,37 @@ NOTHING: Final[Mapping[str, str]] = {
 """What a run that left no report leaves to later steps."""
 
 
-def main(environment: Mapping[str, str]) -> int:
-    """Run the command that was prepared; returns 0, since `decide` ends the action."""
-    words = json.loads(environment["BIAS_COMMAND"])
-    out = Path(environment["BIAS_OUT"])
+def main(provider: Provider) -> int:
+    """Run the command that was prepared; returns 0, since `decide` ends the job."""
+    words = json.loads(provider.output("prepare", "command"))
+    out = Path(provider.output("prepare", "out"))
     if words:
         # Of a run before, on a machine that keeps its files.
         remove((REPRODUCTION, f"{REPRODUCTION}{SIGNATURE}", f"{REPORT}{SIGNATURE}"), out)
     before = _written(out)
-    code, problem = measure(words, environment) if words else (None, "")
+    code, problem = measure(words, provider) if words else (None, "")
     values = dict(NOTHING)
     if not words or _written(out) not in (None, before):
         values, decided = outputs(out)
         code = decided if code is None else code
-        if words and (identity := environment.get("BIAS_IDENTITY")):
-            about = {"identity": identity, "run": environment.get("GITHUB_RUN_ID", "")}
+        if words and (identity := provider.output("prepare", "identity")):
+            about = {"identity": identity, "run": provider.run}
             (out / JOB).write_text(_json(about) + "\n", encoding="utf-8")
     elif code == 0:
         code, problem = MeasurementError.exit_code, f"the command left no report in {out}"
-    write_outputs({**values, "exit-code": str(code), "problem": problem}, environment)
+    provider.write_outputs("measure", {**values, "exit-code": str(code), "problem": problem})
     return 0
 
 
-def measure(words: Sequence[str], environment: Mapping[str, str]) -> tuple[int, str]:
+def measure(words: Sequence[str], provider: Provider) -> tuple[int, str]:
     """Run a command; returns its exit code, and what it says is wrong.
 
-    None of its lines is taken for a command of the runner, since names that a model's author chose
-    are printed; and it can neither set an output nor see a token of GitHub's, since code that the
-    model brings may run in it.
+    It can neither speak to the runner nor see a token of the service, since code that a model
+    brings may run in it.
     """
     sys.stdout.write(f"{clean(shlex.join(['pytest-bias', *words]), 2000)}\n")
-    command = [sys.executable, "-m", "pytest_bias", *words]
-    said = []
-    with quiet(sys.stdout):
-        process = subprocess.Popen(
-            command,
-            env=for_a_model(environment),
-            stderr=subprocess.PIPE,
-            encoding="utf-8",
-            errors="replace",
-        )
-        with process:
-            assert process.stderr
-            for line in process.stderr:
-                sys.stderr.write(line)
-                said.append(line)
-                del said[:-20]
-        sys.stderr.flush()
-    return process.returncode, without_secrets(problem_of(said), environment)
+    result = run_command(words, provider, provider.for_a_model)
+    return result.exit_code, without_secrets(result.problem, provider.environment)
 
 
 def outputs(out: Path) -> tuple[dict[str, str], int]:

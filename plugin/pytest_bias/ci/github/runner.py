@@ -4,18 +4,15 @@ Everything that a model's author, a pull request or a file can put into a text i
 output cannot end its own value, and an annotation is one line.
 """
 
-import re
 import secrets
-import tempfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Final, Literal, TextIO, TypeAlias
+from typing import Final, TextIO
 
+from pytest_bias.ci.provider import Annotation, Level
 from pytest_bias.emit.bounds import len_in_bytes, within
 from pytest_bias.untrusted import clean
-
-Level: TypeAlias = Literal["error", "warning", "notice"]
 
 MOST_SUMMARY: Final = 1_000_000
 """Bytes of the summary of a step; of more than 1 MiB GitHub shows nothing."""
@@ -24,11 +21,8 @@ MOST_OUTPUT: Final = 20_000
 MOST_PATH: Final = 1_000
 MOST_ANNOTATIONS: Final = 10
 """Of one level in one step: GitHub shows no more."""
-SECRETS: Final = ("HF_TOKEN", "GITHUB_TOKEN", "HF_OIDC_ID_TOKEN", "ACTIONS_ID_TOKEN_REQUEST_TOKEN")
-"""Variables whose values are in no text of ours."""
 _OF_THE_RUNNER: Final = ("ENV", "OUTPUT", "PATH", "STATE", "STEP_SUMMARY")
 """Files through which a step speaks to the runner, as ``GITHUB_…``."""
-_ERROR: Final = re.compile("[Ee]rror: (.+)")
 
 
 def write_outputs(values: Mapping[str, str], environment: Mapping[str, str]) -> None:
@@ -62,16 +56,14 @@ def annotation(
     return f"::{level} {properties}::{message}"
 
 
-def annotations(
-    level: Level, texts: Iterable[tuple[str, str, int]], *, title: str = "pytest-bias"
-) -> Iterator[str]:
+def annotations(found: Sequence[Annotation]) -> Iterator[str]:
     """Yield the annotations that GitHub shows, the last of which counts those that it does not."""
-    found = list(texts)
     most = MOST_ANNOTATIONS if len(found) <= MOST_ANNOTATIONS else MOST_ANNOTATIONS - 1
-    for text, file, line in found[:most]:
-        yield annotation(level, text, title=title, file=file, line=line)
+    for one in found[:most]:
+        yield annotation(one.level, one.text, title=one.title, file=one.file, line=one.line)
     if left := found[most:]:
-        yield annotation(level, f"and {len(left)} more, in the summary", title=title)
+        text = f"and {len(left)} more, in the summary"
+        yield annotation(left[0].level, text, title=left[0].title)
 
 
 def _property(text: str) -> str:
@@ -93,23 +85,6 @@ def quiet(stream: TextIO) -> Iterator[None]:
         stream.flush()
 
 
-def without_secrets(text: str, environment: Mapping[str, str]) -> str:
-    """Return a text without the tokens of the step: GitHub masks them in its log alone."""
-    for name in SECRETS:
-        if value := environment.get(name, "").strip():
-            text = text.replace(value, "***")
-    return text
-
-
-def problem_of(lines: Sequence[str]) -> str:
-    """Return what a command says is wrong, with what helps; empty if it says nothing."""
-    for i, line in enumerate(lines):
-        if match := _ERROR.match(line):
-            hint = clean("".join(lines[i + 1 :]), 1000).strip()
-            return f"{clean(match[1], 1000)}{f' {hint}' if hint else ''}"
-    return ""
-
-
 def for_a_model(environment: Mapping[str, str]) -> dict[str, str]:
     """Return what a process sees in which code of a model may run: nothing to speak with.
 
@@ -123,8 +98,3 @@ def for_a_model(environment: Mapping[str, str]) -> dict[str, str]:
         if speaks or others or name.startswith(("ACTIONS_", "INPUT_", "BIAS_")):
             del kept[name]
     return kept
-
-
-def temp(environment: Mapping[str, str]) -> Path:
-    """Return the runner's folder for files of this job."""
-    return Path(environment.get("RUNNER_TEMP") or tempfile.gettempdir())

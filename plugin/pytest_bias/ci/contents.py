@@ -1,5 +1,6 @@
 """Which files are those of a report, wherever they come from, and how many there may be."""
 
+import json
 import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path, PurePosixPath
@@ -7,7 +8,7 @@ from tempfile import TemporaryDirectory
 from typing import Final
 
 from pytest_bias.emit import badges, page
-from pytest_bias.errors import GitHubError, ReportError
+from pytest_bias.errors import ProviderError, ReportError
 from pytest_bias.records.report import Report
 from pytest_bias.reports.folder import (
     FILES,
@@ -23,6 +24,8 @@ from pytest_bias.untrusted import clean
 
 JOB: Final = "job.json"
 """File that says which job of a workflow a folder is of."""
+FOLDER: Final = "bias"
+"""Folder of a branch that holds a report."""
 MOST_FILES: Final = 2_000
 MOST_BYTES: Final = 500_000_000
 """Bytes of all files of a report."""
@@ -38,6 +41,15 @@ _FILES: Final = re.compile(
         )
     )
 )
+
+
+def job_of(content: bytes | None) -> dict[str, str]:
+    """Return which job of which run a folder is of; empty where it does not say."""
+    try:
+        plain = json.loads(content or b"{}")
+    except ValueError:
+        return {}
+    return {str(k): str(v) for k, v in plain.items()} if isinstance(plain, dict) else {}
 
 
 def is_report_file(path: str) -> bool:
@@ -59,14 +71,14 @@ def top_folder(paths: Iterable[str], source: str) -> str:
 
     Raises
     ------
-    GitHubError
+    ProviderError
         If there is no report, or several lie side by side.
     """
     folders = sorted(p.parent.parts for x in paths if (p := PurePosixPath(x)).name == REPORT)
     above = [f for f in folders if len(f) == min(map(len, folders))]
     if len(above) != 1:
         found = ", ".join(clean("/".join(f), 60) for f in above[:4]) or "none"
-        raise GitHubError(
+        raise ProviderError(
             f"{source} holds {len(above)} reports side by side, where one is needed: {found}.",
             "Give the artifacts of several models names of their own (`artifact`).",
         )
@@ -74,10 +86,10 @@ def top_folder(paths: Iterable[str], source: str) -> str:
 
 
 def within_limits(what: str, files: Mapping[str, int]) -> None:
-    """Raise `GitHubError` for more or larger files, path to bytes, than a report has."""
+    """Raise `ProviderError` for more or larger files, path to bytes, than a report has."""
     size = sum(files.values())
     if len(files) > MOST_FILES or size > MOST_BYTES:
-        raise GitHubError(
+        raise ProviderError(
             f"{what} has {len(files)} files of {size / 1e6:.0f} MB: that is no report, which has "
             f"{MOST_FILES} of {MOST_BYTES / 1e6:.0f} MB at most."
         )

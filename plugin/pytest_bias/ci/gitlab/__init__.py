@@ -1,0 +1,1 @@
+"""GitLab: the variables of its jobs, and by the REST API notes and artifacts."""
