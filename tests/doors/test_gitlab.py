@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as ET
@@ -270,7 +271,7 @@ MARK = "<!-- pytest-bias:00 -->"
 
 @pytest.fixture
 def client(gitlab: GitLab, monkeypatch: pytest.MonkeyPatch) -> Client:
-    monkeypatch.setattr(api, "BACKOFF_S", 0.0)
+    monkeypatch.setattr(api, "PATIENCE", replace(api.PATIENCE, backoff_s=0.0))
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
     return Client(gitlab.env["CI_API_V4_URL"], "glpat-own")
 

@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Final
 
 from pytest_bias.errors import ReportError
-from pytest_bias.records.validation import checked, finite_json
+from pytest_bias.records.documents import finite_json
+from pytest_bias.records.validation import checked
 from pytest_bias.untrusted import clean, without_secrets
 
 SCHEMA: Final = "pytest-bias/result/1"

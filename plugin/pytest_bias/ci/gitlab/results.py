@@ -11,7 +11,7 @@ from pytest_bias.emit.verdict import sentence
 from pytest_bias.environment import FILE_NAME
 from pytest_bias.records.report import Report, SuiteResult, canonical_json, sha256
 from pytest_bias.records.suite_states import FAILED
-from pytest_bias.reports.limits import Decision
+from pytest_bias.reports.decision import Decision
 from pytest_bias.untrusted import clean
 
 CLASS: Final = "pytest_bias"
