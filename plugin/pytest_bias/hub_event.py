@@ -28,7 +28,7 @@ from pytest_bias.hub.due import Due, Measured, at_head, is_due, pushed, read_eve
 from pytest_bias.hub.job import CARRIED, proposes
 from pytest_bias.hub.webhooks import MODEL, SECRET
 from pytest_bias.models import ModelRef
-from pytest_bias.models.fingerprint import head
+from pytest_bias.models.fingerprint import fingerprint
 from pytest_bias.models.repository import fetch
 from pytest_bias.reports.folder import REPORT, read_plain_report
 from pytest_bias.reports.publication_layout import TITLE
@@ -68,7 +68,7 @@ def handle(environment: Mapping[str, str], console: Console) -> int:
         ref = ModelRef(name, "hub", there.head)
         push = replace(push, sha=there.head) if payload is None else at_head(push, there.head)
     if push.due and payload is not None:
-        push = is_due(push, head(ref), name, _measured(ref, there, console))
+        push = is_due(push, fingerprint(ref), name, _measured(ref, there, console))
     if not push.due:
         _say(console, f"Nothing is measured: {push.why}.")
         return 0

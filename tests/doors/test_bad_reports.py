@@ -13,7 +13,14 @@ import pytest
 
 from commands import Command, finish, read, start, suite
 from made import report, result
-from pytest_bias.records.report import DataInfo, Record, Report, SuiteResult, records_digest, seal
+from pytest_bias.records.report import (
+    DataInfo,
+    Record,
+    Report,
+    SuiteResult,
+    digest_of,
+    records_digest,
+)
 from pytest_bias.reports.folder import write_report
 from pytest_bias.suites import find
 from pytest_bias.suites.results import scored
@@ -40,7 +47,7 @@ def resealed(change: Callable[[dict[str, Any]], object]) -> Edit:
     def edit(folder: Path) -> None:
         plain = read(folder / "report.json")
         change(plain)
-        plain["digest"] = seal({k: v for k, v in plain.items() if k not in ("digest", "run")})
+        plain["digest"] = digest_of({k: v for k, v in plain.items() if k not in ("digest", "run")})
         (folder / "report.json").write_text(json.dumps(plain), encoding="utf-8")
 
     return edit

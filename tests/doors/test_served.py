@@ -19,7 +19,7 @@ from openai_server import Brain, Fault, OpenAIServer, serving
 from pytest_bias.errors import UsageError
 from pytest_bias.models import describe, load
 from pytest_bias.models.interface import Capability
-from pytest_bias.models.served.settings import Asking
+from pytest_bias.models.served.settings import RequestSettings
 
 END = "<|end|>"
 KEY = "sk-a-key-that-nobody-may-see"
@@ -650,7 +650,7 @@ def test_another_model_at_the_same_address_has_another_run_key(
         address, port = server.address, server.server_port
         first = describe(address).weights_digest()
         assert describe(address).weights_digest() == first
-        with_prefix = describe(address, asking=Asking(prefix=END)).weights_digest()
+        with_prefix = describe(address, asking=RequestSettings(prefix=END)).weights_digest()
         assert with_prefix != first
     with serving(Brain(tiny("llama")), port=port) as server:
         assert describe(address).weights_digest() != first

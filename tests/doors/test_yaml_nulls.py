@@ -19,7 +19,7 @@ from pytest_bias.evidence.lock_file import read_lock
 from pytest_bias.evidence.rendered import card_check
 from pytest_bias.models import describe
 from pytest_bias.reports.limits import read_limits
-from pytest_bias.reports.publication_layout import Place, Standing
+from pytest_bias.reports.publication_layout import Place, PublicationStatus
 from pytest_bias.settings.settings import read_settings
 from pytest_bias.suites.files.reading import read_suite
 
@@ -103,7 +103,7 @@ def test_cards_of_models(tmp_path):
             assert ours == INDEX[0]["results"], text
             assert merged(found, section, INDEX) == found, text
         results_of(readme)
-        card_check(tmp_path, REPORT, [PLACE], Standing())
+        card_check(tmp_path, REPORT, [PLACE], PublicationStatus())
         assert "None" not in languages(tmp_path.parent, tmp_path.name), text
 
 

@@ -13,7 +13,7 @@ from pytest_bias.emit.badges import badges
 from pytest_bias.emit.card import section as card
 from pytest_bias.emit.card.readme import BEGIN, END, merged
 from pytest_bias.records.report import Report, SuiteResult, Withheld
-from pytest_bias.reports.publication_layout import Place, Rerun, Standing
+from pytest_bias.reports.publication_layout import Place, PublicationStatus, Rerun
 from pytest_bias.suites.catalogue import installed
 
 CROWS = result(
@@ -207,7 +207,7 @@ def test_commands_name_no_model_of_the_hub_for_a_folder() -> None:
 
 
 def test_scores_of_older_weights_are_called_so_before_any_score() -> None:
-    html = shown(standing=Standing(stale=True))
+    html = shown(standing=PublicationStatus(stale=True))
     assert html.index("These scores are of older weights") < html.index("<table>")
     assert "older weights" not in shown()
 
@@ -228,8 +228,8 @@ def test_scores_of_older_weights_are_called_so_before_any_score() -> None:
     ],
 )
 def test_what_came_of_a_second_run(rerun: Rerun, words: str) -> None:
-    assert words in shown(standing=Standing(rerun=rerun))
-    assert "alidated" not in shown(standing=Standing(rerun=replace(rerun, signed=False)))
+    assert words in shown(standing=PublicationStatus(rerun=rerun))
+    assert "alidated" not in shown(standing=PublicationStatus(rerun=replace(rerun, signed=False)))
 
 
 def test_withheld_scores_are_said_to_be() -> None:
@@ -364,7 +364,7 @@ def test_hostile_names_stay_words(name: str) -> None:
     )
     made = replace(made, model=replace(made.model, revision=text, dtype=text, weights_sha256=text))
     place = Place.on_hub(text, made)
-    standing = Standing(stale=True, rerun=Rerun(text, 1, 1))
+    standing = PublicationStatus(stale=True, rerun=Rerun(text, 1, 1))
     section = card.section(made, place, standing)
     html = MarkdownIt("commonmark", {"html": True}).enable("table").render(section)
     tags = set(re.findall(r"<\s*([a-zA-Z/!][\w-]*)", html))

@@ -17,7 +17,7 @@ from made import (
     score,
 )
 from pytest_bias.emit import comment
-from pytest_bias.emit.change import in_short
+from pytest_bias.emit.change import summary_dict
 from pytest_bias.emit.comment import Links
 from pytest_bias.emit.verdict import STATUS_SENTENCES
 from pytest_bias.records.report import Report, Withheld
@@ -74,7 +74,7 @@ def rendered(
 ) -> str:
     """Render a comment, with what changed in the decision, where `run` puts it."""
     if decision and comparison:
-        decision = replace(decision, change=in_short(comparison))
+        decision = replace(decision, change=summary_dict(comparison))
     return comment.render(made, decision, links, **more)
 
 

@@ -39,7 +39,7 @@ def test_counted_tokens_are_those_that_are_forwarded(tiny: Tiny, name: str, suit
     assert measure
     before = vars_of(model.meter)
     with model.counting() as work:
-        measure.take(model, items)
+        measure.measure_items(model, items)
     assert vars_of(model.meter) == before
     take(measure, model, items)
     meter = model.meter
@@ -87,10 +87,10 @@ def test_a_forecast_is_of_the_right_size(tiny: Tiny, name: str, suite: str) -> N
     clusters = in_order(ours.items(suite, "en"), 0).clusters
     items = [i for cluster in clusters for i in cluster]
     assert measure
-    measure.take(model, items[:300])
+    measure.measure_items(model, items[:300])
     an_item = Forecaster(model).an_item(measure, clusters)
     start = time.perf_counter()
-    measure.take(model, items)
+    measure.measure_items(model, items)
     fact = time.perf_counter() - start
     # Other processes may take the machine for either of them.
     assert fact / 6 < (an_item or 0) * n_open(items) < fact * 6

@@ -98,7 +98,7 @@ def test_a_suite_that_raises_is_an_error_and_the_next_one_is_measured(where, err
                 broken = replace(entry.configuration, load=raises)
                 entry = replace(entry, configuration=broken)
             if where == "measured":
-                measure = replace(measure, take=raises)
+                measure = replace(measure, measure_items=raises)
             if where == "scored":
                 metrics = tuple(replace(m, estimate=raises) for m in measure.metrics)
                 measures = (replace(measure, metrics=metrics),)

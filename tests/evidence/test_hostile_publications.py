@@ -30,7 +30,7 @@ from pytest_bias.evidence.locate import named
 from pytest_bias.evidence.publishing import prepare, require_own_files, write
 from pytest_bias.evidence.signatures import Signer, owners_differ
 from pytest_bias.evidence.verification import verify_report
-from pytest_bias.models.fingerprint import head
+from pytest_bias.models.fingerprint import fingerprint
 from pytest_bias.models.reference import ModelRef
 from pytest_bias.reports.folder import REPORT, read_records
 from pytest_bias.reports.publication_layout import (
@@ -333,7 +333,7 @@ def test_model_files_that_are_not_what_they_should_be(repository):
         before = path.read_bytes()
         path.write_text(content, encoding="utf-8")
         with pytest.raises(BiasError):
-            head(ModelRef.parse(str(repository.root)))
+            fingerprint(ModelRef.parse(str(repository.root)))
         path.write_bytes(before)
 
 

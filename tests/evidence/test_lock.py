@@ -33,12 +33,12 @@ from pytest_bias.evidence.lock import (
 )
 from pytest_bias.evidence.lock_file import ABOUT, named, read_lock, write_lock
 from pytest_bias.models import ModelRef
-from pytest_bias.models.fingerprint import Head
+from pytest_bias.models.fingerprint import ModelFingerprint
 from pytest_bias.records.identity import AdapterIdentity
 from pytest_bias.records.report import Withheld
 from pytest_bias.settings.settings import Settings
 
-HEAD = Head(
+HEAD = ModelFingerprint(
     revision="1" * 40,
     weights_sha256="a" * 64,
     config_sha256="b" * 64,
@@ -202,7 +202,7 @@ def test_what_is_kept_of_a_report() -> None:
 # Verdicts
 
 
-def moved(**more: Any) -> Head:
+def moved(**more: Any) -> ModelFingerprint:
     return replace(HEAD, revision="2" * 40, **more)
 
 
@@ -222,7 +222,9 @@ def moved(**more: Any) -> Head:
         (replace(HEAD, config_sha256="f"), "changed", 1, ["configuration changed"]),
     ],
 )
-def test_what_became_of_a_model(now: Head, verdict: str, code: int, words: list[str]) -> None:
+def test_what_became_of_a_model(
+    now: ModelFingerprint, verdict: str, code: int, words: list[str]
+) -> None:
     found = Checked(LOCKED, now, REPORT)
     assert (found.verdict, found.exit_code) == (verdict, code)
     said = printed(locks.checked(found))

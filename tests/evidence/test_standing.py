@@ -9,20 +9,22 @@ from made import HOSTILE, report, result, score
 from pytest_bias.emit import badges
 from pytest_bias.emit.badges import GREY, VALUE_COLOR, Badge
 from pytest_bias.records.report import Report
-from pytest_bias.reports.publication_layout import AS_MEASURED, Rerun, Standing, lacking
+from pytest_bias.reports.publication_layout import AS_MEASURED, PublicationStatus, Rerun, lacking
 
 MADE = report(result(scores=[score()]))
 WEIGHTS = "a" * 7
 
 
-def of(standing: Standing, made: Report = MADE) -> dict[str, Badge]:
+def of(standing: PublicationStatus, made: Report = MADE) -> dict[str, Badge]:
     return {b.name: b for b in badges.badges(made, standing)}
 
 
 def rerun(**more: object) -> Badge:
     given = {"owner": "org-b", "agree": 6, "of": 6, "signed": True} | more
     (badge,) = [
-        b for n, b in of(Standing(rerun=Rerun(**given))).items() if n.startswith("results-")
+        b
+        for n, b in of(PublicationStatus(rerun=Rerun(**given))).items()
+        if n.startswith("results-")
     ]
     return badge
 
@@ -46,7 +48,7 @@ def test_a_signed_rerun_that_agrees_validates():
 
 def test_the_revision_stands_in_the_place_of_the_weights():
     made = replace(MADE, model=replace(MADE.model, revision="0123456789" * 4))
-    standing = Standing(rerun=Rerun("org-b", 6, 6, signed=True))
+    standing = PublicationStatus(rerun=Rerun("org-b", 6, 6, signed=True))
     assert of(standing, made)["results-validated"].message.endswith("agree · 0123456")
 
 
@@ -76,7 +78,7 @@ def test_without_a_signature_the_word_is_never_used(owner, message):
 
 
 def test_every_badge_of_older_weights_says_so_and_is_grey():
-    found = of(Standing(stale=True, rerun=Rerun("org-b", 6, 6, signed=True)))
+    found = of(PublicationStatus(stale=True, rerun=Rerun("org-b", 6, 6, signed=True)))
     assert len(found) == 4
     for badge in found.values():
         assert badge.message.endswith(f" · for older weights {WEIGHTS}")

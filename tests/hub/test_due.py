@@ -23,7 +23,7 @@ from pytest_bias.hub.due import (
     pushed,
     read_event,
 )
-from pytest_bias.models.fingerprint import Head
+from pytest_bias.models.fingerprint import ModelFingerprint
 from pytest_bias.records.identity import ModelIdentity
 
 NAME, OLD, NEW = "org/model", "a" * 40, "b" * 40
@@ -186,7 +186,7 @@ MODEL = ModelIdentity(
     dtype="float32",
     base_model=None,
 )
-HEAD = Head(
+HEAD = ModelFingerprint(
     revision=NEW,
     weights_sha256="w",
     config_sha256="c",

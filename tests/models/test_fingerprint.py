@@ -15,15 +15,21 @@ from transformers import AutoModelForCausalLM, AutoModelForMaskedLM
 import pytest_bias
 from pytest_bias.errors import ModelError
 from pytest_bias.models import ModelRef, Trust, describe, load
-from pytest_bias.models.fingerprint import PARTS, Head, differences, head, is_beside
+from pytest_bias.models.fingerprint import (
+    PARTS,
+    ModelFingerprint,
+    differences,
+    fingerprint,
+    is_beside,
+)
 from pytest_bias.records.identity import AdapterIdentity, ModelIdentity
 
 DEMO = Path(pytest_bias.__file__).parent / "models" / "demo" / "planted"
 Tiny = Callable[[str], Path]
 
 
-def now(model: Path | str) -> Head:
-    return head(ModelRef.parse(str(model)))
+def now(model: Path | str) -> ModelFingerprint:
+    return fingerprint(ModelRef.parse(str(model)))
 
 
 def as_measured(model: Path | str, trust: Trust = Trust()) -> ModelIdentity:
@@ -31,7 +37,7 @@ def as_measured(model: Path | str, trust: Trust = Trust()) -> ModelIdentity:
     return load(describe(str(model), trust=trust)).identity
 
 
-def same(found: Head, identity: ModelIdentity) -> bool:
+def same(found: ModelFingerprint, identity: ModelIdentity) -> bool:
     values = {name: getattr(found, name) for name in (*PARTS, "revision", "adapter")}
     assert values == {name: getattr(identity, name) for name in values}
     return differences(identity, found) == ()

@@ -19,7 +19,7 @@ from pytest_bias.models.served.echoes import Unreadable, joined, listed, read_ec
 from pytest_bias.models.served.kept import Kept
 from pytest_bias.models.served.parallel import in_parallel
 from pytest_bias.models.served.questions import How, Likelihood, Writing, seed_of
-from pytest_bias.models.served.settings import ASKING, Asking
+from pytest_bias.models.served.settings import ASKING, RequestSettings
 
 # Addresses
 
@@ -75,11 +75,11 @@ def test_folders_of_the_server_are_not_shown() -> None:
 
 
 def test_the_table_has_every_setting_within_its_limits() -> None:
-    with pytest.raises(UsageError, match=f"Known: {', '.join(Asking.__slots__)}"):
+    with pytest.raises(UsageError, match=f"Known: {', '.join(RequestSettings.__slots__)}"):
         ASKING(Marked(), (), {"x": "1"})
     given = {"concurrency": 3, "timeout": 1.5, "retries": 0, "requests_per_minute": None}
     found = ASKING(Marked(), (), as_texts({**given, "prefix": "<s>"}))
-    assert Asking(**found) == Asking(3, 1.5, 0, None, "<s>")
+    assert RequestSettings(**found) == RequestSettings(3, 1.5, 0, None, "<s>")
 
 
 @pytest.mark.parametrize(
@@ -271,7 +271,7 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 def asked(server: _Scripted, **asking: object) -> Client:
-    return Client(f"http://127.0.0.1:{server.server_port}", Asking(**asking))  # type: ignore[arg-type]
+    return Client(f"http://127.0.0.1:{server.server_port}", RequestSettings(**asking))  # type: ignore[arg-type]
 
 
 def test_a_server_says_how_long_to_wait() -> None:
@@ -324,7 +324,7 @@ def test_a_refusal_is_about_one_request() -> None:
 
 def test_a_certificate_that_is_not_trusted_is_told_with_what_helps() -> None:
     server = _Scripted((200, {}, b"{}"))
-    client = Client(f"https://127.0.0.1:{server.server_port}", Asking())
+    client = Client(f"https://127.0.0.1:{server.server_port}", RequestSettings())
     with pytest.raises(ModelError, match="the certificate of 127") as error:
         client.ask("/x")
     assert "REQUESTS_CA_BUNDLE" in str(error.value.hint)
@@ -332,7 +332,7 @@ def test_a_certificate_that_is_not_trusted_is_told_with_what_helps() -> None:
 
 def test_a_key_stays_out_of_texts(monkeypatch: pytest.MonkeyPatch) -> None:
     server = _Scripted((418, {}, b"who has abc-def?"))
-    client = Client(f"http://127.0.0.1:{server.server_port}", Asking(), "abc-def")
+    client = Client(f"http://127.0.0.1:{server.server_port}", RequestSettings(), "abc-def")
     assert "abc-def" not in repr(client)
     with pytest.raises(ModelError, match=r"418: who has \*\*\*\?"):
         client.ask("/x")

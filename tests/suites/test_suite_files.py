@@ -23,7 +23,7 @@ from pytest_bias.scoring.scores import Context, score_records
 from pytest_bias.suites.catalogue import INSTALLED
 from pytest_bias.suites.files.kinds import kinds
 from pytest_bias.suites.files.reading import read_suite, with_files
-from pytest_bias.suites.measures import take
+from pytest_bias.suites.measures import measure_items
 from pytest_bias.suites.suite import Suite
 from stand_ins import Pairs, Slots, Texts, Tokens
 
@@ -266,7 +266,7 @@ def test_a_classifier_that_never_says_yes_is_right_of_half(
 ) -> None:
     suite = labelled(tmp_path, *labels * 2, positive=positive)
     never = Classifier("hate", lambda text: 0.1)
-    found = scores_of(suite, list(take(suite.measures[0], never, items_of(suite))))
+    found = scores_of(suite, list(measure_items(suite.measures[0], never, items_of(suite))))
     assert found["accuracy", ""] == 50
     assert (found["accuracy", "yes"], found["accuracy", "no"]) == (0, 100)
 
@@ -396,7 +396,7 @@ def test_rows_without_a_group_are_counted_beside_the_groups(tmp_path: Path) -> N
     rows = "a,b,axis\none,two,x\nthree,four,\nfive,six, \n"
     suite = written(tmp_path, PAIRS, rows_csv=rows)
     masked = Pairs(lambda a, b: (-1.0, -2.0) if a == "one" else (-2.0, -1.0))
-    records = take(suite.measures[0], masked, items_of(suite))
+    records = measure_items(suite.measures[0], masked, items_of(suite))
     found = score_records(records, suite.measures[0].metrics, Context("mine", "en"))
     groups = {s.by["axis"]: (s.value, s.n) for s in found if s.metric == "preference" and s.by}
     assert groups == {"x": (100, 1), "(no group)": (0, 2)}
@@ -410,8 +410,8 @@ def test_what_has_no_group_is_held_against_none(tmp_path: Path) -> None:
     items = items_of(suite)
     alone = replace(items[0], id="mine/alone", cluster="mine/alone", by={"gold": "yes"})
     model = Classifier("hate", lambda text: 0.9 if text in ("t0", "t2") else 0.1)
-    with_it = scores_of(suite, list(take(suite.measures[0], model, [*items, alone])))
-    without = scores_of(suite, list(take(suite.measures[0], model, items)))
+    with_it = scores_of(suite, list(measure_items(suite.measures[0], model, [*items, alone])))
+    without = scores_of(suite, list(measure_items(suite.measures[0], model, items)))
     assert with_it["gap", ""] == without["gap", ""] == 100
     assert with_it["called", "(no group)"] == 100
     assert ("gap_to_others", "(no group)") not in with_it
@@ -434,7 +434,7 @@ def test_words_of_unequal_length_are_marked_and_read_both_ways(tmp_path: Path) -
     # Each token has a probability of one half, whatever it says.
     model = Slots(lambda cloze, choice: 0.5 ** len(choice), n_tokens=len)
     even = written(tmp_path, SLOT)
-    records = take(even.measures[0], model, items_of(even)[:2])
+    records = measure_items(even.measures[0], model, items_of(even)[:2])
     found = scores_of(even, list(records))
     p = 0.5**2 / (0.5**2 + 0.5**3)
     entropy = -(p * math.log2(p) + (1 - p) * math.log2(1 - p))
@@ -444,7 +444,7 @@ def test_words_of_unequal_length_are_marked_and_read_both_ways(tmp_path: Path) -
     assert [(r.detail["tokens_1"], r.detail["tokens_2"]) for r in records] == [(2, 3)] * 2
     assert "divided by its tokens" in even.scope["measures"]
     same_length = Slots(lambda cloze, choice: 0.5)
-    (record, _) = take(even.measures[0], same_length, items_of(even)[:2])
+    (record, _) = measure_items(even.measures[0], same_length, items_of(even)[:2])
     assert scores_of(even, [record])["unequal_tokens", ""] == 0
 
 

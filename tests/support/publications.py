@@ -22,7 +22,7 @@ from pytest_bias.evidence.reproduction import Party
 from pytest_bias.evidence.reproduction_compare import reproduction
 from pytest_bias.evidence.verification import Publication, Trust, Verified, verify_publication
 from pytest_bias.models import ModelRef
-from pytest_bias.models.fingerprint import head
+from pytest_bias.models.fingerprint import fingerprint
 from pytest_bias.models.snapshot import locate
 from pytest_bias.records.report import (
     Record,
@@ -72,7 +72,7 @@ class Repository:
             root,
             root / BIAS / digest12(digest) if digest else root / BIAS,
             digest,
-            head(ref),
+            fingerprint(ref),
             Traits.of(locate(ref)),
             "https://huggingface.co",
         )

@@ -20,8 +20,8 @@ from pytest_bias.scoring import (
     Sampling,
     Sums,
     Test,
-    beside_chance,
     exp,
+    null_estimate,
     permutation,
     size_of_means,
     without_overflow,
@@ -116,7 +116,7 @@ class WorstClass:
         means = _means(values, group)
         worst = int(means.argmax())
         sums = size_of_means(values, texts[text].tolist(), group.tolist(), _greatest)
-        found = beside_chance(sums, shuffled, "shuffles of classes", sampling)
+        found = null_estimate(sums, shuffled, "shuffles of classes", sampling)
         if np.ptp(means) == 0:
             return found
         n_texts = int((class_of == worst).sum())

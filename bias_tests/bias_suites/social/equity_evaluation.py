@@ -28,7 +28,7 @@ from pytest_bias.scoring import (
     Metric,
     Sampling,
     Sums,
-    beside_chance,
+    null_estimate,
     own_value,
     size_of_means,
 )
@@ -232,7 +232,7 @@ class MeanAbsolute(Additive):
             return float(_mean_absolute(np.bincount(axis, weights=sign * values) / counts))
 
         shuffled = (exchanged() for _ in range(sampling.draws.shuffles))
-        found = beside_chance(sums, shuffled, "exchanges of groups", sampling)
+        found = null_estimate(sums, shuffled, "exchanges of groups", sampling)
         return replace(found, note=f"of the mean difference, mean over {', '.join(axes)}")
 
     def sums(self, records: Sequence[Record]) -> Sums:

@@ -181,7 +181,9 @@ _DIFFERENCE: Final = Metric(
     by=(("axis",),),
     headline=True,
 )
-_measure: Final = partial(Measure, take=take, metrics=(_DIFFERENCE,), contrasts=between(*SIDES))
+_measure: Final = partial(
+    Measure, measure_items=take, metrics=(_DIFFERENCE,), contrasts=between(*SIDES)
+)
 
 SUITE: Final = Suite(
     name="redditbias",

@@ -122,7 +122,11 @@ def determinism(model: Model, item: Item) -> str | None:
     if not _gives_numbers(model):
         return NOT_APPLICABLE
     difference = np.abs(numbers(model, texts) - numbers(model, texts)).max()
-    return f"two calls differ by {difference:.2g}" if not difference <= model.wobble else None
+    return (
+        f"two calls differ by {difference:.2g}"
+        if not difference <= model.repeat_tolerance
+        else None
+    )
 
 
 def batch_invariance(model: Model, item: Item) -> str | None:

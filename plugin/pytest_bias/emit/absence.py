@@ -6,7 +6,7 @@ from typing import Final
 from pytest_bias.emit.wording import interval
 from pytest_bias.records.report import Report, SuiteResult
 from pytest_bias.records.score import Score
-from pytest_bias.records.suite_states import GRAVEST
+from pytest_bias.records.suite_states import MOST_SEVERE
 from pytest_bias.scoring.finite import missing
 from pytest_bias.untrusted import clean
 
@@ -60,7 +60,7 @@ def unscored(report: Report) -> list[tuple[SuiteResult, str, str]]:
         elif suite.status in ("scored", "withheld"):
             continue
         found.append((suite, words, reason))
-    return sorted(found, key=lambda one: GRAVEST.index(one[0].status))
+    return sorted(found, key=lambda one: MOST_SEVERE.index(one[0].status))
 
 
 def properties(result: SuiteResult) -> dict[str, float | str]:

@@ -35,8 +35,8 @@ from pytest_bias.records.report import Report, SuiteResult, sha256
 from pytest_bias.records.score import Score
 from pytest_bias.reports.publication_layout import (
     AS_MEASURED,
-    Standing,
-    earns,
+    PublicationStatus,
+    is_badge_eligible,
     lacking,
     unread,
     version,
@@ -111,12 +111,12 @@ class Badge:
         return to_document(plain)
 
 
-def render(report: Report, standing: Standing = AS_MEASURED) -> dict[str, str]:
+def render(report: Report, standing: PublicationStatus = AS_MEASURED) -> dict[str, str]:
     """Return every badge of a report, path below the output folder to text."""
     return {f"badges/{name}": text for name, text in by_name(report, standing).items()}
 
 
-def by_name(report: Report, standing: Standing = AS_MEASURED) -> dict[str, str]:
+def by_name(report: Report, standing: PublicationStatus = AS_MEASURED) -> dict[str, str]:
     """Return every badge of a report, name of its file to text."""
     found = {}
     for badge in badges(report, standing):
@@ -125,7 +125,7 @@ def by_name(report: Report, standing: Standing = AS_MEASURED) -> dict[str, str]:
     return found
 
 
-def badges(report: Report, standing: Standing = AS_MEASURED) -> Iterator[Badge]:
+def badges(report: Report, standing: PublicationStatus = AS_MEASURED) -> Iterator[Badge]:
     """Yield Evaluated, Available, one badge a suite that earns one, and what a re-run said.
 
     The first two need a complete record (`claims.lacking`). A report whose scores are withheld
@@ -165,12 +165,12 @@ def _of_report(report: Report) -> Iterator[Badge]:
             message = f"{len(available)} {plural} · scores and records"
             yield Badge("social-bias-available", AVAILABLE, message, about, color)
     for suite in report.suites if report.withheld is None else ():
-        is_read = earns(suite) and suite.language not in unread(report)
+        is_read = is_badge_eligible(suite) and suite.language not in unread(report)
         if is_read and suite.status == "scored" and suite.headline is not None:
             yield _suite_badge(suite, about)
 
 
-def _of_rerun(report: Report, standing: Standing) -> Iterator[Badge]:
+def _of_rerun(report: Report, standing: PublicationStatus) -> Iterator[Badge]:
     """Yield what somebody else found; the word Validated needs a signature and all suites."""
     rerun = standing.rerun
     # Of a served model nobody can run the same again.
@@ -201,7 +201,7 @@ def _stale(badge: Badge, report: Report) -> Badge:
 
 def was_measured(suite: SuiteResult, report: Report) -> bool:
     """Whether a suite of a report counts for a badge: it earns one, and has a value."""
-    if not earns(suite) or suite.language in unread(report):
+    if not is_badge_eligible(suite) or suite.language in unread(report):
         return False
     if report.withheld:
         return suite.status == "withheld" and report.withheld.finite

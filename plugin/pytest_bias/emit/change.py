@@ -79,7 +79,7 @@ def main_sentence(comparison: Comparison) -> str | None:
     return f"{clean(suite.title)}: {sentence(change, comparison)}"
 
 
-def in_short(comparison: Comparison) -> dict[str, Any]:
+def summary_dict(comparison: Comparison) -> dict[str, Any]:
     """Return what changed as plain data, for decision.json: counts, and no ids of items.
 
     ``sentence`` is empty if nothing can be compared, ``changed`` says whether a headline or a group

@@ -30,7 +30,7 @@ from pytest_bias.emit.wording import (
 )
 from pytest_bias.records.report import Report, SuiteResult
 from pytest_bias.records.score import Score
-from pytest_bias.reports.decision import Decision, gravity
+from pytest_bias.reports.decision import Decision, severity
 from pytest_bias.untrusted import markdown
 
 COMMENT_LIMIT: Final = 60_000
@@ -94,7 +94,7 @@ def render(
         # A change would tell of a score that is withheld.
         change = None if report.withheld or not decision else decision.change
         opening, status = _opening(report, decision, change)
-    outcomes = sorted(decision.outcomes if decision else (), key=gravity)
+    outcomes = sorted(decision.outcomes if decision else (), key=severity)
     told = [limit_row(o) for o in outcomes if o.verdict != "held"]
     scores, more_scores = _tables(report, change)
     unscored = _unmeasured(report)

@@ -30,7 +30,7 @@ from pytest_bias.emit.wording import (
 )
 from pytest_bias.records.report import Item, Report
 from pytest_bias.reports.comparison import Comparison, SuiteComparison
-from pytest_bias.reports.decision import Decision, gravity
+from pytest_bias.reports.decision import Decision, severity
 from pytest_bias.scoring.digits import percent
 from pytest_bias.scoring.scores import LEVEL
 from pytest_bias.suites.suite import STRUCTURE
@@ -170,7 +170,7 @@ def _limits(decision: Decision) -> Table:
     """Return what became of the limits, the gravest first where not all have room."""
     outcomes = list(decision.outcomes)
     if len(outcomes) > LIMITS:
-        outcomes.sort(key=gravity)
+        outcomes.sort(key=severity)
     rows = [(clean(o.limit, 120), word(o), clean(because(o), BECAUSE)) for o in outcomes]
     return table(("Limit", "Verdict", "Because"), rows, 3, LIMITS)
 

@@ -16,12 +16,12 @@ from pytest_bias.emit.bounds import LISTED, NAME, NUMBER, ROWS
 from pytest_bias.emit.change import (
     THESE_TWO,
     before,
-    in_short,
     is_exploratory,
     main_sentence,
     shown,
     signed,
     signed_ends,
+    summary_dict,
 )
 from pytest_bias.emit.marks import marks
 from pytest_bias.emit.rows import few, limit_row, refused_rows, unscored_rows
@@ -52,7 +52,7 @@ from pytest_bias.emit.wording import (
 from pytest_bias.records.report import Report, SuiteResult
 from pytest_bias.records.score import Score
 from pytest_bias.reports.comparison import Change, Comparison, SuiteComparison
-from pytest_bias.reports.decision import Decision, gravity
+from pytest_bias.reports.decision import Decision, severity
 from pytest_bias.untrusted import markdown
 
 SUMMARY_LIMIT: Final = 900_000
@@ -81,7 +81,9 @@ def render(
         change=markdown(main_sentence(comparison) or "", 400) if comparison else "",
         changes=few(_changes(comparison), ROWS),
         about_changes=_about_changes(comparison),
-        refused=few(refused_rows(in_short(comparison)["refused"] if comparison else {}), LISTED),
+        refused=few(
+            refused_rows(summary_dict(comparison)["refused"] if comparison else {}), LISTED
+        ),
         since=markdown(before(comparison)) if comparison else "",
         tables=tables,
         others=few(unscored_rows(report), LISTED),
@@ -179,5 +181,5 @@ def _limits(decision: Decision | None) -> list[list[str]]:
     """Return what became of the limits, the gravest first where not all have room."""
     outcomes = list(decision.outcomes) if decision else []
     if len(outcomes) > ROWS:
-        outcomes.sort(key=gravity)
+        outcomes.sort(key=severity)
     return [limit_row(o) for o in outcomes]

@@ -68,7 +68,7 @@ class Forecaster:
             while items := _first(clusters, n_items):
                 start = time.perf_counter()
                 with self.model.counting() as work, np.errstate(all="ignore"):
-                    measure.take(self.model, items)
+                    measure.measure_items(self.model, items)
                 around = time.perf_counter() - start
                 found = (around + self._pace.seconds(work)) / len(items)
                 is_settled = abs(found - before) < STEADY * found or len(items) == n_all

@@ -13,7 +13,7 @@ from pytest_bias.errors import UsageError
 from pytest_bias.models import Described, ModelRef, Trust, describe
 from pytest_bias.models.interface import Capability, ModelKind
 from pytest_bias.models.labels import ROLES, labels_for
-from pytest_bias.models.served.settings import Asking
+from pytest_bias.models.served.settings import RequestSettings
 from pytest_bias.records.report import Item, Part, sha256
 from pytest_bias.settings.settings import NO_LANGUAGE, Settings, languages_of
 from pytest_bias.suites.catalogue import supported_languages
@@ -79,7 +79,7 @@ def described_for(settings: Settings, model: str) -> Described:
         ModelRef.parse(model),
         offline=settings.offline,
         trust=Trust(settings.allow_pickle, settings.trust_remote_code),
-        asking=Asking(**settings.served),
+        asking=RequestSettings(**settings.served),
         chat=settings.chat,
     )
 
@@ -109,7 +109,9 @@ def plan(model: Described, settings: Settings) -> Plan:
             "--language en measures an English view of the model.",
         )
     chat = model.chats(settings.chat)
-    planned = _one_is_enough([_planned(e, model, settings) for e in entries], requested)
+    planned = _skip_unscorable_configurations(
+        [_planned(e, model, settings) for e in entries], requested
+    )
     return Plan(
         model,
         settings,
@@ -204,7 +206,9 @@ def _planned(entry: Entry, model: Described, settings: Settings) -> Planned:
     return replace(planned, lacks=_lacks(planned.scorer, settings))
 
 
-def _one_is_enough(planned: Sequence[Planned], requested: Sequence[str]) -> tuple[Planned, ...]:
+def _skip_unscorable_configurations(
+    planned: Sequence[Planned], requested: Sequence[str]
+) -> tuple[Planned, ...]:
     """Let a suite asked for by its bare name do without the classifiers that were not named.
 
     Where none of its configurations has its classifier, the first stays asked for: an error.

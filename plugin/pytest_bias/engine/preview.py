@@ -15,7 +15,7 @@ from pytest_bias.records.report import Item, canonical_json
 from pytest_bias.records.score import NO_GROUP
 from pytest_bias.scoring.scores import Context, score_records
 from pytest_bias.suites.hiding import NOT_TOLD, measure_quietly
-from pytest_bias.suites.measures import Measure, take
+from pytest_bias.suites.measures import Measure, measure_items
 from pytest_bias.suites.suite import Configuration, Suite
 
 SHOWN: Final = 5
@@ -158,7 +158,7 @@ def hidden_dry_run(suite: Suite, items: Sequence[Item], model: Model) -> DryRun:
 
 
 def _dry_run(suite: Suite, measure: Measure, items: Sequence[Item], model: Model) -> DryRun:
-    records = take(measure, model, items)
+    records = measure_items(measure, model, items)
     context = Context(suite.name, suite.configurations[0].name)
     scores = score_records(records, measure.metrics, context)
     return DryRun(

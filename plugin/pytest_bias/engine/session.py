@@ -42,7 +42,7 @@ from pytest_bias.models.memory import free
 from pytest_bias.records.report import Item, Part, Report, SuiteResult, items_digest, records_digest
 from pytest_bias.settings.settings import Settings
 from pytest_bias.suites.hiding import measure_quietly
-from pytest_bias.suites.measures import take
+from pytest_bias.suites.measures import measure_items
 from pytest_bias.suites.results import scored
 from pytest_bias.suites.suite import LoadedData
 
@@ -275,7 +275,7 @@ class Session:
             return entry.result("skipped", NOT_IN_SHARD)
         self.listener(SuiteStarted(entry.id, sum(map(len, clusters))))
         with self._watched(planned, model):
-            ask = partial(take, measure, model)
+            ask = partial(measure_items, measure, model)
             found = self.schedule.take(planned, data.items, self.forecaster, ask, part)
         records = tuple(sorted(found, key=lambda r: r.item))
         sampled, n_available = extent(data.items, {r.item for r in records})

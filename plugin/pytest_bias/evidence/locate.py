@@ -16,7 +16,7 @@ from pytest_bias.evidence.checks import Check
 from pytest_bias.evidence.provenance import Traits
 from pytest_bias.evidence.verification import Publication
 from pytest_bias.models import ModelRef
-from pytest_bias.models.fingerprint import head
+from pytest_bias.models.fingerprint import fingerprint
 from pytest_bias.models.repository import ask, endpoint, fetch
 from pytest_bias.models.served.address import PROTOCOL
 from pytest_bias.models.snapshot import locate
@@ -139,7 +139,7 @@ def _of_revision(ref: ModelRef, *, offline: bool) -> tuple[Check, ...]:
 
 def publication(ref: ModelRef, found: Published | None, *, offline: bool) -> Publication:
     """Return a model's repository as it is; of one without a report the folder is ``bias``."""
-    now = head(ref, offline=offline)
+    now = fingerprint(ref, offline=offline)
     snapshot = locate(ref, offline=offline)
     root = found.root if found else ref.path or snapshot.folder
     return Publication(

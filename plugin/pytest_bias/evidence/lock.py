@@ -13,7 +13,7 @@ from typing import Final, Literal, TypeAlias
 
 from pytest_bias.errors import BiasError, ReportError, UsageError
 from pytest_bias.models import ModelRef
-from pytest_bias.models.fingerprint import Head, differences, head, is_beside
+from pytest_bias.models.fingerprint import ModelFingerprint, differences, fingerprint, is_beside
 from pytest_bias.records.report import Report
 from pytest_bias.records.validation import checked
 from pytest_bias.reports.folder import REPORT, read_plain_report
@@ -99,7 +99,7 @@ class Locked:
 
     name: str
     locked: str
-    head: Head
+    head: ModelFingerprint
     report: LockedReport | None = None
 
 
@@ -134,7 +134,7 @@ class Checked:
     """
 
     locked: Locked
-    now: Head | None = None
+    now: ModelFingerprint | None = None
     report: LockedReport | None = None
     notes: tuple[str, ...] = ()
     error: BiasError | None = None
@@ -167,12 +167,12 @@ class Checked:
         return int(self.verdict == "changed")
 
 
-def commits(found: Head) -> tuple[str | None, ...]:
+def commits(found: ModelFingerprint) -> tuple[str | None, ...]:
     """Return the commits of a model and of its adapter."""
     return (found.revision, *([found.adapter.revision] if found.adapter else []))
 
 
-def pinned(name: str, found: Head) -> str:
+def pinned(name: str, found: ModelFingerprint) -> str:
     """Return the name of a model at one commit, as `ModelRef.parse` reads it."""
     if found.adapter:
         adapter = f"{found.adapter.reference}@{found.adapter.revision}"
@@ -191,7 +191,7 @@ def lock(ref: ModelRef, date: str) -> tuple[Locked, tuple[str, ...]]:
         If it cannot be known what it is.
     """
     _check_hub(ref)
-    found = head(ref)
+    found = fingerprint(ref)
     if None in commits(found):
         raise UsageError(
             f"{ref} is an adapter of a model on this machine: only what comes from the Hub whole "
@@ -207,7 +207,7 @@ def check(locked: Locked) -> Checked:
     try:
         ref = ModelRef.parse(locked.name)
         _check_hub(ref)
-        found = head(ref)
+        found = fingerprint(ref)
         report, notes = _published(ref, found)
     except BiasError as error:
         return Checked(locked, error=error)
@@ -228,7 +228,7 @@ def _check_hub(ref: ModelRef) -> None:
             )
 
 
-def _followed(ref: ModelRef, found: Head) -> str:
+def _followed(ref: ModelRef, found: ModelFingerprint) -> str:
     """Return the name that a lock follows: without a commit, which never moves."""
 
     def name(one: ModelRef, commit: str | None) -> str:
@@ -260,7 +260,9 @@ def earlier(locked: Locked) -> Path | None:
     return None
 
 
-def _published(ref: ModelRef, found: Head) -> tuple[LockedReport | None, tuple[str, ...]]:
+def _published(
+    ref: ModelRef, found: ModelFingerprint
+) -> tuple[LockedReport | None, tuple[str, ...]]:
     """Return the published report that is of a model as it was found, and why there is none.
 
     It lies in the commit that was found; of a branch, tag or older commit it may have been
@@ -288,7 +290,7 @@ def _published(ref: ModelRef, found: Head) -> tuple[LockedReport | None, tuple[s
     return None, tuple(dict.fromkeys(notes)) or ("No report is published with it.",)
 
 
-def _about(ref: ModelRef, found: Head) -> tuple[str, ...]:
+def _about(ref: ModelRef, found: ModelFingerprint) -> tuple[str, ...]:
     about = [
         f"It takes code from {name}, which is not locked: no digest covers it."
         for name in found.code_elsewhere
@@ -299,7 +301,7 @@ def _about(ref: ModelRef, found: Head) -> tuple[str, ...]:
     return tuple(about)
 
 
-def _files(found: Head) -> Mapping[str, str]:
+def _files(found: ModelFingerprint) -> Mapping[str, str]:
     """Return the files of a model, and of its adapter behind its name."""
     if not found.adapter:
         return found.files

@@ -25,7 +25,7 @@ from pytest_bias.reports.publication_layout import (
     DIGEST,
     README,
     Place,
-    Standing,
+    PublicationStatus,
     digest12,
     evidence,
 )
@@ -59,7 +59,7 @@ def not_installed(report: Report, catalogue: Catalogue) -> set[str]:
 
 
 def badges_check(
-    root: Path, report: Report, standing: Standing, catalogue: Catalogue = INSTALLED
+    root: Path, report: Report, standing: PublicationStatus, catalogue: Catalogue = INSTALLED
 ) -> Check:
     """Check that the badges of a repository are those that its report gives, and no others."""
     expected = badges.by_name(report, standing)
@@ -76,7 +76,9 @@ def badges_check(
     return Check("badges", "holds", f"{len(expected)} files follow from the report")
 
 
-def card_check(root: Path, report: Report, places: Sequence[Place], standing: Standing) -> Check:
+def card_check(
+    root: Path, report: Report, places: Sequence[Place], standing: PublicationStatus
+) -> Check:
     """Check README.md: its section, the scores in its metadata, and pictures outside of these.
 
     Parameters

@@ -20,7 +20,7 @@ from pytest_bias.evidence.data_check import data_check
 from pytest_bias.evidence.provenance import Traits, provenance, traits_of
 from pytest_bias.evidence.rendered import not_installed
 from pytest_bias.records.identity import tool_version
-from pytest_bias.records.report import Report, SuiteResult, records_digest, seal
+from pytest_bias.records.report import Report, SuiteResult, digest_of, records_digest
 from pytest_bias.records.score import Score, Spread
 from pytest_bias.reports.folder import REPORT, differing, read_plain_report, read_records
 from pytest_bias.reports.withholding import SALT, read_salt, withheld
@@ -85,7 +85,7 @@ def verify(
 
 def _digest(file: Path, report: Report) -> Check:
     plain: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
-    found = seal({k: v for k, v in plain.items() if k not in ("digest", "run")})
+    found = digest_of({k: v for k, v in plain.items() if k not in ("digest", "run")})
     if found == report.sealed:
         return Check("report", "holds", f"digest {found[:19]}")
     return Check("report", "fails", f"its digest is {found[:19]}, it says {report.sealed!s:.19}")

@@ -10,7 +10,7 @@ from typing import Final, Literal, TypeAlias
 
 from pytest_bias.errors import ReportError
 from pytest_bias.records.documents import to_document, with_schema
-from pytest_bias.records.report import Json, seal
+from pytest_bias.records.report import Json, digest_of
 from pytest_bias.records.validation import built
 
 SCHEMA: Final = "pytest-bias/reproduction/1"
@@ -140,7 +140,7 @@ class Reproduction:
     @property
     def digest(self) -> str:
         """Return ``sha256:`` and the digest of all of it."""
-        return seal(self.digested())
+        return digest_of(self.digested())
 
     def to_json(self) -> str:
         """Return reproduction.json."""
@@ -159,7 +159,7 @@ class Reproduction:
         plain = with_schema(text, SCHEMA, "reproduction")
         try:
             found = built(cls, plain)
-            sealed = seal({k: v for k, v in plain.items() if k != "digest"})
+            sealed = digest_of({k: v for k, v in plain.items() if k != "digest"})
         except (KeyError, TypeError, AttributeError, ValueError) as error:
             raise ReportError(f"not a whole reproduction: {error!r:.200}") from None
         if plain.get("digest") != sealed or plain.get("verdict") != found.verdict:

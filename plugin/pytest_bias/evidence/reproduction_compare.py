@@ -24,7 +24,7 @@ from pytest_bias.evidence.reproduction import (
 from pytest_bias.records.report import Json, Report, SuiteResult, items_digest
 from pytest_bias.records.score import Score
 from pytest_bias.reports.comparability import asks_for_texts
-from pytest_bias.reports.publication_layout import earns
+from pytest_bias.reports.publication_layout import is_badge_eligible
 from pytest_bias.scoring.estimators import Additive
 from pytest_bias.scoring.scores import estimator_for, members
 from pytest_bias.suites.catalogue import INSTALLED, Catalogue
@@ -104,7 +104,7 @@ def _environment(report: Report) -> Json:
 
 
 def _suite(one: SuiteResult, two: SuiteResult | None, catalogue: Catalogue) -> SuiteAgain:
-    counts = earns(one)
+    counts = is_badge_eligible(one)
     if two is None or two.status != "scored":
         status = two.status.replace("_", " ") if two else "not measured"
         why = (two.reason if two else None) or "no reason is given"

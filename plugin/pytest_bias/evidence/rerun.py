@@ -9,7 +9,7 @@ from rich.console import Console
 
 from pytest_bias.errors import ReportError, UsageError
 from pytest_bias.evidence.locate import Named
-from pytest_bias.models.fingerprint import differences, head
+from pytest_bias.models.fingerprint import differences, fingerprint
 from pytest_bias.models.reference import DEMOS
 from pytest_bias.models.served.address import PROTOCOL
 from pytest_bias.records.report import Report
@@ -132,7 +132,7 @@ def run_again(report: Report, settings: Settings, console: Console) -> tuple[Rep
         ref = plan.model.ref
         # At the commit that was described, should the head move meanwhile.
         exact = replace(ref, revision=plan.model.identity.revision)
-        now = head(exact if ref.source == "hub" else ref, offline=settings.offline)
+        now = fingerprint(exact if ref.source == "hub" else ref, offline=settings.offline)
         if other := differences(report.model, now):
             raise ReportError(
                 f"{ref} is not the model that was measured: another {', '.join(other)}.",

@@ -20,7 +20,7 @@ from pytest_bias.evidence.report import verify
 from pytest_bias.evidence.reproduction import Reproduction
 from pytest_bias.evidence.reproduction_compare import reproduction
 from pytest_bias.evidence.signatures import OWNER, Signature, Signer, by_our_workflow, owners_differ
-from pytest_bias.models.fingerprint import Head, differences
+from pytest_bias.models.fingerprint import ModelFingerprint, differences
 from pytest_bias.records.documents import to_document
 from pytest_bias.records.identity import ModelIdentity
 from pytest_bias.records.report import Report
@@ -32,8 +32,8 @@ from pytest_bias.reports.publication_layout import (
     SERVED,
     SIGNATURE,
     Place,
+    PublicationStatus,
     Rerun,
-    Standing,
     digest12,
 )
 from pytest_bias.settings.settings import Settings
@@ -73,7 +73,7 @@ class Publication:
     root: Path
     folder: Path
     digest: str
-    head: Head | None = None
+    head: ModelFingerprint | None = None
     traits: Traits | None = None
     endpoint: str = ""
 
@@ -94,7 +94,7 @@ class Verified:
     """What became of the checks, and what badges may say now."""
 
     checks: tuple[Check, ...]
-    standing: Standing
+    standing: PublicationStatus
     signer: str = ""
 
 
@@ -143,10 +143,10 @@ def verify_publication(found: Publication, settings: Settings, trust: Trust) -> 
         if again:
             reruns.append(again)
     stale = any(c.what == "model" and c.outcome == "fails" for c in checks)
-    standing = Standing(stale, _best(reruns))
+    standing = PublicationStatus(stale, _best(reruns))
     otherwise = None
     if any(c.outcome == "unknown" and c.what.startswith(REPRODUCTION_CHECK) for c in checks):
-        otherwise = Standing(stale, _best([replace(r, signed=True) for r in reruns]))
+        otherwise = PublicationStatus(stale, _best([replace(r, signed=True) for r in reruns]))
     # A folder that was published and then pushed has links to its own files.
     places = (found.place(report), Place.in_repository(report))
     drawn = partial(badges_check, found.root, report, catalogue=settings.catalogue)
@@ -208,7 +208,9 @@ def _model(found: Publication, report: Report) -> Iterator[Check]:
 
 
 def _shown(
-    check: Callable[[Standing], Check], standing: Standing, otherwise: Standing | None
+    check: Callable[[PublicationStatus], Check],
+    standing: PublicationStatus,
+    otherwise: PublicationStatus | None,
 ) -> Check:
     """Check what is shown; where it is right if signatures hold that could not be checked, say so.
 
@@ -220,7 +222,7 @@ def _shown(
     return replace(found, outcome="unknown", detail="right if the signatures hold")
 
 
-def _misnamed(stated: ModelIdentity, head: Head) -> str:
+def _misnamed(stated: ModelIdentity, head: ModelFingerprint) -> str:
     """Say where a report calls the parts of an adapted model by other names than they have."""
     one, other = stated.adapter, head.adapter
     if one and other and (stated.base_model, one.reference) != (head.base, other.reference):

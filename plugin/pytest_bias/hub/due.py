@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from pytest_bias.errors import UsageError
-from pytest_bias.models.fingerprint import Head, differences
+from pytest_bias.models.fingerprint import ModelFingerprint, differences
 from pytest_bias.records.identity import ModelIdentity
 from pytest_bias.untrusted import clean
 
@@ -140,7 +140,7 @@ def at_head(push: Due, head: str) -> Due:
     return Due(False, f"{push.sha[:7]} is no longer the head, which is {head[:7]}")
 
 
-def is_due(push: Due, now: Head, model: str, measured: Iterable[Measured]) -> Due:
+def is_due(push: Due, now: ModelFingerprint, model: str, measured: Iterable[Measured]) -> Due:
     """Say whether what was pushed is to be measured: whether it is another model than before.
 
     Parameters

@@ -31,7 +31,7 @@ OF_AN_ADAPTER: Final = tuple(list(PARTS)[:2])
 
 
 @dataclass(frozen=True, slots=True)
-class Head:
+class ModelFingerprint:
     """A model as it is now: the digests that a run writes of it, and those of its files.
 
     Parameters
@@ -71,7 +71,7 @@ class Head:
     code_elsewhere: tuple[str, ...] = ()
 
 
-def head(ref: ModelRef, *, offline: bool = False) -> Head:
+def fingerprint(ref: ModelRef, *, offline: bool = False) -> ModelFingerprint:
     """Find out what a model is now.
 
     Of a Hub model the configuration, the tokenizer and its code are fetched, and the digests of the
@@ -90,7 +90,7 @@ def head(ref: ModelRef, *, offline: bool = False) -> Head:
     tokenizing = [s for s in (adapter.snapshot if adapter else None, snapshot) if s]
     own = next((s for s in tokenizing if s.tokenizer_sha256), snapshot)
     template = _template(own)
-    return Head(
+    return ModelFingerprint(
         revision=snapshot.revision,
         weights_sha256=model.weights_sha256,
         config_sha256=snapshot.config_sha256,
@@ -107,7 +107,9 @@ def head(ref: ModelRef, *, offline: bool = False) -> Head:
     )
 
 
-def differences(one: ModelIdentity | Head, other: ModelIdentity | Head) -> tuple[str, ...]:
+def differences(
+    one: ModelIdentity | ModelFingerprint, other: ModelIdentity | ModelFingerprint
+) -> tuple[str, ...]:
     """Return which parts of a model differ, in words; empty if it is the same model.
 
     README.md and what is published below ``bias`` are no part of it.

@@ -156,7 +156,7 @@ class Model(ABC):
         Classifiers that the user named for what this model writes, by role; `readings` asks them.
     label_names : mapping of str to mapping
         Of a classifier: role to concept to the label that stands for it.
-    wobble : float
+    repeat_tolerance : float
         Nats a token by which two answers to one question may differ without a defect: none where
         the forwards are our own.
     """
@@ -169,7 +169,7 @@ class Model(ABC):
     seed: int = field(default=0, init=False)
     scorers: Mapping[str, "Model"] = field(default_factory=dict, init=False)
     label_names: Mapping[str, Mapping[str, str]] = field(default_factory=dict, init=False)
-    wobble: float = field(default=0.0, init=False)
+    repeat_tolerance: float = field(default=0.0, init=False)
 
     @property
     def devices(self) -> tuple[str, ...]:

@@ -28,7 +28,7 @@ from pytest_bias.models.placing import DTYPES, moved, notices_of, placed
 from pytest_bias.models.pooling import Pooling
 from pytest_bias.models.reference import ModelRef
 from pytest_bias.models.served.description import describe_served
-from pytest_bias.models.served.settings import Asking
+from pytest_bias.models.served.settings import RequestSettings
 from pytest_bias.models.sizes import check_ids, ids, positions
 from pytest_bias.models.snapshot import TOKENIZER, Snapshot, fetch_weights
 from pytest_bias.models.tokens import Tokens
@@ -116,7 +116,7 @@ def describe(
     *,
     offline: bool = False,
     trust: Trust = Trust(),
-    asking: Asking | None = None,
+    asking: RequestSettings | None = None,
     chat: str = "auto",
 ) -> Described:
     """Read a model's configuration and tokenizer, or ask the server that has it.

@@ -324,7 +324,7 @@ class Report:
     @cached_property  # so the class has no slots
     def digest(self) -> str:
         """Return ``sha256:`` and the digest of what was measured."""
-        return self.sealed or seal(self.digested())
+        return self.sealed or digest_of(self.digested())
 
     def without_hidden_records(self) -> "Report":
         """Return the report as it may leave the process: without the records of hidden suites."""
@@ -382,7 +382,7 @@ class Report:
                     sealed=plain.get("digest"),
                 )
             )
-            found = seal(covered)
+            found = digest_of(covered)
         except (KeyError, TypeError, AttributeError, ValueError) as error:
             raise ReportError(f"not a whole report: {error!r}") from None
         if check and report.sealed != found:
@@ -393,7 +393,7 @@ class Report:
         return report
 
 
-def seal(covered: Json) -> str:
+def digest_of(covered: Json) -> str:
     """Return the digest of the part of a report that it covers."""
     return f"sha256:{sha256(canonical_json(covered))}"
 

@@ -16,7 +16,7 @@ SuiteStatus: TypeAlias = Literal[
 FAILED: Final[tuple[SuiteStatus, ...]] = ("unavailable", "error", "inconclusive")
 """What should have been measured and was not, in the order in which people are told."""
 
-GRAVEST: Final[tuple[SuiteStatus, ...]] = (
+MOST_SEVERE: Final[tuple[SuiteStatus, ...]] = (
     *FAILED,
     *("scored", "withheld", "skipped", "not_applicable"),
 )
@@ -43,7 +43,7 @@ def failures(
         Those that fail a run; and those whose data could not be had, whether that fails it or not.
     """
     failed = [(s.status, f"{s.entry}: {s.reason}") for s in suites if s.status in FAILED]
-    failed.sort(key=lambda one: GRAVEST.index(one[0]))
+    failed.sort(key=lambda one: MOST_SEVERE.index(one[0]))
     missing = tuple(text for status, text in failed if status == "unavailable")
     allowed = missing if allow_missing_data else ()
     return tuple(text for _, text in failed if text not in allowed), missing

@@ -7,7 +7,7 @@ from typing import Any, Final, Literal, TypeAlias
 
 from pytest_bias.errors import ReportError
 from pytest_bias.records.documents import read_document, to_document
-from pytest_bias.reports.verdicts import GRAVEST, Verdict
+from pytest_bias.reports.verdicts import MOST_SEVERE, Verdict
 from pytest_bias.settings.waivers import OfWaiver
 
 SCHEMA: Final = "pytest-bias/decision/1"
@@ -47,11 +47,11 @@ class Outcome:
         return self.waiver is not None and self.waiver.state == "waives"
 
 
-def gravity(outcome: Outcome) -> float:
-    """Return a number that is the smaller, the graver it is what became of a limit."""
+def severity(outcome: Outcome) -> float:
+    """Return a sort key: the more severe the outcome of a limit, the smaller."""
     # What is waived fails no run, and is told before what is held.
     verdict = "undecided" if outcome.is_waived else outcome.verdict
-    return GRAVEST.index(verdict) + (0.5 if outcome.is_waived else 0)
+    return MOST_SEVERE.index(verdict) + (0.5 if outcome.is_waived else 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,8 +59,8 @@ class Decision:
     """The one decision of a run: the same in the terminal, JUnit, the summary and the exit code.
 
     `report` and `baseline` are told by their digests; `change` says in short what changed since the
-    baseline (`emit.change.in_short`). `missing` are suites without data, `without_value` those that
-    were measured without a result.
+    baseline (`emit.change.summary_dict`). `missing` are suites without data, `without_value` those
+    that were measured without a result.
     """
 
     status: Status

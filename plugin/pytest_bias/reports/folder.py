@@ -153,7 +153,7 @@ def _check_standing(folder: Path, key: str, *, withholds: bool) -> None:
                 "--fresh replaces it; --out keeps both.",
             )
         return
-    there = standing(folder)
+    there = existing_report(folder)
     if there is None or there.run.get("key") != key:
         raise OutputError(
             f"{folder} holds a report of something else (another model, suites or settings).",
@@ -166,7 +166,7 @@ def _check_standing(folder: Path, key: str, *, withholds: bool) -> None:
         )
 
 
-def standing(folder: Path) -> Report | None:
+def existing_report(folder: Path) -> Report | None:
     """Return the report that stands in a folder; null if there is none that can be read."""
     try:
         return read_plain_report(folder / REPORT, check=False)

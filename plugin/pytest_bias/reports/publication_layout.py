@@ -124,7 +124,7 @@ class Rerun:
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class PublicationStatus:
     """What holds of a report now, and can change without it.
 
     `stale` says that the model's repository holds another model than the report was made of.
@@ -134,7 +134,7 @@ class Standing:
     rerun: Rerun | None = None
 
 
-AS_MEASURED: Final = Standing()
+AS_MEASURED: Final = PublicationStatus()
 """Nothing is known but the report."""
 
 
@@ -144,7 +144,7 @@ SERVED: Final = (
 )
 
 
-def earns(suite: SuiteResult) -> bool:
+def is_badge_eligible(suite: SuiteResult) -> bool:
     """Whether a suite is about bias or robustness, reviewed, and no control of another."""
     of_bias = suite.kind not in ("structure", "quality")
     return of_bias and not suite.draft and suite.control_of is None

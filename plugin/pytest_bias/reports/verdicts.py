@@ -10,7 +10,7 @@ from pytest_bias.scoring.statistics import Estimate
 
 Verdict: TypeAlias = Literal["held", "exceeded", "undecided", "not_measured", "no_baseline"]
 
-GRAVEST: Final[tuple[Verdict, ...]] = (
+MOST_SEVERE: Final[tuple[Verdict, ...]] = (
     *("exceeded", "not_measured", "no_baseline", "undecided", "held"),
 )
 """Verdicts, the gravest first."""

@@ -18,7 +18,7 @@ from pytest_bias.errors import OutputError
 from pytest_bias.records.documents import write_whole
 from pytest_bias.records.report import Report, SuiteResult, Withheld
 from pytest_bias.reports.decision import Decision, Outcome
-from pytest_bias.reports.folder import standing
+from pytest_bias.reports.folder import existing_report
 from pytest_bias.reports.publication_layout import unread
 from pytest_bias.suites.salts import SALT_BYTES, is_salt, new_salt, salted
 
@@ -119,7 +119,7 @@ def salt_for(report: Report, folder: Path) -> str:
 
     What another run left is not taken: who is given a salt learns nothing of other reports.
     """
-    before = standing(folder)
+    before = existing_report(folder)
     kept = read_salt(folder)
     if kept and (before is None or before.run.get("key") == report.run.get("key")):
         return kept

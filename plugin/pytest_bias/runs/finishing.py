@@ -119,7 +119,7 @@ def finish(
             report = withheld(report, salt)
             decision, comparison = without_numbers(decision, report), None
         if comparison:
-            decision = replace(decision, change=change.in_short(comparison))
+            decision = replace(decision, change=change.summary_dict(comparison))
         if not salt:
             empty = tuple(f"{s.entry}: {why}" for s in report.suites if (why := missing(s)))
             decision = replace(decision, without_value=empty)

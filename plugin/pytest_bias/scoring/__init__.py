@@ -12,7 +12,7 @@ from pytest_bias.scoring.estimators import (
     own_value,
 )
 from pytest_bias.scoring.factors import Factor, along
-from pytest_bias.scoring.gaps import SHUFFLED, Deviation, Gap, Range, beside_chance, size_of_means
+from pytest_bias.scoring.gaps import SHUFFLED, Deviation, Gap, Range, null_estimate, size_of_means
 from pytest_bias.scoring.metric import Floor, Metric, own_cluster
 from pytest_bias.scoring.rates import (
     Perplexity,
@@ -63,9 +63,9 @@ __all__ = [
     "Sums",
     "Test",
     "along",
-    "beside_chance",
     "exp",
     "gap_by",
+    "null_estimate",
     "own_cluster",
     "own_value",
     "side",

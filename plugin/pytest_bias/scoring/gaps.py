@@ -256,13 +256,13 @@ class Range(Additive):
             found: Floats = sums / n
             return found
 
-        shuffles = relabelled(number, clusters, within, sampling)
-        shuffled = (float(self._over(means_of(group), blocks)) for group in shuffles)
+        permute_within = relabelled(number, clusters, within, sampling)
+        shuffled = (float(self._over(means_of(group), blocks)) for group in permute_within)
         means = means_of(number)
         widest = max(blocks, key=lambda b: float(np.ptp(means[b])))
         most, least = (places[widest[int(f(means[widest]))]][1] for f in (np.argmax, np.argmin))
         where = f"in {places[widest[0]][0]}, the widest: " if len(blocks) > 1 else ""
-        found = beside_chance(sums, shuffled, "shuffles of groups", sampling)
+        found = null_estimate(sums, shuffled, "shuffles of groups", sampling)
         note = f"{where}greatest in {most}, least in {least}" if least != most else None
         if why := factors.inseparable(kept, self.factors, self.side_of):
             found = replace(found, test=None, p_value=None, p_reason=why)
@@ -355,7 +355,7 @@ def size_of_means(
     return replace(found, crossing=means.crossing)
 
 
-def beside_chance(sums: Sums, shuffled: Iterator[float], what: str, sampling: Sampling) -> Estimate:
+def null_estimate(sums: Sums, shuffled: Iterator[float], what: str, sampling: Sampling) -> Estimate:
     """Estimate an unsigned statistic, with what it comes to by chance.
 
     Parameters

@@ -22,7 +22,7 @@ from pytest_bias.records.score import Score
 from pytest_bias.scoring import resampling
 from pytest_bias.scoring.estimators import Additive, Contribution, Place, own_value
 from pytest_bias.scoring.factors import Factor
-from pytest_bias.scoring.gaps import SHUFFLED, Gap, beside_chance, relabelled
+from pytest_bias.scoring.gaps import SHUFFLED, Gap, null_estimate, relabelled
 from pytest_bias.scoring.metric import Metric
 from pytest_bias.scoring.multiway import Crossing
 from pytest_bias.scoring.resampling import Sums, Unsigned
@@ -186,7 +186,7 @@ class LargestGap(Additive):
                 for new in relabelled(kind.ravel(), clusters, blocks, sampling)
             )
             gaps = _gaps(values @ sides / sides.sum(0))
-            found = beside_chance(sums, shuffled, "shuffles of groups", sampling)
+            found = null_estimate(sums, shuffled, "shuffles of groups", sampling)
         which = self.over[int(np.nanargmax(gaps))]
         return replace(found, note=f"largest for {which}" if np.ptp(values) else None)
 

@@ -33,7 +33,7 @@ class Measure:
         What is measured, in a few words.
     needs : frozenset of Capability
         What the model must be able to do.
-    take : callable
+    measure_items : callable
         Asks the model about items; returns one record an item.
     metrics : tuple of Metric
         What the records give.
@@ -54,7 +54,7 @@ class Measure:
 
     name: str
     needs: frozenset[Capability]
-    take: Callable[[Model, Sequence[Item]], Sequence[Record]]
+    measure_items: Callable[[Model, Sequence[Item]], Sequence[Record]]
     metrics: tuple[Metric, ...]
     adapted: bool = False
     reads: str = ""
@@ -69,12 +69,12 @@ class Measure:
         return frozenset((w, over) for w, e in found if (over := getattr(e, "between", "")))
 
 
-def take(measure: Measure, model: Model, items: Sequence[Item]) -> tuple[Record, ...]:
+def measure_items(measure: Measure, model: Model, items: Sequence[Item]) -> tuple[Record, ...]:
     """Measure items, clusters whole; what the data alone decide is not shown to the model."""
     alike = read_alike(measure, model, items)
     ready = [i for i in items if i.status is None]
     settled = [i.record(i.status, reason=i.reason) for i in items if i.status is not None]
-    taken = measure.take(model, ready) if ready else ()
+    taken = measure.measure_items(model, ready) if ready else ()
     wanted = any(metric.alike for metric in measure.metrics)
     records = [
         replace(r, status="unscored", value=None, detail=r.detail if wanted else {}, reason=ALIKE)

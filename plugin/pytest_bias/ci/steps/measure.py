@@ -16,7 +16,7 @@ from pytest_bias.evidence.reproduction import EXITS, Reproduction
 from pytest_bias.models.snapshot import file_sha256
 from pytest_bias.records.report import Report
 from pytest_bias.records.suite_states import FAILED
-from pytest_bias.reports.decision import Outcome, gravity, read_decision
+from pytest_bias.reports.decision import Outcome, read_decision, severity
 from pytest_bias.reports.folder import DECISION, REPORT, read_report, remove
 from pytest_bias.reports.publication_layout import REPRODUCTION, SIGNATURE
 from pytest_bias.untrusted import clean, without_secrets
@@ -105,7 +105,7 @@ def scores(report: Report) -> dict[str, dict[str, Any]]:
 
 def worst(outcomes: Sequence[Outcome]) -> dict[str, Any]:
     """Return the gravest of the limits' outcomes; of several, the one that is clearest."""
-    found = min(outcomes, key=lambda o: (gravity(o), -_beyond(o)))
+    found = min(outcomes, key=lambda o: (severity(o), -_beyond(o)))
     kept = ("limit", "rule", "verdict", "entry", "value", "interval", "allowed", "reason")
     waiver = {"waiver": asdict(found.waiver)} if found.waiver else {}
     return {name: getattr(found, name) for name in kept} | waiver

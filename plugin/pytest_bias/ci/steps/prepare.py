@@ -14,7 +14,7 @@ from pytest_bias.ci.provider import Annotation, Provider, ReportExpired
 from pytest_bias.ci.steps.inputs import Inputs
 from pytest_bias.data.sources import cache_folder
 from pytest_bias.errors import BiasError, MeasurementError, UsageError
-from pytest_bias.models.fingerprint import head
+from pytest_bias.models.fingerprint import fingerprint
 from pytest_bias.models.reference import ModelRef
 from pytest_bias.models.repository import kept_at
 from pytest_bias.records.identity import tool_version
@@ -178,7 +178,7 @@ def cached(inputs: Inputs, settings: Settings) -> tuple[str, list[str]]:
     ref = ModelRef.parse(settings.model) if settings.model else None
     if ref and ref.source == "hub":
         try:
-            there = head(ref, offline=inputs.is_offline)
+            there = fingerprint(ref, offline=inputs.is_offline)
         except BiasError:
             # The run will say what is wrong with the model.
             return "", []

@@ -16,7 +16,7 @@ from pytest_bias.engine.planning import described_for, plan
 from pytest_bias.engine.preparation import missing_consent
 from pytest_bias.engine.session import Session
 from pytest_bias.errors import BiasError
-from pytest_bias.models.fingerprint import differences, head
+from pytest_bias.models.fingerprint import differences, fingerprint
 from pytest_bias.records.identity import tool_version
 from pytest_bias.records.report import Report
 from pytest_bias.records.suite_states import FAILED
@@ -48,7 +48,7 @@ def why_again(report: Report, settings: Settings) -> str | None:
     if report.withheld and (settings.limits or not settings.withhold_scores):
         return "its scores are withheld"
     described = described_for(settings, require_model(settings))
-    if found := differences(report.model, head(described.ref, offline=settings.offline)):
+    if found := differences(report.model, fingerprint(described.ref, offline=settings.offline)):
         return f"the model has another {' and another '.join(found)}"
     session = Session(plan(described, settings))
     depends = session.depends_on(known=_pinned(session, report))

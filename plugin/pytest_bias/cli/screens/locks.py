@@ -20,7 +20,7 @@ from pytest_bias.evidence.lock import (
     beside,
     commits,
 )
-from pytest_bias.models.fingerprint import PARTS, Head, differences
+from pytest_bias.models.fingerprint import PARTS, ModelFingerprint, differences
 from pytest_bias.records.score import Score
 from pytest_bias.reports.publication_layout import BIAS
 from pytest_bias.untrusted import clean
@@ -56,7 +56,7 @@ def checked(found: Checked) -> RenderableType:
     return Group(head, *_indented(_about(found), found.notes if found.differing else (), table))
 
 
-def at(found: Head) -> str:
+def at(found: ModelFingerprint) -> str:
     """Return the commits of a model in few digits."""
     return " + ".join(str(c)[:12] for c in commits(found))
 
@@ -108,7 +108,7 @@ def _since(before: Locked, now: Locked) -> Iterator[str]:
     yield f"before: {at(before.head)}, locked {clean(before.locked, 20)}; {what}"
 
 
-def _parts(found: Head) -> str:
+def _parts(found: ModelFingerprint) -> str:
     digests = {words: getattr(found, name) for name, words in PARTS.items()}
     known = [f"{words} {digest[:12]}" for words, digest in digests.items() if digest]
     n = len(found.files) + len(found.adapter_files or {})

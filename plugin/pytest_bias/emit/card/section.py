@@ -45,7 +45,7 @@ from pytest_bias.emit.wording import (
 from pytest_bias.records.report import Report, SuiteResult
 from pytest_bias.records.score import Score
 from pytest_bias.records.suite_states import FAILED
-from pytest_bias.reports.publication_layout import Place, Rerun, Standing
+from pytest_bias.reports.publication_layout import Place, PublicationStatus, Rerun
 from pytest_bias.untrusted import clean, markdown
 
 SUITE_BADGES: Final = 6
@@ -64,7 +64,7 @@ STALE: Final = (
 def section(
     report: Report,
     place: Place,
-    standing: Standing | None = None,
+    standing: PublicationStatus | None = None,
     context: Mapping[str, Any] | None = None,
 ) -> str:
     """Return the section, from the one marker to the other.
@@ -81,7 +81,7 @@ def section(
         What the model is for: `languages`, `region`, `intended_use`, `groups`. By default what the
         report tells of it.
     """
-    standing = standing or Standing()
+    standing = standing or PublicationStatus()
     earned = list(badges(report, standing))
     of_suites = [b for b in earned if _is_of_suite(report, b)]
     of_all = [b for b in earned if b not in of_suites]

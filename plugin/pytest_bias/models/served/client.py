@@ -15,7 +15,7 @@ from pytest_bias.http.failures import Failed
 from pytest_bias.http.patience import Patience
 from pytest_bias.http.session import Session, is_token, pieces, refused, shown, words_of
 from pytest_bias.models.served.address import KEYS, is_loopback
-from pytest_bias.models.served.settings import Asking
+from pytest_bias.models.served.settings import RequestSettings
 
 MOST_BYTES: Final = 16_000_000
 """Of one answer: more than all that is said of the longest text that a model reads."""
@@ -79,7 +79,7 @@ class Client:
     """
 
     server: str
-    asking: Asking
+    asking: RequestSettings
     key: str | None = field(default=None, repr=False)
     again: Counter[str] = field(default_factory=Counter, init=False)
     """Why requests were made again, and how often."""

@@ -20,7 +20,7 @@ from pytest_bias.models.served.client import (
 )
 from pytest_bias.models.served.model import ServedModel
 from pytest_bias.models.served.probing import Found, Probe, chosen
-from pytest_bias.models.served.settings import Asking
+from pytest_bias.models.served.settings import RequestSettings
 from pytest_bias.records.identity import ModelIdentity, ServedIdentity
 
 UNKNOWN: Final = "unknown"
@@ -99,7 +99,11 @@ class ServedDescription(Described):
 
 
 def describe_served(
-    ref: ModelRef, *, offline: bool = False, asking: Asking | None = None, chat: str = "auto"
+    ref: ModelRef,
+    *,
+    offline: bool = False,
+    asking: RequestSettings | None = None,
+    chat: str = "auto",
 ) -> ServedDescription:
     """Ask a server which models it has and what can be asked of one.
 
@@ -111,7 +115,7 @@ def describe_served(
         If there is no such server, it refuses, or nothing can be asked of the model.
     """
     assert ref.server, "a served model has a server"
-    asking = asking or Asking()
+    asking = asking or RequestSettings()
     if is_offline(offline) and not is_loopback(ref.server):
         raise ModelError(
             f"{ref.server} is not on this machine, and the network is not to be used.",
@@ -209,10 +213,11 @@ def _notices(client: Client, found: Found) -> Sequence[str]:
     ]
     if why := found.lacks.get(Capability.LOG_LIKELIHOOD):
         told.append(f"There is no likelihood of texts: {why}.")
-    if found.wobble > 0:
+    if found.repeat_tolerance > 0:
         told.append(
-            f"The server does not repeat itself exactly: up to {found.wobble:.2g} nats apart for "
-            "one token. Another run may give slightly other scores, and another digest."
+            "The server does not repeat itself exactly: up to "
+            f"{found.repeat_tolerance:.2g} nats apart for one token. Another run may give slightly "
+            "other scores, and another digest."
         )
     if client.key and client.server.startswith("http:") and not is_loopback(client.server):
         told.append("The key goes to the server unencrypted: the address begins with http.")

@@ -24,7 +24,7 @@ from pytest_bias.models.served.probing import TEXTS, Found
 from pytest_bias.models.served.questions import Answer, How, Likelihood, Question, Writing
 from pytest_bias.records.identity import tool_version
 
-WOBBLE: Final = 0.1
+REPEAT_TOLERANCE: Final = 0.1
 """Nats a token by which a sound server may differ from itself: batches of half precision do."""
 
 NOT_ABOUT_THE_TEXT: Final = ("429", "503")
@@ -58,7 +58,7 @@ class ServedModel(Model):
     work: Work | None = field(default=None, init=False)
 
     def __post_init__(self) -> None:
-        self.wobble = WOBBLE
+        self.repeat_tolerance = REPEAT_TOLERANCE
         self._told = Counter(self.client.again)
         self._own: set[str] = set()
         self._stopped: ServerStopped | None = None

@@ -28,7 +28,7 @@ from pytest_bias.models.served.questions import (
     Question,
     Writing,
 )
-from pytest_bias.models.served.settings import Asking
+from pytest_bias.models.served.settings import RequestSettings
 from pytest_bias.records.report import canonical_json, sha256
 
 TEXTS: Final = (
@@ -87,7 +87,7 @@ class Found:
         Whether the server answers turns of a chat.
     plain : mapping
         Settings by which it leaves its own sampler out.
-    wobble : float
+    repeat_tolerance : float
         Largest difference in nats between two answers about one token.
     facts : mapping
         What it said and answered, by which it is known again.
@@ -99,7 +99,7 @@ class Found:
     beginning: str | None = None
     chat: bool = False
     plain: Mapping[str, Any] = field(default_factory=dict)
-    wobble: float = 0.0
+    repeat_tolerance: float = 0.0
     facts: Mapping[str, Any] = field(default_factory=dict)
 
     @property
@@ -130,7 +130,7 @@ class Probe:
 
     client: Client
     model: str
-    asking: Asking
+    asking: RequestSettings
     entry: Mapping[str, Any]
 
     def find(self, chat: str) -> Found:
@@ -146,9 +146,9 @@ class Probe:
         lacks: dict[Capability, str] = {}
         given = {Capability.OPEN_VOCABULARY}
         facts: dict[str, Any] = {"entry": dict(self.entry), "prefix": self.asking.prefix}
-        beginning, wobble = None, 0.0
+        beginning, repeat_tolerance = None, 0.0
         try:
-            echo, wobble, facts["likelihood"] = self._likelihood()
+            echo, repeat_tolerance, facts["likelihood"] = self._likelihood()
             beginning = self._beginning(echo)
             given.add(Capability.LOG_LIKELIHOOD)
         except _Cannot as why:
@@ -178,7 +178,7 @@ class Probe:
             beginning=beginning,
             chat=chats is not None,
             plain=writes[0] if writes else {},
-            wobble=wobble,
+            repeat_tolerance=repeat_tolerance,
             facts=facts,
         )
 
@@ -224,19 +224,19 @@ class Probe:
         first = [self.echo(text) for text in TEXTS]
         self._check_places(dict(zip(TEXTS, first, strict=True)))
         second = [self.echo(text) for text in TEXTS[:AGAIN]]
-        wobble = max(_apart(a, b) for a, b in zip(first, second, strict=False))
-        if wobble == float("inf"):
+        repeat_tolerance = max(_apart(a, b) for a, b in zip(first, second, strict=False))
+        if repeat_tolerance == float("inf"):
             raise _Cannot("the server reads one text in two ways, one after the other")
         scores = [e.score() for e in first]
         if reason := next((s.reason for s in scores if s.reason), None):
             raise _Cannot(f"of a plain sentence: {reason}")
         # Where numbers differ from time to time, their last digits would tell two models where
         # there is one.
-        if wobble <= EXACT:
+        if repeat_tolerance <= EXACT:
             known = [[None if p is None else round(p, 3) for p in e.logprobs] for e in first]
         else:
             known = [[round(s.total / s.n_tokens, 1)] for s in scores]
-        return first[0], wobble, [[list(e.tokens) for e in first], known]
+        return first[0], repeat_tolerance, [[list(e.tokens) for e in first], known]
 
     def _check_places(self, known: Mapping[str, Echo]) -> None:
         """Raise `_Cannot` if log-probabilities do not stand at their own tokens.

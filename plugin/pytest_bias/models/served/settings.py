@@ -8,7 +8,7 @@ from pytest_bias.forms.yaml_with_lines import Marked, Place, Plain
 
 
 @dataclass(frozen=True, slots=True)
-class Asking:
+class RequestSettings:
     """How a server is asked.
 
     Parameters
