@@ -1,6 +1,5 @@
 """examples/workflows: they lint, they say what action.yml takes, and `init` writes the same."""
 
-import json
 import re
 import subprocess
 from pathlib import Path
@@ -10,13 +9,13 @@ import pytest
 import yaml
 
 import warm
+import workflow_interface as interface
 from pytest_bias.ci.gitlab.__main__ import CODE_QUALITY, JUNIT, TAKEN
-from pytest_bias.ci.init import interface
-from pytest_bias.ci.init.interface import of_action, of_workflow, problems
 from pytest_bias.ci.init.rendering import examples
 from pytest_bias.ci.init.triggers import ACTION, GITLAB, TRIGGERS, WORKFLOW
 from pytest_bias.ci.steps.inputs import DEFAULT_OUT
 from pytest_bias.reports.withholding import SALT
+from workflow_interface import of_workflow, problems
 
 ROOT = Path(__file__).parent.parent
 FOLDER = ROOT / "examples" / "workflows"
@@ -68,14 +67,6 @@ def test_make_check_lints_the_examples() -> None:
 
 
 # Held against the action
-
-
-def test_table_that_travels_with_the_package_is_that_of_the_action() -> None:
-    path = ROOT / "templates" / "bias_templates" / "workflows" / interface.TABLE
-    assert json.loads(path.read_text(encoding="utf-8")) == {
-        ACTION: of_action(ACTION_FILE.read_text(encoding="utf-8")),
-        WORKFLOW: of_workflow(WORKFLOW_FILE.read_text(encoding="utf-8")),
-    }, "python tools/workflow_files.py"
 
 
 def test_generated_files_are_up_to_date() -> None:
@@ -267,9 +258,8 @@ jobs:
   run: {runs-on: x}
   attest: {runs-on: x, permissions: {id-token: write, contents: write}}
 """
-    assert of_workflow(text) == {
-        "inputs": {"model": {"type": "string", "required": True}},
-        "secrets": [],
-        "outputs": ["status"],
-        "permissions": {"contents": "write", "id-token": "write"},
-    }
+    assert of_workflow(text) == interface.Interface(
+        {"model": {"type": "string", "required": True}},
+        outputs=("status",),
+        permissions={"contents": "write", "id-token": "write"},
+    )

@@ -2,10 +2,9 @@
 
     python tools/workflow_files.py [--check]
 
-examples/workflows/*.yml and examples/gitlab-ci.yml from the templates of `pytest-bias init`; the
-table of inputs that travels with the package, and the tables of docs/action.md, from action.yml and
-bias-tests.yml. With ``--check`` nothing is written: exit code 1 says that something is out of date,
-and what.
+examples/workflows/*.yml and examples/gitlab-ci.yml from the templates of `pytest-bias init`, and
+the tables of docs/action.md from action.yml and bias-tests.yml. With ``--check`` nothing is
+written: exit code 1 means that something is out of date, and it says what.
 """
 
 import argparse
@@ -17,7 +16,6 @@ from typing import Any, Final
 
 import yaml
 
-from pytest_bias.ci.init.interface import TABLE, of_action, of_workflow
 from pytest_bias.ci.init.rendering import examples
 from pytest_bias.ci.init.triggers import ACTION, WORKFLOW
 
@@ -25,7 +23,6 @@ ROOT: Final = Path(__file__).parent.parent
 ACTION_FILE: Final = ROOT / "action.yml"
 WORKFLOW_FILE: Final = ROOT / WORKFLOW.removeprefix(f"{ACTION}/")
 PAGE: Final = ROOT / "docs" / "action.md"
-PACKAGED: Final = ROOT / "templates" / "bias_templates" / "workflows" / TABLE
 
 
 def main() -> int:
@@ -44,10 +41,8 @@ def main() -> int:
 def contents() -> dict[Path, str]:
     """Return every file with what it should hold."""
     action, workflow = (path.read_text(encoding="utf-8") for path in (ACTION_FILE, WORKFLOW_FILE))
-    table = {ACTION: of_action(action), WORKFLOW: of_workflow(workflow)}
     return {
         **{ROOT / "examples" / name: text for name, text in examples().items()},
-        PACKAGED: json.dumps(table, indent=1) + "\n",
         PAGE: page(
             PAGE.read_text(encoding="utf-8"), yaml.safe_load(action), yaml.safe_load(workflow)
         ),

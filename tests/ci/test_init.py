@@ -16,13 +16,13 @@ from pytest_bias.ci.init.choices import (
     read_limit_words,
 )
 from pytest_bias.ci.init.found import is_ignored, languages, look
-from pytest_bias.ci.init.interface import problems
 from pytest_bias.ci.init.rendering import scalar, settings, workflow
 from pytest_bias.ci.init.triggers import GITLAB, NAMES, TRIGGERS, trigger
 from pytest_bias.errors import UsageError
 from pytest_bias.reports.limits import read_limits
 from pytest_bias.settings.settings import read_settings
 from pytest_bias.suites import find
+from workflow_interface import problems
 
 NAMES_OF_FOLDERS = (
     *("model", "it's", 'say "so"', "a: b", "a #b", "#b", "- a", "a, b", "[a]", "{a}", "on", "12"),

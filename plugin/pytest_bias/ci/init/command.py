@@ -13,11 +13,10 @@ from pytest_bias.ci.init.decidable import told_of_limits
 from pytest_bias.ci.init.files import File, write
 from pytest_bias.ci.init.found import Found, languages, look
 from pytest_bias.ci.init.gitlab import include, job_path
-from pytest_bias.ci.init.interface import problems
 from pytest_bias.ci.init.next_steps import next_steps
 from pytest_bias.ci.init.questions import Asker, ask_limits, ask_model, ask_publish, ask_trigger
 from pytest_bias.ci.init.rendering import settings, workflow
-from pytest_bias.ci.init.triggers import GITLAB, RUNNER, SERVICES, WORKFLOW_PATH, Trigger, trigger
+from pytest_bias.ci.init.triggers import GITLAB, RUNNER, SERVICES, Trigger, trigger
 from pytest_bias.environment import FILE_NAME
 from pytest_bias.errors import BiasError, UnknownName, UsageError
 from pytest_bias.reports.limits import limits_of
@@ -161,22 +160,17 @@ def _is_same(one: str | None, other: str | None, folder: Path) -> bool:
 
 
 def check(files: list[File], choices: Choices) -> None:
-    """Check the text of the files before they are written.
+    """Check that the settings name the model that was chosen, before they are written.
 
     Raises
     ------
     BiasError
-        If one does not say what was chosen; a fault of ours, which is to be reported.
+        If they do not; a fault of ours, which is to be reported.
     """
     for file in files:
-        wrong = []
-        if file.shown == WORKFLOW_PATH:
-            wrong = problems(file.after)
-        elif file.shown == FILE_NAME and yaml.safe_load(file.after).get("model") != choices.model:
-            wrong = ["it names another model"]
-        if wrong:
+        if file.shown == FILE_NAME and yaml.safe_load(file.after).get("model") != choices.model:
             raise BiasError(
-                f"{file.shown} would be wrong: {'; '.join(wrong)}.",
+                f"{file.shown} would be wrong: it names another model.",
                 "Please report it: a fault of ours.",
             )
 

@@ -1,21 +1,19 @@
-"""What the action and the reusable workflow take and give, and what a workflow asks of them.
-
-The table is made from action.yml and bias-tests.yml by ``tools/workflow_files.py`` and travels with
-the package, so that `init` can check what it writes.
-"""
+"""What the action and the reusable workflow take and give, and what a workflow asks of them."""
 
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
-from importlib.resources import files
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final, TypeAlias
 
 import yaml
 
-TABLE: Final = "interface.json"
+from pytest_bias.ci.init.triggers import ACTION, WORKFLOW
+
+ROOT: Final = Path(__file__).parents[2]
 
 Plain: TypeAlias = Mapping[str, Any]
 
@@ -60,22 +58,18 @@ class Interface:
     permissions: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
 
 
-def of_action(text: str) -> Plain:
-    """Return the interface of an action.yml, as it stands in the table."""
+def of_action(text: str) -> Interface:
+    """Return the interface of an action.yml."""
     plain = yaml.safe_load(text)
-    return {
-        "inputs": {
-            name: {"type": "text", "required": bool(about.get("required"))}
-            for name, about in plain["inputs"].items()
-        },
-        "secrets": [],
-        "outputs": list(plain.get("outputs", {})),
-        "permissions": {},
+    inputs = {
+        name: {"type": "text", "required": bool(about.get("required"))}
+        for name, about in plain["inputs"].items()
     }
+    return Interface(inputs, outputs=tuple(plain.get("outputs", {})))
 
 
-def of_workflow(text: str) -> Plain:
-    """Return the interface of a reusable workflow, as it stands in the table."""
+def of_workflow(text: str) -> Interface:
+    """Return the interface of a reusable workflow."""
     plain = yaml.safe_load(text)
     # YAML 1.1 reads the key `on` as true.
     call = plain[True]["workflow_call"]
@@ -84,30 +78,21 @@ def of_workflow(text: str) -> Plain:
         declared = job.get("permissions", plain.get("permissions", {}))
         for name, level in declared.items():
             permissions[name] = max(level, permissions.get(name, "none"), key=_LEVELS.__getitem__)
-    return {
-        "inputs": {
-            name: {"type": about["type"], "required": bool(about.get("required"))}
-            for name, about in call.get("inputs", {}).items()
-        },
-        "secrets": list(call.get("secrets", {})),
-        "outputs": list(call.get("outputs", {})),
-        "permissions": permissions,
+    inputs = {
+        name: {"type": about["type"], "required": bool(about.get("required"))}
+        for name, about in call.get("inputs", {}).items()
     }
+    return Interface(
+        inputs, tuple(call.get("secrets", {})), tuple(call.get("outputs", {})), permissions
+    )
 
 
 @cache
 def interfaces() -> Mapping[str, Interface]:
-    """Return what the table holds: action and reusable workflow, by what ``uses:`` names."""
-    text = files("bias_templates").joinpath("workflows", TABLE).read_text(encoding="utf-8")
-    return {
-        name: Interface(
-            about["inputs"],
-            tuple(about["secrets"]),
-            tuple(about["outputs"]),
-            about["permissions"],
-        )
-        for name, about in json.loads(text).items()
-    }
+    """Return those of action and reusable workflow, by what ``uses:`` names."""
+    action = (ROOT / "action.yml").read_text(encoding="utf-8")
+    workflow = (ROOT / WORKFLOW.removeprefix(f"{ACTION}/")).read_text(encoding="utf-8")
+    return {ACTION: of_action(action), WORKFLOW: of_workflow(workflow)}
 
 
 def problems(text: str) -> list[str]:
