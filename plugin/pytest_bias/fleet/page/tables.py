@@ -15,12 +15,8 @@ from pytest_bias.engine.hidden import is_hidden
 from pytest_bias.fleet.page import page
 from pytest_bias.fleet.page.page import About
 from pytest_bias.fleet.rows import FleetRow, named
-from pytest_bias.records.identity import ModelIdentity
 from pytest_bias.records.path_redaction import without_own_paths
 from pytest_bias.records.report import SuiteResult
-from pytest_bias.records.score import Score
-from pytest_bias.reports.comparison import SuiteComparison
-from pytest_bias.scoring.statistics import Estimate
 from pytest_bias.untrusted import clean
 
 PAGE: Final = "index.html"
@@ -41,73 +37,15 @@ Line: TypeAlias = tuple[Value, ...]
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """One column: its name, its type, and where a line has it from.
+    """One column: its name, where a line has it from, and its type.
 
-    `path` names attributes of a `Source`, one after the other, or a position in a tuple; where one
-    of them is None, so is the value.
+    `path` begins in `_sources` and goes on with attributes, or a position in a tuple; where one of
+    them is None, so is the value.
     """
 
     name: str
     path: str
     type: Type = "text"
-
-
-@dataclass(frozen=True, slots=True)
-class Source:
-    """What a line is made from: a model, and one of its suites."""
-
-    row: FleetRow
-    suite: SuiteResult | None
-
-    @property
-    def asked(self) -> str:
-        """The model as it was asked for, without folders of the user."""
-        return _asked(self.row.asked)
-
-    @property
-    def model(self) -> ModelIdentity | None:
-        """The model, if it has a report."""
-        return self.row.report.model if self.row.report else None
-
-    @property
-    def adapter(self) -> str | None:
-        """The adapter of the model, with its revision."""
-        adapter = self.model.adapter if self.model else None
-        return named(adapter.reference, adapter.revision) if adapter else None
-
-    @property
-    def hidden(self) -> bool | None:
-        """Whether the items of the suite are hidden."""
-        return is_hidden(self.suite) if self.suite else None
-
-    @property
-    def score(self) -> Score | None:
-        """The headline of the suite."""
-        return self.suite.headline if self.suite else None
-
-    @property
-    def note(self) -> str | None:
-        """Why a headline has no value."""
-        return self.score.note if self.score and self.score.value is None else None
-
-    @property
-    def compared(self) -> SuiteComparison | None:
-        """What is known of how the headline changed."""
-        return self.row.changes[self.suite.entry] if self.suite else None
-
-    @property
-    def change(self) -> Estimate | None:
-        """The change of the headline."""
-        return self.row.change(self.suite.entry) if self.suite else None
-
-    def value(self, path: Sequence[str]) -> Any:
-        """Return what a path leads to."""
-        found: Any = self
-        for name in path:
-            if found is None:
-                return None
-            found = found[int(name)] if name.isdigit() else getattr(found, name)
-        return found
 
 
 def render(rows: Sequence[FleetRow], about: About) -> dict[str, bytes]:
@@ -163,8 +101,36 @@ def lines(rows: Sequence[FleetRow]) -> Iterator[Line]:
     for row in rows:
         suites: Sequence[SuiteResult | None] = row.suites or (None,)
         for suite in suites:
-            source = Source(row, suite)
-            yield tuple(cast(source.value(path)) for cast, path in columns)
+            sources = _sources(row, suite)
+            yield tuple(cast(_value(sources, path)) for cast, path in columns)
+
+
+def _sources(row: FleetRow, suite: SuiteResult | None) -> Mapping[str, Any]:
+    """Return what the values of a line come from; None where the model or suite has no such."""
+    model = row.report and row.report.model
+    adapter = model and model.adapter
+    score = suite and suite.headline
+    return {
+        "asked": _asked(row.asked),
+        "row": row,
+        "model": model,
+        "adapter": adapter and named(adapter.reference, adapter.revision),
+        "suite": suite,
+        "hidden": suite and is_hidden(suite),
+        "score": score,
+        "note": score.note if score and score.value is None else None,
+        "change": suite and row.change(suite.entry),
+        "compared": suite and row.changes[suite.entry],
+    }
+
+
+def _value(sources: Mapping[str, Any], path: Sequence[str]) -> Any:
+    found = sources[path[0]]
+    for name in path[1:]:
+        if found is None:
+            return None
+        found = found[int(name)] if name.isdigit() else getattr(found, name)
+    return found
 
 
 def _in_csv(value: Value) -> str:
