@@ -97,6 +97,7 @@ def metrics(*by: tuple[str, ...]) -> tuple[Metric, ...]:
             by=by,
             where=has_answer,
             headline=True,
+            ideal_label="none",
         ),
         Metric(
             "probability_any",

@@ -92,6 +92,7 @@ def metrics(
             tolerance=0.005,
             by=groups,
             headline=True,
+            ideal_label="unmoved",
             versus=versus,
             block=block,
         ),

@@ -13,11 +13,11 @@ from pytest_bias.engine.planning import describe_for, plan
 from pytest_bias.engine.session import Session, run
 from pytest_bias.fleet.page import tables
 from pytest_bias.fleet.page.page import About
-from pytest_bias.fleet.rows import Row, failed, row_of
+from pytest_bias.fleet.rows import FleetRow, failed, row_of
 from pytest_bias.records.report import Report
 from pytest_bias.reports.withholding import withheld
 from pytest_bias.settings.settings import Settings
-from simulated_fleet import simulated
+from simulated_fleet import n_scored, simulated
 
 SUITES = ("gendered_pair_entropy", "template_association", "seat", "winobias")
 DESK, PHONE = (1400, 900), (390, 844)
@@ -55,7 +55,7 @@ def measured() -> dict[str, Report]:
 
 
 @pytest.fixture(scope="module")
-def rows(measured: dict[str, Report]) -> list[Row]:
+def rows(measured: dict[str, Report]) -> list[FleetRow]:
     """Return rows of real reports, with all that can become of a model."""
     demo, neutral = measured.values()
     stopped = replace(demo, run={**demo.run, "interrupted": True})
@@ -69,24 +69,24 @@ def rows(measured: dict[str, Report]) -> list[Row]:
 
 
 @pytest.fixture(scope="module")
-def real(rows: list[Row], tmp_path_factory: pytest.TempPathFactory) -> Path:
+def real(rows: list[FleetRow], tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return the page of these rows."""
     return write(rows, tmp_path_factory.mktemp("real"))
 
 
 @pytest.fixture(scope="module")
-def many() -> list[Row]:
+def many() -> list[FleetRow]:
     """Return the rows of 500 models and 30 suite entries."""
     return simulated(500, 30)
 
 
 @pytest.fixture(scope="module")
-def large(many: list[Row], tmp_path_factory: pytest.TempPathFactory) -> Path:
+def large(many: list[FleetRow], tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return their page."""
     return write(many, tmp_path_factory.mktemp("large"))
 
 
-def write(rows: Sequence[Row], folder: Path) -> Path:
+def write(rows: Sequence[FleetRow], folder: Path) -> Path:
     for name, content in tables.render(rows, About("A fleet")).items():
         (folder / name).write_bytes(content)
     return folder / tables.PAGE
@@ -117,7 +117,7 @@ def is_sorted(found: list[tuple[str, float | None]], *, down: bool) -> bool:
 
 @pytest.mark.nightly
 def test_the_page_says_what_the_reports_say(
-    page: Page, real: Path, rows: list[Row], measured: dict[str, Report]
+    page: Page, real: Path, rows: list[FleetRow], measured: dict[str, Report]
 ) -> None:
     page.open(real)
     for entry, title in (
@@ -166,7 +166,9 @@ def test_the_switch_shows_changes_with_or_without_a_script(page: Page, real: Pat
 
 
 @pytest.mark.browser
-def test_everything_is_there_without_a_script(page: Page, large: Path, many: list[Row]) -> None:
+def test_everything_is_there_without_a_script(
+    page: Page, large: Path, many: list[FleetRow]
+) -> None:
     page.without_scripts()
     page.open(large)
     cells = "document.querySelectorAll('.fleet tbody tr').length"
@@ -176,9 +178,9 @@ def test_everything_is_there_without_a_script(page: Page, large: Path, many: lis
     heads = "document.querySelectorAll('.fleet thead th').length"
     assert page.js(heads) == 32
     shown = page.js("document.querySelectorAll('.fleet td[data-v]:nth-child(n+3)').length")
-    assert shown == sum(c.value is not None for row in many for c in row.cells)
+    assert shown == n_scored(many)
     changed = page.js("document.querySelectorAll('.fleet td[data-c]').length")
-    assert changed == sum(c.change is not None for row in many for c in row.cells)
+    assert changed == sum(row.change(e).value is not None for row in many for e in row.changes)
     assert page.js("document.querySelectorAll('.why').length") == 13
     assert page.complaints() == []
 
@@ -279,7 +281,7 @@ def test_changes_sort_by_themselves(page: Page, large: Path) -> None:
 
 
 @pytest.mark.browser
-def test_filters(page: Page, large: Path, many: list[Row]) -> None:
+def test_filters(page: Page, large: Path, many: list[FleetRow]) -> None:
     page.open(large)
     state = "document.querySelector('#state').textContent"
     shown = f"({CELLS})(0).map((pair) => pair[0])"
@@ -420,7 +422,7 @@ def test_words_can_be_read(page: Page, real: Path, dark: bool, size: tuple[int, 
 
 
 @pytest.mark.browser
-def test_it_prints_every_column(page: Page, many: list[Row], tmp_path: Path) -> None:
+def test_it_prints_every_column(page: Page, many: list[FleetRow], tmp_path: Path) -> None:
     page.media("print")
     page.size(1527, 1000)
     # Printing takes Chromium about 0.1 s a model of 30 entries.

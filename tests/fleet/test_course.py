@@ -6,9 +6,8 @@ from dataclasses import dataclass, field, replace
 
 from pytest_bias.errors import ModelError
 from pytest_bias.fleet.asks import Ask, Done, Result, Seen
-from pytest_bias.fleet.course import Course
-from pytest_bias.fleet.events import Began, Ended, EntryDone, FleetEvent, Looked
-from pytest_bias.fleet.rows import Row
+from pytest_bias.fleet.course import Began, Course, Ended, EntryDone, FleetEvent, Looked
+from pytest_bias.fleet.rows import FleetRow
 from pytest_bias.records.report import Part
 
 ENTRIES = ("structure[all]", "seat[en]")
@@ -57,7 +56,7 @@ class Engine:
 
     async def finish(self, ask: Ask, seen: Seen, parts: int, base: str | None) -> Result:
         self.asked.append(("finish", ask.asked, parts, base))
-        return Result(Row(ask.asked, "measured", report=seen.folder), 0)
+        return Result(FleetRow(ask.asked, "measured", folder=seen.folder), 0)
 
 
 @dataclass
@@ -85,7 +84,7 @@ class Bench:
         self.engine.asked.append(("finish", self.name, parts, None))
         found = self.engine.models[self.name]
         assert isinstance(found, Seen)
-        return Result(Row(self.name, "measured", report=found.folder), 0)
+        return Result(FleetRow(self.name, "measured", folder=found.folder), 0)
 
     def close(self) -> None:
         self.engine.open -= 1
@@ -149,14 +148,14 @@ def test_a_finished_model_is_not_measured() -> None:
     engine = Engine({"a": seen("a", finished=True)})
     _, told = run(engine, "a")
     assert engine.asked == [("finish", "a", 1, None)]
-    assert Ended(Row("a", "measured", report="folder of a"), kept=True) in told
+    assert Ended(FleetRow("a", "measured", folder="folder of a"), kept=True) in told
 
 
 def test_a_model_with_two_names_is_measured_once() -> None:
     engine = Engine({"a": seen("a"), "also-a": seen("a")})
     found, _ = run(engine, "a", "also-a")
     assert [r.row.asked for r in found] == ["a", "also-a"]
-    assert found[0].row.report == found[1].row.report
+    assert found[0].row.folder == found[1].row.folder
     assert len(engine.asked) == len(ENTRIES) + 1
 
 

@@ -7,7 +7,7 @@ import pytest
 from rich.console import Console
 
 from pytest_bias.fleet import command, progress
-from pytest_bias.fleet.events import Began, EntryDone, Looked
+from pytest_bias.fleet.course import Began, EntryDone, Looked
 from pytest_bias.fleet.progress import FleetPrinter
 
 

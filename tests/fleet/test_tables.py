@@ -3,8 +3,9 @@
 import csv
 import io
 import math
+import pickle
 import re
-from dataclasses import fields, replace
+from dataclasses import replace
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -12,14 +13,19 @@ import pytest
 
 from made import HOSTILE, endless, report, result, score
 from pytest_bias.emit import verdict, wording
+from pytest_bias.errors import UnknownName
 from pytest_bias.fleet.page import cells, tables
 from pytest_bias.fleet.page import page as fleet_page
 from pytest_bias.fleet.page.columns import columns_of
 from pytest_bias.fleet.page.page import About
 from pytest_bias.fleet.page.tables import FIELDS, csv_table, lines, parquet_table
-from pytest_bias.fleet.rows import Cell, Row, failed, row_of
+from pytest_bias.fleet.rows import failed, row_of
+from pytest_bias.records.identity import AdapterIdentity
 from pytest_bias.records.report import Report
+from pytest_bias.reports.comparison import Change, SuiteComparison
 from pytest_bias.reports.withholding import withheld
+from pytest_bias.scoring.statistics import Estimate
+from pytest_bias.suites.suite import find, installed
 from reader import Reader
 from simulated_fleet import simulated
 
@@ -65,15 +71,37 @@ def test_three_files():
 # Tables
 
 
-def test_every_field_of_a_cell_is_in_the_tables():
-    names = {f.name for f in FIELDS}
-    assert len(names) == len(FIELDS)
-    split = {"bounds": {"bound_low", "bound_high"}}
-    for about in fields(Cell):
-        assert split.get(about.name, {about.name}) <= names, about.name
-    renamed = {"status": "model_status", "reason": "model_reason", "kind": "model_kind"}
-    for about in fields(Row):
-        assert about.name == "cells" or renamed.get(about.name, about.name) in names, about.name
+def test_the_columns_stay():
+    names = (
+        *("asked", "model_status", "model_reason", "reference", "revision", "model_kind"),
+        *("architecture", "parameters", "weights", "dtype", "digest", "base_model", "adapter"),
+        *("compared_with", "report", "decision", "entry", "suite", "config", "version", "title"),
+        *("language", "kind", "validity", "status", "reason", "measure", "adapted", "draft"),
+        *("hidden", "control_of", "metric", "value", "low", "high", "interval_reason", "level"),
+        *("ideal", "bound_low", "bound_high", "unit", "floor", "floor_of", "n", "n_unscored"),
+        *("sampled", "n_available", "note", "change", "change_low", "change_high"),
+        *("change_reason", "change_note"),
+    )
+    assert tuple(f.name for f in FIELDS) == names
+
+
+def test_an_adapter_stands_with_its_revision():
+    adapter = AdapterIdentity("org/lora", "abcdefabcdef")
+    made = report(CROWS)
+    made = replace(made, model=replace(made.model, adapter=adapter))
+    (line,) = csv_rows([row_of(made, asked="x", folder=None)])
+    assert line["adapter"] == "org/lora@abcdefa"
+
+
+def test_a_note_stands_only_where_there_is_no_value():
+    none = score(value=None, interval=None, interval_reason="no pair", note="all are ties")
+    made = report(result(scores=[none]), result("seat", scores=[score(note="of 12 tests")]))
+    lost, found = csv_rows([row_of(made, asked="x", folder=None)])
+    assert (lost["value"], lost["metric"], lost["note"]) == (
+        *("", "stereotype_preference"),
+        "all are ties",
+    )
+    assert (found["value"], found["note"]) == ("60.48", "")
 
 
 def test_numbers_are_full_and_what_is_missing_is_empty():
@@ -126,7 +154,7 @@ def test_parquet_has_types_and_the_same_lines():
     types = {"text": "string", "number": "double", "count": "int64", "flag": "bool"}
     assert {f.name: str(f.type) for f in table.schema} == {f.name: types[f.type] for f in FIELDS}
     assert [tuple(row.values()) for row in table.to_pylist()] == list(lines([*rows, ROW]))
-    assert table.num_rows == sum(max(1, len(row.cells)) for row in rows) + 2
+    assert table.num_rows == sum(max(1, len(row.suites)) for row in rows) + 2
     assert table["value"].to_pylist()[-2:] == [VALUE, None]
     assert not any(math.isnan(v) for v in table["value"].to_pylist() if v is not None)
 
@@ -165,6 +193,27 @@ def test_the_head_of_a_column_says_metric_ideal_and_unit_as_the_badge_does():
         ("Some gap, points", "ideal 1.5"),
         ("no score", ""),
     ]
+
+
+def test_the_ideal_is_called_as_in_the_badge():
+    for suite in installed():
+        for metric in {m for measure in suite.measures for m in measure.metrics if m.headline}:
+            of_it = [w for w in suite.badge if f"{{{metric.name}" in w]
+            named = re.compile(rf"· (\w+) {metric.ideal:g}(?: ·|$)")
+            said = {match[1] for wording in of_it if (match := named.search(wording))}
+            assert said == ({metric.ideal_label} - {""}), (suite.name, metric.name)
+
+
+def test_a_row_has_its_words_where_no_suite_is_installed(monkeypatch):
+    entropy = score("entropy_bias", 0.4, ideal=0, unit="bits")
+    made = report(CROWS, result("gendered_pair_entropy", scores=[entropy]))
+    row = pickle.dumps(row_of(made, asked="x", folder=None))
+    here = tables.render([pickle.loads(row)], ABOUT)
+    assert b"even 50" in here["index.html"]
+    monkeypatch.setattr("pytest_bias.suites.suite.installed", tuple)
+    with pytest.raises(UnknownName):
+        find("crows_pairs")
+    assert tables.render([pickle.loads(row)], ABOUT) == here
 
 
 def test_columns_go_by_kind_and_one_scale_has_one_column():
@@ -251,9 +300,10 @@ def test_a_withheld_report_says_not_published():
 
 
 def test_the_change_stands_beside_the_value():
-    cell = replace(ROW.cells[0], change=1.25, change_low=-0.5, change_high=3.0)
-    row = replace(ROW, cells=(cell, ROW.cells[1]), compared_with="org/base")
-    found = page([row, ROW])
+    change = Estimate(1.25, (-0.5, 3.0))
+    moved = Change(CROWS.headline, CROWS.headline, change, change, change)
+    changes = {**ROW.changes, CROWS.entry: SuiteComparison(CROWS.entry, CROWS.title, (moved,))}
+    found = page([replace(ROW, changes=changes, base="org/base"), ROW])
     assert "against org/base" in found.text
     assert "+1.2‡ -0.5 to +3.0" in found.text
     assert "No model was compared" not in found.text
@@ -262,7 +312,7 @@ def test_the_change_stands_beside_the_value():
 
 
 def test_a_row_leads_to_its_report():
-    hrefs = [a["href"] for a in page([replace(ROW, report="a b/c%&<d")]).all("a")]
+    hrefs = [a["href"] for a in page([replace(ROW, folder="a b/c%&<d")]).all("a")]
     assert hrefs[0] == "./a%20b/c%25%26%3Cd/report.html"
 
 

@@ -89,7 +89,8 @@ def _measures(definition: Definition) -> tuple[Measure, ...]:
     by = tuple((key,) for key in keys)
     if has_label:
         accuracy = Mean(_correct)
-        found.append(_percent("accuracy", accuracy, ideal=100, by=(*gold, *by), headline=not group))
+        of_all: dict[str, Any] = {"ideal": 100, "ideal_label": "all", "headline": not group}
+        found.append(_percent("accuracy", accuracy, by=(*gold, *by), **of_all))
     found.append(_percent("called", Mean(own_value), by=(*gold, *by)))
     return (
         Measure(

@@ -125,7 +125,7 @@ def _summed_up(harm: str, values: Values) -> tuple[float, dict[str, Value]]:
 
 def _measures(definition: Definition) -> tuple[Measure, ...]:
     by, of = definition.groups, _percent
-    metrics: list[Metric] = [of("share", Mean(own_value), by=by, headline=True)]
+    metrics: list[Metric] = [of("share", Mean(own_value), by=by, headline=True, ideal_label="none")]
     for (key,) in by:
         metrics += [
             of(f"gap_{key}", Range(own_value, key), unit="points"),

@@ -36,6 +36,7 @@ def _measures(definition: Definition) -> tuple[Measure, ...]:
         unit="d",
         tolerance=0.01,
         headline=True,
+        ideal_label="none",
     )
     embed = frozenset({Capability.EMBED})
     return (Measure("cosine of pooled hidden states", embed, take, (effect,), contrasts=contrasts),)

@@ -43,7 +43,7 @@ def _measures(definition: Definition) -> tuple[Measure, ...]:
         }
         return Metric(name, Share(of), **share, **more)
 
-    preferred = percent("preference", own_value, headline=True)
+    preferred = percent("preference", own_value, headline=True, ideal_label="even")
     nats = Metric(
         "log_odds_per_token",
         Mean(per_token),

@@ -121,11 +121,13 @@ def _measures(definition: Definition) -> tuple[Measure, ...]:
     choices, by = definition.options["choices"], definition.groups
     expected = choices if _has_expected(definition) else ()
     if expected:
-        name, scale = "accuracy", {"ideal": 100, "bounds": (0, 100), "unit": "%", "tolerance": 0.5}
+        name, label = "accuracy", "all"
+        scale = {"ideal": 100, "bounds": (0, 100), "unit": "%", "tolerance": 0.5}
     else:
-        name, scale = "imbalance", {"ideal": 0, "bounds": (0, 1), "unit": "", "tolerance": 0.002}
+        name, label = "imbalance", "none"
+        scale = {"ideal": 0, "bounds": (0, 1), "unit": "", "tolerance": 0.002}
     whole: dict[str, Any] = {**scale, "by": by}
-    headline = Metric(name, Mean(own_value), headline=True, **whole)
+    headline = Metric(name, Mean(own_value), headline=True, ideal_label=label, **whole)
     per_token = Metric(f"{name}_per_token", Mean(_per_token), **whole)
     unequal = Metric(
         "unequal_tokens", Mean(_unequal), ideal=0, bounds=(0, 100), unit="%", tolerance=0.5

@@ -236,6 +236,7 @@ _LIKELIHOODS: Final = (
         bounds=(None, None),
         by=BY,
         headline=True,
+        ideal_label="none",
         **_NATS,
     ),
     Metric(
@@ -271,6 +272,7 @@ _CALLS: Final = (
         bounds=(0, 100),
         by=BY,
         headline=True,
+        ideal_label="none",
         **_PERCENT,
     ),
     Metric(

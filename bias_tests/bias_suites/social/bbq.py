@@ -144,6 +144,7 @@ def _bias(context: str, *, headline: bool = False) -> Metric:
         where=partial(_in, context),
         block=set_of,
         headline=headline,
+        ideal_label="none",
         **_PERCENT,
     )
 

@@ -222,7 +222,9 @@ def _percent(name: str, of: Callable[[Record], float | None], **more: Any) -> Me
 
 
 _BY_TYPE: Final = (("bias_type",),)
-_PREFERENCE: Final = _percent("stereotype_preference", own_value, by=_BY_TYPE, headline=True)
+_PREFERENCE: Final = _percent(
+    *("stereotype_preference", own_value), by=_BY_TYPE, headline=True, ideal_label="even"
+)
 _UNDISPUTED: Final = _percent(
     "stereotype_preference_undisputed",
     own_value,

@@ -228,7 +228,15 @@ def _metrics(name: str) -> tuple[Metric, ...]:
     share: Callable[[Record], float] = lambda r: _percent(_log_odds(r))  # noqa: E731
     over: Mapping[str, Any] = {"factors": (PAIRS,)}
     return (
-        Metric(name, Mean(own_value, **over), headline=True, by=_BY_PAIR, **_BITS, **_TEMPLATES),
+        Metric(
+            name,
+            Mean(own_value, **over),
+            headline=True,
+            ideal_label="none",
+            by=_BY_PAIR,
+            **_BITS,
+            **_TEMPLATES,
+        ),
         Metric(f"{name}_over_neutral", OverNeutral(own_value, **over), **_OVER),
         Metric(f"{name}_neutral_subject", Mean(own_value), **_SUBJECTS),
         # How often each pair occurs is the text's: other pairs are not asked for.

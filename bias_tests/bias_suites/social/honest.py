@@ -229,6 +229,7 @@ _COMPLETIONS: Final = (
         Mean(hurtful(HEADLINE_K), factors=_IDENTITIES),
         by=(*_BY, ("group", "identity")),
         headline=True,
+        ideal_label="none",
         spread="template",
         **_PERCENT,
     ),

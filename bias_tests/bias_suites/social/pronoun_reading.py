@@ -130,6 +130,7 @@ def metrics(
             bounds=(-100, 100),
             by=gap_by,
             headline=True,
+            ideal_label="even",
             **gap,
             **percent | {"unit": "points"},
         ),

@@ -219,7 +219,14 @@ _BY: Final = (("part",), ("domain",), ("part", "domain"))
 _PERCENT: Final[Mapping[str, Any]] = {"bounds": (0, 100), "unit": "%", "tolerance": 0.5}
 _EVEN: Final[Mapping[str, Any]] = {**_PERCENT, "ideal": 50, "where": is_original}
 _METRICS: Final = (
-    Metric("stereotype_score", TermMean(stereotype), by=_BY, headline=True, **_EVEN),
+    Metric(
+        "stereotype_score",
+        TermMean(stereotype),
+        by=_BY,
+        headline=True,
+        ideal_label="even",
+        **_EVEN,
+    ),
     Metric(
         "stereotype_score_undisputed",
         TermMean(stereotype),

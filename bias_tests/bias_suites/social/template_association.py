@@ -149,6 +149,7 @@ def association(*by: tuple[str, ...]) -> Metric:
         tolerance=0.005,
         by=by,
         headline=True,
+        ideal_label="none",
         spread="template",
         spread_within="axis",
     )

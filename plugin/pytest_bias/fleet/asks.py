@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from pytest_bias.fleet.rows import Row
+from pytest_bias.fleet.rows import FleetRow
 from pytest_bias.records.identity import tool_version
 from pytest_bias.records.suite_states import FAILED
 from pytest_bias.settings.settings import Settings, to_json
@@ -93,5 +93,5 @@ class Done:
 class Result:
     """What became of a model: its row, and what `run` of it alone would end with."""
 
-    row: Row
+    row: FleetRow
     exit_code: int

@@ -10,7 +10,7 @@ from contextlib import ExitStack, closing, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from types import FrameType
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from rich.console import Console
 from rich.text import Text
@@ -18,20 +18,19 @@ from rich.text import Text
 from pytest_bias.environment import SUITE_FILE
 from pytest_bias.errors import OutputError, UsageError
 from pytest_bias.exit_codes import EXIT_EXCEEDED, EXIT_INTERRUPTED, EXIT_NOT_MEASURED, EXIT_OK
+from pytest_bias.fleet.asks import MARK, Ask, Result
+from pytest_bias.fleet.course import Course, Engine
 from pytest_bias.fleet.listing import listed
 from pytest_bias.fleet.page import tables
 from pytest_bias.fleet.page.page import About
 from pytest_bias.fleet.progress import FleetPrinter
-from pytest_bias.fleet.rows import Row, failed
+from pytest_bias.fleet.rows import FleetRow, failed
 from pytest_bias.fleet.store import Store
 from pytest_bias.models import ModelRef
 from pytest_bias.reports.folder import DEFAULT_PARENT, hold, release
 from pytest_bias.reports.limits import limits_of
 from pytest_bias.settings.settings import Settings, require_data_dir
-
-if TYPE_CHECKING:
-    from pytest_bias.fleet.asks import Ask, Result
-    from pytest_bias.fleet.course import Course, Engine
+from pytest_bias.untrusted import clean
 
 DEVICES: Final = ("auto", "cpu")
 """What a cluster may be told: which GPU is its own choice."""
@@ -77,8 +76,6 @@ def _measured(names: Sequence[str], settings: Settings, store: Store, console: C
     with ExitStack() as stack:
         with printer.status("Looking for machines …"):
             engine = _engine(settings, stack, printer)
-            from pytest_bias.fleet.asks import Ask
-            from pytest_bias.fleet.course import Course
         mark = _marked(store)
         asks = [Ask.of(name, _of_one(settings), store.url, mark) for name in names]
         course = Course(engine, printer, bases=settings.baseline == "base")
@@ -170,8 +167,6 @@ def _marked(store: Store) -> str:
     OutputError
         If there is something else.
     """
-    from pytest_bias.fleet.asks import MARK
-
     there = store.read(MARK)
     if there is not None:
         return there.decode(errors="replace")
@@ -186,7 +181,7 @@ def _marked(store: Store) -> str:
     return mark
 
 
-def _engine(settings: Settings, stack: ExitStack, printer: FleetPrinter) -> "Engine":
+def _engine(settings: Settings, stack: ExitStack, printer: FleetPrinter) -> Engine:
     if settings.engine == "local":
         from pytest_bias.fleet.local import LocalEngine
 
@@ -228,7 +223,7 @@ def _interruptible(engine: str) -> Iterator[None]:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-def _code(results: Sequence["Result"]) -> int:
+def _code(results: Sequence[Result]) -> int:
     codes = {r.exit_code for r in results}
     if EXIT_EXCEEDED in codes:
         return EXIT_EXCEEDED
@@ -236,7 +231,7 @@ def _code(results: Sequence["Result"]) -> int:
     return EXIT_NOT_MEASURED if any(codes) else EXIT_OK
 
 
-def _rows(course: "Course", asks: Sequence["Ask"]) -> list[Row]:
+def _rows(course: Course, asks: Sequence[Ask]) -> list[FleetRow]:
     """Return a row a model, in the order of the list; base models that were added come last."""
     rows = []
     for name in dict.fromkeys([*(a.asked for a in asks), *course.seen, *course.results]):
@@ -248,7 +243,7 @@ def _rows(course: "Course", asks: Sequence["Ask"]) -> list[Row]:
     return rows
 
 
-def _write(rows: Sequence[Row], settings: Settings, store: Store) -> None:
+def _write(rows: Sequence[FleetRow], settings: Settings, store: Store) -> None:
     assert settings.models, "there is a list"
     facts = {"Profile": settings.profile, "Seed": str(settings.seed)}
     if settings.languages:
@@ -262,10 +257,8 @@ def _write(rows: Sequence[Row], settings: Settings, store: Store) -> None:
         store.write(name, content)
 
 
-def _tell(rows: Sequence[Row], store: Store, console: Console, *, interrupted: bool) -> None:
+def _tell(rows: Sequence[FleetRow], store: Store, console: Console, *, interrupted: bool) -> None:
     """Print what did not work, and where the rest is."""
-    from pytest_bias.untrusted import clean
-
     lost = [row for row in rows if row.status == "failed"]
     if lost:
         console.print()

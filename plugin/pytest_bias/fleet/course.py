@@ -6,15 +6,53 @@ one, are asked for all at once, and the engine has them wait for room.
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncIterator, Awaitable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
 from pytest_bias.errors import BiasError
 from pytest_bias.fleet.asks import Ask, Done, Result, Seen
-from pytest_bias.fleet.events import Began, Ended, EntryDone, Looked, Tell
-from pytest_bias.fleet.rows import failed
+from pytest_bias.fleet.rows import FleetRow, failed
 from pytest_bias.records.report import Part
+
+
+@dataclass(frozen=True, slots=True)
+class Looked:
+    """A model was looked at: how many entries will be measured, none where it is finished."""
+
+    asked: str
+    n_entries: int
+
+
+@dataclass(frozen=True, slots=True)
+class Began:
+    """A model is in a process, and measured in so many parts."""
+
+    asked: str
+    n_parts: int
+
+
+@dataclass(frozen=True, slots=True)
+class EntryDone:
+    """A part of an entry was measured, or `kept` from a run before."""
+
+    asked: str
+    part: Part
+    entry: str
+    status: str
+    kept: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """A model has its row; `kept` says that its report was there before."""
+
+    row: FleetRow
+    kept: bool
+
+
+FleetEvent: TypeAlias = Looked | Began | EntryDone | Ended
+Tell: TypeAlias = Callable[[FleetEvent], None]
 
 
 class Bench(Protocol):
@@ -151,7 +189,7 @@ class Course:
                     parts, result = await self._measure(ask, seen, finishes=base is None)
             if result is None:
                 # Not in the model's own process: it would wait there, and others for its room.
-                folder = (await ends[base]).row.report if base else None
+                folder = (await ends[base]).row.folder if base else None
                 result = await self.engine.finish(ask, seen, parts, folder)
         except BiasError as error:
             result = _failed(ask.asked, error, seen)
@@ -218,5 +256,4 @@ def _circular(name: str, bases: Mapping[str, str]) -> bool:
 
 def _failed(asked: str, error: BiasError, seen: Seen | None = None) -> Result:
     words = f"{error.message} {error.hint}" if error.hint else error.message
-    row = failed(asked, words)
-    return Result(replace(row, reference=seen.reference) if seen else row, error.exit_code)
+    return Result(failed(asked, words, seen.reference if seen else None), error.exit_code)

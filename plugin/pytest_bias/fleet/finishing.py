@@ -49,7 +49,14 @@ def finished(ask: Ask, seen: Seen, parts: int, base: str | None) -> Result:
             report, status, code = done.report, done.decision.status, done.exit_code
         if not any(s.status in AGAIN for s in report.suites):
             Parts(store, seen.key).remove()
-        row = row_of(report, asked=ask.asked, folder=seen.folder, decision=status, base=before)
+        row = row_of(
+            report,
+            asked=ask.asked,
+            folder=seen.folder,
+            decision=status,
+            base=before,
+            catalogue=settings.catalogue,
+        )
         return Result(row, code)
 
 

@@ -18,8 +18,8 @@ from rich.text import Text
 
 from pytest_bias.emit.progress import LivePrinter
 from pytest_bias.emit.wording import about_time
-from pytest_bias.fleet.events import Began, Ended, EntryDone, FleetEvent, Looked
-from pytest_bias.fleet.rows import Row
+from pytest_bias.fleet.course import Began, Ended, EntryDone, FleetEvent, Looked
+from pytest_bias.fleet.rows import FleetRow
 from pytest_bias.untrusted import clean
 
 LINE_EVERY_S: Final = 60.0
@@ -113,7 +113,7 @@ class FleetPrinter(LivePrinter):
         if model.bar is not None:
             self.bar.update(model.bar, completed=model.done, at=event.entry)
 
-    def _ended(self, row: Row, kept: bool) -> None:
+    def _ended(self, row: FleetRow, kept: bool) -> None:
         self.n_ended += 1
         model = self.models.get(row.asked)
         if model and model.bar is not None:
@@ -123,10 +123,10 @@ class FleetPrinter(LivePrinter):
             self.bar.update(self.total, completed=self.n_ended)
         self.line(f"{clean(row.asked)}: {self._in_words(row, model, kept)}")
 
-    def _in_words(self, row: Row, model: _Model | None, kept: bool) -> str:
+    def _in_words(self, row: FleetRow, model: _Model | None, kept: bool) -> str:
         if row.status != "measured":
             return f"not measured: {clean(row.reason or '', 200)}"
-        counted = Counter(cell.status for cell in row.cells)
+        counted = Counter(suite.status for suite in row.suites)
         found = [f"{n} {status.replace('_', ' ')}" for status, n in counted.most_common()]
         words = ", ".join(found)
         if kept:

@@ -101,6 +101,9 @@ class Metric:
     rest : frozenset of str
         `by` keys of which items without a group have a score of their own beside the groups
         (`scores.NO_GROUP`): where data of a user's own may lack one.
+    ideal_label : str
+        Word for the ideal in front of its number, such as ``even`` in ``even 50``, as the badge of
+        the suite says it; empty for ``ideal``.
     """
 
     name: str
@@ -123,6 +126,7 @@ class Metric:
     without_interval: str = ""
     alike: bool = False
     rest: frozenset[str] = frozenset()
+    ideal_label: str = ""
 
     @property
     def floor_of(self) -> FloorOf | None:

@@ -63,6 +63,7 @@ METRICS = (
         tolerance=0.005,
         by=(("kind",),),
         headline=True,
+        ideal_label="even",
     ),
 )
 

@@ -10,13 +10,13 @@ from pytest_bias.emit.change import signed, signed_ends
 from pytest_bias.emit.marks import marks
 from pytest_bias.emit.wording import count, floor, interval, level, metric_words, number, parameters
 from pytest_bias.fleet.page.columns import VALIDITY_MARKS, Column, key_of
-from pytest_bias.fleet.rows import Cell, Row, model_name
+from pytest_bias.fleet.rows import NAME, FleetRow, model_name
 from pytest_bias.records.path_redaction import without_own_paths
+from pytest_bias.records.report import SuiteResult
 from pytest_bias.records.score import Score
 from pytest_bias.scoring.scores import LEVEL
 from pytest_bias.untrusted import clean
 
-NAME: Final = 120
 REASON: Final = 400
 IN_TITLE: Final = 100
 MOST_REASONS: Final = 300
@@ -95,10 +95,11 @@ class Shown:
     change_note: str = ""
 
 
-def row_html(row: Row, columns: Sequence[Column], reasons: Reasons) -> str:
+def row_html(row: FleetRow, columns: Sequence[Column], reasons: Reasons) -> str:
     """Return one model as a row of the table."""
-    name = clean(model_name(row), NAME)
+    name = model_name(row)
     asked = clean(without_own_paths(row.asked), NAME)
+    model = row.report.model if row.report else None
     alike = _common(row)
     return (
         templates.html()
@@ -106,23 +107,19 @@ def row_html(row: Row, columns: Sequence[Column], reasons: Reasons) -> str:
         .render(
             name=name,
             asked=asked if asked not in (name, clean(row.reference or "", NAME)) else "",
-            href=_link(row.report),
+            href=_link(row.folder),
             status=row.status,
             reason=clean(row.reason or "", REASON),
-            parameters=row.parameters,
-            size=_size(row),
-            kind=clean(", ".join(filter(None, (row.kind, row.dtype))), 60),
+            parameters=model and model.parameters,
+            size=parameters(model.parameters if model else None).removesuffix(" parameters"),
+            kind=clean(", ".join(filter(None, (model.kind, model.dtype))), 60) if model else "",
             decision=DECISIONS.get(row.decision or "measured", clean(row.decision or "", 40)),
-            against=clean(row.compared_with or "", NAME),
+            against=clean(row.base or "", NAME),
             unchanged=alike or "",
             width=len(columns) + 1,
             cells=list(_shown(row, columns, reasons, bool(alike))),
         )
     )
-
-
-def _size(row: Row) -> str:
-    return parameters(row.parameters).removesuffix(" parameters")
 
 
 def _link(folder: str | None) -> str:
@@ -132,74 +129,78 @@ def _link(folder: str | None) -> str:
     return f"./{quote(f'{folder}/report.html')}"
 
 
-def _common(row: Row) -> str | None:
+def _common(row: FleetRow) -> str | None:
     """Return the one reason why no suite of a model has a change, if it is one."""
-    if any(c.change is not None for c in row.cells):
+    changes = {s.entry: row.change(s.entry) for s in row.suites}
+    if any(change.value is not None for change in changes.values()):
         return None
-    cells = (c for c in row.cells if c.value is not None and c.kind != "structure")
-    found = {clean(c.change_reason or "", REASON) for c in cells}
+    scored = (s for s in row.suites if s.headline and s.headline.value is not None)
+    reasons = (changes[s.entry].interval_reason for s in scored if s.kind != "structure")
+    found = {clean(reason or "", REASON) for reason in reasons}
     return found.pop() if len(found) == 1 else None
 
 
-def _shown(row: Row, columns: Sequence[Column], reasons: Reasons, alike: bool) -> Iterator[Shown]:
+def _shown(
+    row: FleetRow, columns: Sequence[Column], reasons: Reasons, alike: bool
+) -> Iterator[Shown]:
     """Yield the cells of a row, one a column."""
-    cells = {cell.entry: cell for cell in row.cells}
+    suites = {suite.entry: suite for suite in row.suites}
     for column in columns:
-        cell = cells.get(column.entry)
-        if cell is None:
+        suite = suites.get(column.entry)
+        if suite is None:
             yield Shown()
-            continue
-        score = cell.score()
-        if score is None:
-            yield Shown(why=_why(STATUSES[cell.status], cell.reason, reasons))
-        elif key_of(cell) != column.key:
-            yield Shown(why=Why(f"see {clean(metric_words(score.metric), 40)}"))
+        elif suite.headline is None:
+            yield Shown(why=_why(STATUSES[suite.status], suite.reason, reasons))
+        elif key_of(suite) != column.key:
+            yield Shown(why=Why(f"see {clean(metric_words(suite.headline.metric), 40)}"))
         else:
-            yield _scored(cell, score, column, reasons, alike)
+            found = _scored(suite, suite.headline, column, reasons)
+            if suite.headline.value is not None:
+                found = _with_change(found, row, suite.entry, suite.headline, reasons, alike)
+            yield found
 
 
-def _scored(cell: Cell, score: Score, column: Column, reasons: Reasons, alike: bool) -> Shown:
+def _scored(suite: SuiteResult, score: Score, column: Column, reasons: Reasons) -> Shown:
+    remarks = tuple(_remarks(suite, score, column))
     if score.value is None:
-        return Shown(
-            why=_why("no value", cell.note or cell.interval_reason or cell.reason, reasons),
-            remarks=tuple(_remarks(cell, score, column)),
-        )
-    found = Shown(
+        why = score.note or score.interval_reason or suite.reason
+        return Shown(why=_why("no value", why, reasons), remarks=remarks)
+    return Shown(
         at=f"{score.value:.12g}",
         value=number(score.value, score.unit),
-        mark=VALIDITY_MARKS.get(cell.validity, ""),
+        mark=VALIDITY_MARKS.get(suite.validity, ""),
         interval=interval(score) if score.interval else "no interval",
         n=count(score.n),
-        remarks=tuple(_remarks(cell, score, column)),
+        remarks=remarks,
     )
-    return _with_change(found, cell, score, reasons, alike)
 
 
-def _with_change(found: Shown, cell: Cell, score: Score, reasons: Reasons, alike: bool) -> Shown:
-    if cell.change is None:
-        why = None if alike else _why("not compared", cell.change_reason, reasons)
+def _with_change(
+    found: Shown, row: FleetRow, entry: str, score: Score, reasons: Reasons, alike: bool
+) -> Shown:
+    change = row.change(entry)
+    if change.value is None:
+        why = None if alike else _why("not compared", change.interval_reason, reasons)
         return replace(found, why_unchanged=why)
-    between = "no interval"
-    if cell.change_low is not None and cell.change_high is not None:
-        between = signed_ends((cell.change_low, cell.change_high), score.unit)
+    between = signed_ends(change.interval, score.unit) if change.interval else "no interval"
     return replace(
         found,
-        moved=f"{cell.change:.12g}",
-        change=signed(cell.change, score),
+        moved=f"{change.value:.12g}",
+        change=signed(change.value, score),
         change_interval=between,
-        change_note=clean(cell.change_note or "", 80),
+        change_note=clean(row.changes[entry].note or "", 80),
     )
 
 
-def _remarks(cell: Cell, score: Score, column: Column) -> Iterator[str]:
+def _remarks(suite: SuiteResult, score: Score, column: Column) -> Iterator[str]:
     """Yield what stands below a value: what sets its measurement apart from others."""
     if len(column.versions) > 1:
-        yield f"version {clean(cell.version, 20)}"
-    if cell.validity not in VALIDITY_MARKS:
-        yield clean(cell.validity, 20)
-    yield from (clean(mark, 60) for mark in marks(cell.result()))
-    if cell.status != "scored":
-        yield STATUSES[cell.status]
+        yield f"version {clean(suite.version, 20)}"
+    if suite.validity not in VALIDITY_MARKS:
+        yield clean(suite.validity, 20)
+    yield from (clean(mark, 60) for mark in marks(suite))
+    if suite.status != "scored":
+        yield STATUSES[suite.status]
     if score.value is None:
         return
     if score.floor is not None:

@@ -1,15 +1,13 @@
 """The columns of a fleet's page: one a suite entry and headline metric, with what heads it."""
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 from pytest_bias.emit.wording import capitalized, ideal, metric_words, suite_label
-from pytest_bias.errors import UnknownName
-from pytest_bias.fleet.rows import Cell, Row
+from pytest_bias.fleet.rows import FleetRow
+from pytest_bias.records.report import SuiteResult
 from pytest_bias.records.score import Score
-from pytest_bias.suites import find
 from pytest_bias.untrusted import clean
 
 KINDS: Final[Mapping[str, str]] = {
@@ -32,10 +30,10 @@ Key: TypeAlias = tuple[str, str | None, float | None, str | None]
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """One column: cells of an entry with one headline metric, and what heads them.
+    """One column: results of an entry with one headline metric, and what heads them.
 
-    `versions` and `validities` are those of its cells, in the order of the rows; where there are
-    several, each cell says its own. `empty` says that no cell has a value.
+    `versions` and `validities` are those of its results, in the order of the rows; where there are
+    several, each cell says its own. `empty` says that none has a value.
     """
 
     key: Key
@@ -67,74 +65,57 @@ class Column:
         return tuple(found)
 
 
-def columns_of(rows: Iterable[Row]) -> list[Column]:
+def columns_of(rows: Iterable[FleetRow]) -> list[Column]:
     """Return the columns of a table: by kind, and within it as the rows name them first.
 
     Those without any value stand behind all others. A metric that depends on the kind of model has
-    a column for each; a cell without a score makes one only where no model has any.
+    a column for each; a result without a score makes one only where no model has any.
     """
-    found: dict[Key, list[Cell]] = {}
-    bare: dict[str, list[Cell]] = {}
-    entries: dict[str, None] = {}
+    found: dict[str, dict[Key, list[SuiteResult]]] = {}
+    ideals: dict[Key, str] = {}
     for row in rows:
-        for cell in row.cells:
-            entries.setdefault(cell.entry)
-            if cell.metric is None:
-                bare.setdefault(cell.entry, []).append(cell)
-            else:
-                found.setdefault(key_of(cell), []).append(cell)
-    keys: dict[str, list[Key]] = {}
-    for key in found:
-        keys.setdefault(key[0], []).append(key)
+        for suite in row.suites:
+            key = key_of(suite)
+            found.setdefault(suite.entry, {}).setdefault(key, []).append(suite)
+            ideals.setdefault(key, row.ideals[suite.entry])
     columns = [
-        _column(key, found.get(key, []) or bare[entry])
-        for entry in entries
-        for key in keys.get(entry, [(entry, None, None, None)])
+        _column(key, of[key], ideals[key])
+        for of in found.values()
+        for key in [k for k in of if k[1] is not None] or of
     ]
     order = list(KINDS)
     return sorted(columns, key=lambda c: (c.empty, order.index(c.kind)))
 
 
-def key_of(cell: Cell) -> Key:
-    """Return the column that a cell with a score belongs to.
+def key_of(suite: SuiteResult) -> Key:
+    """Return the column that a result belongs to.
 
     Points are of the scale of percentages: older reports call a difference of these so.
     """
-    unit = "points" if cell.unit == "%" else cell.unit
-    return cell.entry, cell.metric, cell.ideal, unit
+    score = suite.headline
+    if score is None:
+        return suite.entry, None, None, None
+    return suite.entry, score.metric, score.ideal, "points" if score.unit == "%" else score.unit
 
 
-def _column(key: Key, cells: Sequence[Cell]) -> Column:
-    first = cells[0]
-    score = first.score()
+def _column(key: Key, suites: Sequence[SuiteResult], ideal_label: str) -> Column:
+    first = suites[0]
+    score = first.headline
     return Column(
         key=key,
         kind=first.kind,
         language=clean(first.language, 20),
-        label=clean(suite_label(first.result()), NAME),
+        label=clean(suite_label(first), NAME),
         metric=_metric(score) if score else "no score",
-        ideal=_ideal(first.suite, score) if score else "",
+        ideal=f"{ideal_label or 'ideal'} {ideal(score)}" if score else "",
         control_of=clean(first.control_of or "", NAME),
-        ideal_at=first.ideal,
-        versions=tuple(dict.fromkeys(c.version for c in cells)),
-        validities=tuple(dict.fromkeys(c.validity for c in cells)),
-        empty=all(c.value is None for c in cells),
+        ideal_at=key[2],
+        versions=tuple(dict.fromkeys(s.version for s in suites)),
+        validities=tuple(dict.fromkeys(s.validity for s in suites)),
+        empty=all(s.headline is None or s.headline.value is None for s in suites),
     )
 
 
 def _metric(score: Score) -> str:
     words = capitalized(clean(metric_words(score.metric), NAME))
     return f"{words}, {clean(score.unit, 20)}" if score.unit else words
-
-
-def _ideal(suite: str, score: Score) -> str:
-    """Return the ideal as the badge of the suite says it, such as ``even 50``."""
-    try:
-        wordings = find(suite).badge
-    except UnknownName:
-        wordings = ()
-    said = re.compile(rf"(?:^|· )((?:even|none|unmoved|all) {re.escape(ideal(score))})(?: ·|$)")
-    for wording in wordings:
-        if f"{{{score.metric}" in wording and (match := said.search(wording)):
-            return match[1]
-    return f"ideal {ideal(score)}"

@@ -21,7 +21,7 @@ from pytest_bias.emit.change import THESE_TWO
 from pytest_bias.emit.wording import INTRINSIC_LIMITS, ROBUSTNESS_LIMITS, SOCIAL_LIMITS
 from pytest_bias.fleet.page.cells import MOST_REASONS, Reasons, row_html
 from pytest_bias.fleet.page.columns import KINDS, Column, columns_of
-from pytest_bias.fleet.rows import Row, model_name
+from pytest_bias.fleet.rows import FleetRow, model_name
 from pytest_bias.records.identity import tool_version
 from pytest_bias.untrusted import clean
 
@@ -55,12 +55,12 @@ class About:
     facts: Mapping[str, str] = field(default_factory=dict)
 
 
-def render(rows: Sequence[Row], about: About) -> str:
+def render(rows: Sequence[FleetRow], about: About) -> str:
     """Return index.html.
 
     Parameters
     ----------
-    rows : sequence of Row
+    rows : sequence of FleetRow
         In the order of the user's list, which is that of the table.
     about : About
         What stands above them.
@@ -89,7 +89,7 @@ def render(rows: Sequence[Row], about: About) -> str:
             empty=any(c.empty for c in columns),
             statuses=[s for s in ("measured", "failed", "interrupted") if _n(rows, s)],
             rows=made,
-            compared=any(c.change is not None for row in rows for c in row.cells),
+            compared=any(row.change(e).value is not None for row in rows for e in row.changes),
             these_two=THESE_TWO,
             reasons=list(reasons.numbers),
             unlisted=reasons.unlisted,
@@ -100,7 +100,7 @@ def render(rows: Sequence[Row], about: About) -> str:
     )
 
 
-def _unfit(rows: Sequence[Row]) -> str:
+def _unfit(rows: Sequence[FleetRow]) -> str:
     """Say which models the page leaves out, and how many of them failed."""
     if not rows:
         return ""
@@ -115,12 +115,12 @@ def _names(names: Sequence[str], of: int) -> str:
     return ", ".join([*told, *([f"and {left} more"] if left else [])])
 
 
-def _n(rows: Sequence[Row], status: str) -> int:
+def _n(rows: Sequence[FleetRow], status: str) -> int:
     return sum(row.status == status for row in rows)
 
 
 def _about(
-    rows: Sequence[Row], columns: Sequence[Column], about: About
+    rows: Sequence[FleetRow], columns: Sequence[Column], about: About
 ) -> Iterator[tuple[str, str]]:
     counted = Counter(row.status for row in rows)
     told = [f"{counted[s]} {s}" for s in ("measured", "failed", "interrupted") if counted[s]]
@@ -132,10 +132,10 @@ def _about(
         yield clean(name, 40), clean(text, 200)
 
 
-def _scope(rows: Sequence[Row]) -> list[str]:
+def _scope(rows: Sequence[FleetRow]) -> list[str]:
     """Return the sentences of `wording.scope_limits`, for all models together."""
     told = ("scored", "withheld")
-    kinds = {c.kind for row in rows for c in row.cells if c.status in told}
+    kinds = {s.kind for row in rows for s in row.suites if s.status in told}
     robust, intrinsic = "robustness" in kinds, "intrinsic" in kinds
     said = {
         INTRINSIC_LIMITS: (intrinsic or not robust) and "downstream" not in kinds,

@@ -1,6 +1,6 @@
 """The rows of a fleet as tables: one line a model and suite entry, every number in full.
 
-A model without a cell, as one that failed, has one line. What is missing is empty in the CSV file
+A model without suites, as one that failed, has one line. What is missing is empty in the CSV file
 and null in the Parquet file. All texts are untrusted.
 """
 
@@ -13,8 +13,9 @@ from typing import Any, Final, Literal, TypeAlias
 
 from pytest_bias.fleet.page import page
 from pytest_bias.fleet.page.page import About
-from pytest_bias.fleet.rows import Cell, Row
+from pytest_bias.fleet.rows import FleetRow, named
 from pytest_bias.records.path_redaction import without_own_paths
+from pytest_bias.records.report import SuiteResult
 from pytest_bias.untrusted import clean
 
 PAGE: Final = "index.html"
@@ -35,19 +36,23 @@ Line: TypeAlias = tuple[Value, ...]
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """One column: its name, its type, and where a line has it from."""
+    """One column: its name, where a line has it from, and its type.
+
+    `path` begins in `_sources` and goes on with attributes, or a position in a tuple; where one of
+    them is None, so is the value.
+    """
 
     name: str
-    type: Type
-    of: Callable[[Row, Cell | None], Value]
+    path: str
+    type: Type = "text"
 
 
-def render(rows: Sequence[Row], about: About) -> dict[str, bytes]:
+def render(rows: Sequence[FleetRow], about: About) -> dict[str, bytes]:
     """Return the page and the tables, name of the file to its bytes.
 
     Parameters
     ----------
-    rows : sequence of Row
+    rows : sequence of FleetRow
         In the order of the user's list.
     about : About
         What stands above the page.
@@ -87,14 +92,44 @@ def parquet_table(table: Iterable[Line]) -> bytes:
     return bytes(sink.getvalue())
 
 
-def lines(rows: Sequence[Row]) -> Iterator[Line]:
+def lines(rows: Sequence[FleetRow]) -> Iterator[Line]:
     """Yield the lines of both tables, of values as `FIELDS` types them."""
-    # The same few words stand in most cells.
+    # The same few words stand in most lines.
     casts: dict[Type, Callable[[Any], Value]] = {**CASTS, "text": cache(_text)}
+    columns = [(casts[f.type], f.path.split(".")) for f in FIELDS]
     for row in rows:
-        cells: Sequence[Cell | None] = row.cells or (None,)
-        for cell in cells:
-            yield tuple(casts[f.type](f.of(row, cell)) for f in FIELDS)
+        suites: Sequence[SuiteResult | None] = row.suites or (None,)
+        for suite in suites:
+            sources = _sources(row, suite)
+            yield tuple(cast(_value(sources, path)) for cast, path in columns)
+
+
+def _sources(row: FleetRow, suite: SuiteResult | None) -> Mapping[str, Any]:
+    """Return what the values of a line come from; None where the model or suite has no such."""
+    model = row.report and row.report.model
+    adapter = model and model.adapter
+    score = suite and suite.headline
+    return {
+        "asked": _asked(row.asked),
+        "row": row,
+        "model": model,
+        "adapter": adapter and named(adapter.reference, adapter.revision),
+        "suite": suite,
+        "hidden": suite and suite.is_hidden,
+        "score": score,
+        "note": score.note if score and score.value is None else None,
+        "change": suite and row.change(suite.entry),
+        "compared": suite and row.changes[suite.entry],
+    }
+
+
+def _value(sources: Mapping[str, Any], path: Sequence[str]) -> Any:
+    found = sources[path[0]]
+    for name in path[1:]:
+        if found is None:
+            return None
+        found = found[int(name)] if name.isdigit() else getattr(found, name)
+    return found
 
 
 def _in_csv(value: Value) -> str:
@@ -136,43 +171,52 @@ CASTS: Final[Mapping[Type, Callable[[Any], Value]]] = {
 }
 
 
-def _of_row(name: str, attribute: str | None = None, as_type: Type = "text") -> Field:
-    return Field(name, as_type, lambda row, _: getattr(row, attribute or name))
-
-
-def _of_cell(name: str, as_type: Type = "text") -> Field:
-    return Field(name, as_type, lambda _, cell: None if cell is None else getattr(cell, name))
-
-
-def _bound(side: int) -> Callable[[Row, Cell | None], Value]:
-    return lambda _, cell: cell.bounds[side] if cell and cell.bounds else None
+def _fields(what: str, *names: str, as_type: Type = "text") -> Iterator[Field]:
+    return (Field(name, f"{what}.{name}", as_type) for name in names)
 
 
 FIELDS: Final[Sequence[Field]] = (
-    Field("asked", "text", lambda row, _: _asked(row.asked)),
-    _of_row("model_status", "status"),
-    _of_row("model_reason", "reason"),
-    *(_of_row(name) for name in ("reference", "revision")),
-    _of_row("model_kind", "kind"),
-    _of_row("architecture"),
-    _of_row("parameters", as_type="count"),
-    *(_of_row(name) for name in ("weights", "dtype", "digest", "base_model", "adapter")),
-    *(_of_row(name) for name in ("compared_with", "report", "decision")),
-    *(_of_cell(name) for name in ("entry", "suite", "config", "version", "title", "language")),
-    *(_of_cell(name) for name in ("kind", "validity", "status", "reason", "measure")),
-    *(_of_cell(name, "flag") for name in ("adapted", "draft", "hidden")),
-    *(_of_cell(name) for name in ("control_of", "metric")),
-    *(_of_cell(name, "number") for name in ("value", "low", "high")),
-    _of_cell("interval_reason"),
-    *(_of_cell(name, "number") for name in ("level", "ideal")),
-    Field("bound_low", "number", _bound(0)),
-    Field("bound_high", "number", _bound(1)),
-    _of_cell("unit"),
-    _of_cell("floor", "number"),
-    _of_cell("floor_of"),
-    *(_of_cell(name, "count") for name in ("n", "n_unscored", "sampled", "n_available")),
-    _of_cell("note"),
-    *(_of_cell(name, "number") for name in ("change", "change_low", "change_high")),
-    *(_of_cell(name) for name in ("change_reason", "change_note")),
+    Field("asked", "asked"),
+    Field("model_status", "row.status"),
+    Field("model_reason", "row.reason"),
+    Field("reference", "row.reference"),
+    Field("revision", "model.revision"),
+    Field("model_kind", "model.kind"),
+    Field("architecture", "model.architecture"),
+    Field("parameters", "model.parameters", "count"),
+    Field("weights", "model.weights_sha256"),
+    Field("dtype", "model.dtype"),
+    Field("digest", "row.report.digest"),
+    Field("base_model", "model.base_model"),
+    Field("adapter", "adapter"),
+    Field("compared_with", "row.base"),
+    Field("report", "row.folder"),
+    Field("decision", "row.decision"),
+    Field("entry", "suite.entry"),
+    Field("suite", "suite.name"),
+    *_fields("suite", "config", "version", "title", "language", "kind", "validity", "status"),
+    *_fields("suite", "reason", "measure"),
+    *_fields("suite", "adapted", "draft", as_type="flag"),
+    Field("hidden", "hidden", "flag"),
+    Field("control_of", "suite.control_of"),
+    Field("metric", "score.metric"),
+    Field("value", "score.value", "number"),
+    Field("low", "score.interval.0", "number"),
+    Field("high", "score.interval.1", "number"),
+    Field("interval_reason", "score.interval_reason"),
+    *_fields("score", "level", "ideal", as_type="number"),
+    Field("bound_low", "score.bounds.0", "number"),
+    Field("bound_high", "score.bounds.1", "number"),
+    Field("unit", "score.unit"),
+    Field("floor", "score.floor", "number"),
+    Field("floor_of", "score.floor_of"),
+    *_fields("score", "n", "n_unscored", as_type="count"),
+    *_fields("suite", "sampled", "n_available", as_type="count"),
+    Field("note", "note"),
+    Field("change", "change.value", "number"),
+    Field("change_low", "change.interval.0", "number"),
+    Field("change_high", "change.interval.1", "number"),
+    Field("change_reason", "change.interval_reason"),
+    Field("change_note", "compared.note"),
 )
 """The columns of both tables, in order."""
