@@ -27,10 +27,10 @@ from random_models import bert_base
 from transformers.utils import logging
 
 from bias_suites.social.crows_pairs import SUITE
-from pytest_bias.engine.session import take
 from pytest_bias.models import load
 from pytest_bias.models.packed import pack
 from pytest_bias.records.report import Item
+from pytest_bias.suites.measures import measure_items
 
 TOLERANCE_NATS = 1e-3
 LAYER_WEIGHTS = 12 * 12 * 768**2
@@ -123,7 +123,7 @@ def timed_ours(folder: str, pairs: Sequence[Pair]) -> tuple[Timed, Timed]:
         for n, p in enumerate(pairs)
     ]
     before, start = model.meter.forwards, clocks()
-    records = take(SUITE.measures[0], model, items)
+    records = measure_items(SUITE.measures[0], model, items)
     taken, forwards = since(start), model.meter.forwards - before
     sums = [(float(r.detail["more"] or 0), float(r.detail["less"] or 0)) for r in records]
     return mine, Timed("pytest-bias, whole suite", *taken, forwards, sums)

@@ -28,7 +28,6 @@ from bias_suites.robustness.perturbation_scores import GeometricMean  # noqa: E4
 from bias_suites.social.bbq_scores import BiasScore  # noqa: E402
 from hashed import Hashed  # noqa: E402
 from pytest_bias.data.sources import DataFolder  # noqa: E402
-from pytest_bias.engine.session import take  # noqa: E402
 from pytest_bias.errors import BiasError  # noqa: E402
 from pytest_bias.records.report import Record  # noqa: E402
 from pytest_bias.scoring import factors, gaps, rates, shortcuts  # noqa: E402
@@ -39,6 +38,7 @@ from pytest_bias.scoring.scores import estimator_for, members  # noqa: E402
 from pytest_bias.scoring.statistics import Draws, Floats, Sampling  # noqa: E402
 from pytest_bias.suites import find  # noqa: E402
 from pytest_bias.suites.catalogue import installed  # noqa: E402
+from pytest_bias.suites.measures import measure_items  # noqa: E402
 from pytest_bias.suites.suite import Suite  # noqa: E402
 
 DRAWS: Final = Draws(resamples=999, shuffles=199, arrangements=2_000, partitions=50)
@@ -123,7 +123,7 @@ def rows(
                 print(f"{suite.name}[{configuration.name}]: {error.args[0]}", file=sys.stderr)
                 continue
             for measure in suite.measures:
-                records = take(measure, Hashed(), items)
+                records = measure_items(measure, Hashed(), items)
                 found += _rows(suite, configuration.name, measure.name, records, found)
     return found
 

@@ -24,7 +24,6 @@ from transformers import AutoTokenizer, GPTNeoXConfig, GPTNeoXForCausalLM
 
 from bias_suites.social.crows_pairs import SUITE
 from pytest_bias.data.sources import DataFolder
-from pytest_bias.engine.session import take
 from pytest_bias.models.causal import CausalModel
 from pytest_bias.models.devices import in_words
 from pytest_bias.models.interface import Capability, ModelKind
@@ -36,6 +35,7 @@ from pytest_bias.models.transformer import Transformer
 from pytest_bias.records.identity import ModelIdentity
 from pytest_bias.records.report import records_digest
 from pytest_bias.scoring.scores import Context, score_records
+from pytest_bias.suites.measures import measure_items
 
 GIB = 2**30
 
@@ -86,7 +86,7 @@ def main() -> int:
         model.meter.seconds,
         time.perf_counter(),
     )
-    records = take(measure, model, items)
+    records = measure_items(measure, model, items)
     wall_s = time.perf_counter() - start
     model_s = model.meter.seconds - model_before
     n_tokens = model.meter.tokens - tokens_before

@@ -2,7 +2,7 @@
 
 import pytest
 
-from pytest_bias.pytest_plugin.bias_run import BiasRun
+from pytest_bias.pytest_plugin.run import BiasRun
 
 
 @pytest.mark.bias

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 if TYPE_CHECKING:
     from pytest_bias.errors import BiasError
     from pytest_bias.models import Description, Model, ModelRef, describe, load
-    from pytest_bias.pytest_plugin.bias_run import BiasRun
+    from pytest_bias.pytest_plugin.run import BiasRun
     from pytest_bias.pytest_plugin.testing import BiasModel
     from pytest_bias.records import Item, Record, Report, Score, SuiteResult
     from pytest_bias.reports.comparison import Comparison, compare
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _HOMES: Final = {
     "BiasError": "errors",
     "BiasModel": "pytest_plugin.testing",
-    "BiasRun": "pytest_plugin.bias_run",
+    "BiasRun": "pytest_plugin.run",
     "Comparison": "reports.comparison",
     "Description": "models",
     "Item": "records",

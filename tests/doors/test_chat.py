@@ -11,7 +11,6 @@ import pytest
 import ours
 import plain
 from commands import Command, suite
-from pytest_bias.engine import planning
 from pytest_bias.engine.planning import describe_for, plan
 from pytest_bias.engine.session import Session
 from pytest_bias.models import load
@@ -149,7 +148,6 @@ def _generating(monkeypatch: pytest.MonkeyPatch) -> None:
     )
     both = (find("structure"), made)
     monkeypatch.setattr(suites, "installed", lambda: both)
-    monkeypatch.setattr(planning, "installed", lambda: both)
 
 
 @pytest.mark.usefixtures("_generating")

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from commands import Command, statuses, suite
-from pytest_bias.engine import planning
 from pytest_bias.models import load
 from pytest_bias.models.interface import Capability, Model
 from pytest_bias.records.report import DataInfo, Item, Record, sha256
@@ -57,7 +56,6 @@ def _toxic(monkeypatch: pytest.MonkeyPatch) -> None:
     )
     both = (find("structure"), made)
     monkeypatch.setattr(suites, "installed", lambda: both)
-    monkeypatch.setattr(planning, "installed", lambda: both)
 
 
 @pytest.fixture

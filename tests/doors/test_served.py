@@ -283,7 +283,7 @@ def test_a_setting_that_is_not_known_is_refused(
     server: OpenAIServer, measure: Callable[..., Ran]
 ) -> None:
     measure(server.address, concurency=3).refused(2, "Did you mean 'concurrency'?")
-    measure(server.address, timeout=0).refused(2, "served.timeout is 0, and must be a number")
+    measure(server.address, timeout=0).refused(2, "line 1: served.timeout: must be a number")
     assert server.asked == []
 
 

@@ -9,12 +9,11 @@ import pytest
 from bias_suites.social import crows_pairs, hatecheck
 from commands import Command, suite
 from own_scope import SCOPE
-from pytest_bias.engine.session import take
 from pytest_bias.models import load
 from pytest_bias.records.report import Item
 from pytest_bias.scoring.metric import ALIKE
 from pytest_bias.scoring.scores import Context, score_records
-from pytest_bias.suites.measures import read_alike
+from pytest_bias.suites.measures import measure_items, read_alike
 
 Tiny = Callable[[str], Path]
 
@@ -100,7 +99,7 @@ def test_what_follows_a_published_script_counts_such_a_pair(tiny: Tiny) -> None:
         for n, (more, less) in enumerate(rows)
     ]
     measure = crows_pairs.SUITE.measures[0]
-    records = take(measure, load(str(tiny("bert"))), items)
+    records = measure_items(measure, load(str(tiny("bert"))), items)
     assert [r.reason for r in records if r.status == "unscored"] == [ALIKE]
     scores = score_records(records, measure.metrics, Context("crows_pairs", "en"))
     n = {s.metric: (s.n, s.n_unscored) for s in scores if not s.by}

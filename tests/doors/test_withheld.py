@@ -218,7 +218,7 @@ def test_what_is_kept_for_going_on(
 ) -> None:
     words = ("run", "demo", *SUITES, "--withhold-scores", "--out", "out")
     unfinished = tmp_path / "out" / "unfinished" / "page"
-    take = pytest_bias.engine.session.take
+    take = pytest_bias.suites.measures.measure_items
 
     def interrupted(measure, model, items):  # type: ignore[no-untyped-def]
         if unfinished.exists():
@@ -227,7 +227,7 @@ def test_what_is_kept_for_going_on(
         return take(measure, model, items)
 
     with monkeypatch.context() as patched:
-        patched.setattr("pytest_bias.engine.session.take", interrupted)
+        patched.setattr("pytest_bias.suites.measures.measure_items", interrupted)
         assert bias(*words).code == 130
     report = read(tmp_path / "out" / "report.json")
     assert set(statuses(report).values()) == {"withheld", "inconclusive"}

@@ -488,7 +488,9 @@ def test_text_is_text_and_looks_are_those_of_the_page():
     assert "$a^2$ &lt;b&gt;" in svg
     assert "&#34;hi&#34;" in svg
     assert not re.search(r" (id|style|fill|stroke|font)\b", svg)
-    rules = [line for line in templates.style().splitlines() if line.startswith(".forest")]
+    rules = [
+        line for line in templates.text("report.css").splitlines() if line.startswith(".forest")
+    ]
     ruled = set(re.findall(r"\.forest \.(\w+) {", "".join(rules)))
     # What has no rule of its own looks as every path and every text does.
     assert set(re.findall(r'class="(\w+)"', svg)) - {"forest", "tick", "label"} == ruled

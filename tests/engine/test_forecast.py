@@ -10,9 +10,9 @@ import pytest
 import ours
 from pytest_bias.engine.forecast import Expected, Forecaster, forecast, reached
 from pytest_bias.engine.sampling import in_order, n_open
-from pytest_bias.engine.session import take
 from pytest_bias.models.meter import Pace, Work
 from pytest_bias.suites import find
+from pytest_bias.suites.measures import measure_items
 
 Tiny = Callable[[str], Path]
 
@@ -41,7 +41,7 @@ def test_counted_tokens_are_those_that_are_forwarded(tiny: Tiny, name: str, suit
     with model.counting() as work:
         measure.measure_items(model, items)
     assert vars_of(model.meter) == before
-    take(measure, model, items)
+    measure_items(measure, model, items)
     meter = model.meter
     tokens, forwards = meter.tokens - before["tokens"], meter.forwards - before["forwards"]
     # Rows are padded to a multiple of four.

@@ -25,7 +25,8 @@ from pytest_bias.records.report import Report
 from pytest_bias.reports.comparison import Change, SuiteComparison
 from pytest_bias.reports.withholding import withheld
 from pytest_bias.scoring.statistics import Estimate
-from pytest_bias.suites.suite import find, installed
+from pytest_bias.suites import find
+from pytest_bias.suites.catalogue import installed
 from reader import Reader
 from simulated_fleet import simulated
 
@@ -210,7 +211,7 @@ def test_a_row_has_its_words_where_no_suite_is_installed(monkeypatch):
     row = pickle.dumps(row_of(made, asked="x", folder=None))
     here = tables.render([pickle.loads(row)], ABOUT)
     assert b"even 50" in here["index.html"]
-    monkeypatch.setattr("pytest_bias.suites.suite.installed", tuple)
+    monkeypatch.setattr("pytest_bias.suites.catalogue.installed", tuple)
     with pytest.raises(UnknownName):
         find("crows_pairs")
     assert tables.render([pickle.loads(row)], ABOUT) == here

@@ -15,13 +15,13 @@ from hypothesis import strategies as st
 from cases import CASES
 from hashed import Hashed
 from measured_cases import every_case
-from pytest_bias.engine.session import take
 from pytest_bias.records.report import Record
 from pytest_bias.records.score import Score
 from pytest_bias.scoring import statistics
 from pytest_bias.scoring.scores import Context, score_records
 from pytest_bias.scoring.statistics import Draws
 from pytest_bias.suites import find
+from pytest_bias.suites.measures import measure_items
 
 FEWEST = Draws(resamples=29, arrangements=60, shuffles=19, partitions=19)
 """Bounds hold for every draw."""
@@ -49,7 +49,9 @@ def test_every_score_is_within_its_bounds(case, n, seed, levels, scale, lost, mo
     suite = find(CASES[name].suite)
     measure = suite.measure_named(measure_name)
     model = Hashed(str(seed), levels, scale)
-    records = [unscored(r) if rng.random() < lost else r for r in take(measure, model, items)]
+    records = [
+        unscored(r) if rng.random() < lost else r for r in measure_items(measure, model, items)
+    ]
     for score in score_records(records, measure.metrics, Context(suite.name, "x", seed)):
         check(score, f"{score.metric} {score.by}")
 

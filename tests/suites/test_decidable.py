@@ -8,7 +8,6 @@ import pytest
 
 from cases import CASES
 from hashed import Hashed
-from pytest_bias.engine.session import take
 from pytest_bias.errors import UsageError
 from pytest_bias.records.report import Record
 from pytest_bias.reports.limits import read_limits
@@ -17,6 +16,7 @@ from pytest_bias.scoring.metric import Metric
 from pytest_bias.scoring.scores import Context, score_records
 from pytest_bias.suites import find
 from pytest_bias.suites.catalogue import installed
+from pytest_bias.suites.measures import measure_items
 
 MANY: Final = 12
 """How often the items of a case are there, in clusters of their own: the data are never too few."""
@@ -51,7 +51,7 @@ def with_interval() -> Known:
             for times in (1, MANY):
                 left = [m for m in measure.metrics if (suite.name, m.name) not in found]
                 if left:
-                    records = records or list(take(measure, Hashed(), case.items()))
+                    records = records or list(measure_items(measure, Hashed(), case.items()))
                     scores = score_records(repeated(records, times), left, context)
                     found |= {(suite.name, s.metric) for s in scores if s.interval}
     return found

@@ -15,7 +15,6 @@ from bias_suites.social.seat import Effect
 from cases import CASES
 from guessing import Guessing, labels_of
 from pytest_bias.data.sources import DataFolder
-from pytest_bias.engine.session import take
 from pytest_bias.errors import BiasError, UsageError
 from pytest_bias.models.interface import CAPABILITIES, Capability, ModelKind
 from pytest_bias.records.report import Item, sha256
@@ -26,7 +25,7 @@ from pytest_bias.scoring.scores import Context, score_records
 from pytest_bias.scoring.statistics import Draws
 from pytest_bias.suites import find
 from pytest_bias.suites.catalogue import installed
-from pytest_bias.suites.measures import Measure
+from pytest_bias.suites.measures import Measure, measure_items
 from pytest_bias.suites.suite import Configuration, Suite
 
 DATA = Path(__file__).parents[3] / "shared" / "data"
@@ -133,7 +132,7 @@ def test_models_that_know_nothing_come_to_the_floor(head: Head):
     items, metrics = items_of(suite.name, measure.name), floored(measure)
     found: dict[tuple[str, ...], list[Score]] = {}
     for seed in range(N_MODELS):
-        records = take(measure, head.model(items, seed), items)
+        records = measure_items(measure, head.model(items, seed), items)
         for score in score_records(records, metrics, Context(suite.name, "en", seed)):
             found.setdefault((score.metric, *score.by.values()), []).append(score)
     floors = {n: s for n, s in found.items() if all(None not in (x.value, x.floor) for x in s)}
@@ -171,7 +170,7 @@ def test_a_floor_of_another_head_is_found_out():
     of_two = replace(accuracy, floor=replace(accuracy.floor, at=lambda _: 50.0), by=())
     scores = []
     for seed in range(N_MODELS):
-        records = take(head.measure, head.model(items, seed), items)
+        records = measure_items(head.measure, head.model(items, seed), items)
         scores += score_records(records, [of_two], Context(head.suite, "en", seed))
     off, error = off_by(scores)
     assert off < -FAR * error

@@ -8,10 +8,10 @@ import torch
 from bias_suites.quality.general_quality import SIDES, SUITE
 from bias_suites.social.gendered_sentences import OCCUPATIONS
 from pytest_bias.data.sources import DataFolder
-from pytest_bias.engine.session import take
 from pytest_bias.models import load
 from pytest_bias.records.report import Item
 from pytest_bias.scoring.scores import Context, score_records
+from pytest_bias.suites.measures import measure_items
 from pytest_bias.suites.sentences import text_file
 from stand_ins import Pseudo, Texts, result_of, values
 
@@ -131,7 +131,9 @@ def test_there_is_no_test_against_a_perfect_model():
 
 def whole(model):
     measure = SUITE.measure_for(model.capabilities)
-    scores = score_records(take(measure, model, ITEMS), measure.metrics, Context("q", "en"))
+    scores = score_records(
+        measure_items(measure, model, ITEMS), measure.metrics, Context("q", "en")
+    )
     return {s.metric: s for s in scores if not s.by}
 
 

@@ -26,13 +26,13 @@ from measured_cases import (
 )
 from pytest_bias.engine.merging import joined
 from pytest_bias.engine.planning import shard
-from pytest_bias.engine.session import take
 from pytest_bias.records.report import Report, SuiteResult
 from pytest_bias.reports.comparison import NO_CHANGE, compare
 from pytest_bias.scoring import unsigned
 from pytest_bias.scoring.families import with_decision_family
 from pytest_bias.suites import find
 from pytest_bias.suites.catalogue import installed
+from pytest_bias.suites.measures import measure_items
 from pytest_bias.suites.suite import STRUCTURE
 
 # What becomes of a metric when the two sides change places: a number that it is reflected around,
@@ -254,7 +254,7 @@ def all_scores() -> set[tuple[str, str, str]]:
     for case in CASES.values():
         suite, items = find(case.suite), case.items()
         for measure in suite.measures:
-            records = take(measure, Hashed(), items)
+            records = measure_items(measure, Hashed(), items)
             for metric in measure.metrics:
                 if any(metric.where(r) for r in records):
                     found.add((suite.name, measure.name, metric.name))

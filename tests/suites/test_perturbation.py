@@ -1,5 +1,6 @@
 """Perturbation: scores by hand, labels, classes, texts of the user's own."""
 
+import json
 import math
 import random
 import re
@@ -20,8 +21,8 @@ from pytest_bias.errors import DataError, UsageError
 from pytest_bias.models.interface import Outputs
 from pytest_bias.records.report import Item
 from pytest_bias.reports.comparison import compare
+from pytest_bias.settings.settings import read_settings
 from pytest_bias.suites.sentences import text_file
-from pytest_bias.suites.user_texts import checked_texts
 from stand_ins import Pseudo, Texts, records_of, result_of, values
 from writers import UNREADABLE, Reads
 
@@ -327,7 +328,9 @@ def own(folder: Path, content: str, name: str = "tickets.csv", **source):
     path = folder / name
     path.write_text(content, encoding="utf-8")
     given = {"perturbation": {"tickets": {"path": str(path), **source}}}
-    texts = checked_texts(given, str(folder / "pytest-bias.yaml"))
+    settings = folder / "pytest-bias.yaml"
+    settings.write_text(json.dumps({"texts": given}), encoding="utf-8")
+    texts = read_settings({"config": settings}).texts
     return SUITE.configuration("own").load(DataFolder(suite="perturbation", texts=texts))
 
 

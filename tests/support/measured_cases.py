@@ -10,12 +10,11 @@ import pytest
 import draws
 from cases import CASES, Case
 from hashed import Hashed
-from pytest_bias.engine.session import take
 from pytest_bias.records.report import Item, Record, SuiteResult, records_digest
 from pytest_bias.records.score import Score
 from pytest_bias.scoring.metric import Metric
 from pytest_bias.suites import find
-from pytest_bias.suites.measures import Measure
+from pytest_bias.suites.measures import Measure, measure_items
 from pytest_bias.suites.results import scored
 from pytest_bias.suites.suite import Suite
 
@@ -27,7 +26,7 @@ def measured(
     items: Sequence[Item],
     model: Hashed | None = None,
 ) -> SuiteResult:
-    return result_of(suite, measure, config, take(measure, model or Hashed(), items))
+    return result_of(suite, measure, config, measure_items(measure, model or Hashed(), items))
 
 
 def result_of(

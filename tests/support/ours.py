@@ -4,13 +4,13 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from pytest_bias.data.sources import DataFolder
-from pytest_bias.engine.session import take
 from pytest_bias.models import load
 from pytest_bias.models.interface import Model
 from pytest_bias.records.report import Item, Record
 from pytest_bias.records.score import Score
 from pytest_bias.scoring.scores import Context, score_records
 from pytest_bias.suites import find
+from pytest_bias.suites.measures import measure_items
 
 MASKED = ("bert-tiny", "wordpiece", "byte-level", "unigram")
 """Masked models, a real one and one of each kind of tokenizer."""
@@ -41,7 +41,7 @@ def records(suite: str, on: Model, of: Sequence[Item]) -> tuple[Record, ...]:
     """Measure items by the way that suits the model."""
     measure = find(suite).measure_for(on.capabilities)
     assert measure is not None
-    return take(measure, on, of)
+    return measure_items(measure, on, of)
 
 
 def scores(suite: str, of: Iterable[Record], measure: int = 0, only: str = "") -> list[Score]:

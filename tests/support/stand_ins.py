@@ -5,7 +5,6 @@ from typing import Any
 
 import numpy as np
 
-from pytest_bias.engine.session import take
 from pytest_bias.models.interface import (
     Capability,
     Cloze,
@@ -21,6 +20,7 @@ from pytest_bias.models.interface import (
 from pytest_bias.records.report import Item, Record, SuiteResult
 from pytest_bias.records.report import ModelIdentity as Identity
 from pytest_bias.records.score import Score
+from pytest_bias.suites.measures import measure_items
 from pytest_bias.suites.results import scored
 from pytest_bias.suites.suite import Suite
 
@@ -202,7 +202,7 @@ def records_of(suite: Suite, model: Model, items: Sequence[Item]) -> dict[str, R
     """Measure items as the engine does, and return the records by item."""
     measure = suite.measure_for(model.capabilities)
     assert measure is not None
-    return {r.item: r for r in take(measure, model, items)}
+    return {r.item: r for r in measure_items(measure, model, items)}
 
 
 def result_of(suite: Suite, model: Model, items: Sequence[Item], **more: Any) -> SuiteResult:
@@ -216,7 +216,7 @@ def result_of(suite: Suite, model: Model, items: Sequence[Item], **more: Any) ->
         suite.kind,
         "scored",
         measure=measure.name,
-        records=take(measure, model, items),
+        records=measure_items(measure, model, items),
     )
     return scored(empty, suite, more.get("seed", 0))
 

@@ -16,7 +16,7 @@ from pytest_bias.environment import SUITE_FILE
 from pytest_bias.settings.options import OPTIONS, Option
 
 if TYPE_CHECKING:
-    from pytest_bias.pytest_plugin.bias_run import BiasRun
+    from pytest_bias.pytest_plugin.run import BiasRun
     from pytest_bias.pytest_plugin.session import BiasSession
     from pytest_bias.pytest_plugin.testing import BiasModel
 
@@ -182,7 +182,7 @@ def bias_model(request: pytest.FixtureRequest) -> "BiasModel":
 @pytest.fixture
 def bias_run(request: pytest.FixtureRequest) -> "BiasRun":
     """Return a callable: ``bias_run("crows_pairs")`` measures a suite and returns its result."""
-    from pytest_bias.pytest_plugin.bias_run import BiasRun
+    from pytest_bias.pytest_plugin.run import BiasRun
 
     return BiasRun(_named(request), request.node)
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_bias.pytest_plugin.bias_run import BiasRun
+from pytest_bias.pytest_plugin.run import BiasRun
 from pytest_bias.pytest_plugin.session import of
 from pytest_bias.suites.files.reading import read_suite
 
