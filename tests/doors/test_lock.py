@@ -284,7 +284,7 @@ def test_an_adapter_with_its_base(consumer: Consumer) -> None:
     consumer.hub.repositories["org/adapter"].gated = "manual"
     consumer.hub.tokens["reader"] = "read"
     said = consumer("lock", "org/model+org/adapter", HF_TOKEN="reader").done(0).out
-    assert "It is gated: whoever checks the lock needs a token." in said
+    assert "It is gated: checking the lock requires a token." in said
     assert set(consumer.models) == {"org/adapter", "org/model+org/adapter"}
 
 

@@ -141,7 +141,7 @@ def test_a_vocabulary_that_is_called_closed_and_is_not(repository):
 )
 def test_a_name_with_what_is_not_seen(repository, name):
     repository.edit(lambda c: c["model"].update(reference=name))
-    assert "not seen" in repository.failing()["name of the model"]
+    assert "invisible" in repository.failing()["name of the model"]
 
 
 def test_a_key_that_stands_there_twice(repository):
@@ -257,7 +257,7 @@ def test_a_section_that_nobody_sees(repository, fence):
     text = readme.read_text(encoding="utf-8")
     begin = text.index("<!-- pytest-bias:begin")
     readme.write_text(f"{text[:begin]}{fence}\n{text[begin:]}", encoding="utf-8")
-    assert "where nobody sees it" in repository.failing()["model card"]
+    assert "where it is not rendered" in repository.failing()["model card"]
 
 
 def test_scores_in_the_metadata_that_are_not_those_of_the_report(repository):

@@ -1,1 +1,1 @@
-"""A report as text: terminal, badges, summary, page. Pure: `pytest_bias.reports` writes files."""
+"""Rendering of a report as text, without writing files (`pytest_bias.reports` does)."""

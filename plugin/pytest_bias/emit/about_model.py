@@ -1,4 +1,4 @@
-"""What a report knows of a model, in words: of one that a server has, much is not known."""
+"""Facts about a model in words; about a served model few are known."""
 
 from collections.abc import Iterator
 from typing import Final
@@ -20,7 +20,7 @@ def traits(model: ModelIdentity) -> list[str]:
 
 
 def not_read(report: Report) -> str:
-    """Return what stands above everything where a model does not read a language, else nothing."""
+    """Return the notice at the top if a model does not read a language, else nothing."""
     return " ".join(
         f"Not shown to read {NAMES.get(language, language)} ({clean(why, 300)}): "
         "suites in this language say nothing of its bias and earn no badge."
@@ -29,7 +29,7 @@ def not_read(report: Report) -> str:
 
 
 NAMES: Final = {"en": "English"}
-"""Languages whose reading is checked, for people."""
+"""Human-readable names of the languages whose reading is checked."""
 
 
 def in_short(model: ModelIdentity) -> str:
@@ -38,7 +38,7 @@ def in_short(model: ModelIdentity) -> str:
 
 
 def on_server(model: ModelIdentity) -> Iterator[tuple[str, str]]:
-    """Yield what is known of a served model, each with a title; its own words are untrusted."""
+    """Yield facts about a served model with titles; the server's own texts are untrusted."""
     served = model.served
     if served is None:
         return

@@ -1,4 +1,4 @@
-"""What has no number says why, in every output alike: intervals, values, whole suites."""
+"""Reasons for missing intervals, values and suites, worded alike in every output."""
 
 from collections.abc import Mapping
 from typing import Final
@@ -19,11 +19,11 @@ _IN_SHORT: Final[Mapping[str, str]] = {
     "an end of it": "not a number",
     "not told of": "items are hidden",
 }
-"""How the reason for a missing interval begins, and what it comes to in three words."""
+"""Beginning of the reason for a missing interval, to its short form of about three words."""
 
 
 def short_reason(reason: str | None) -> str:
-    """Return why there is no interval in about three words; nothing where no reason is given."""
+    """Return in about three words why there is no interval; empty where no reason is given."""
     first = clean(reason or "").partition(";")[0]
     for start, words in _IN_SHORT.items():
         if first.startswith(start):
@@ -33,7 +33,7 @@ def short_reason(reason: str | None) -> str:
 
 
 def uncertainty(score: Score) -> str:
-    """Return the ends of a score's interval, or in short why there is none."""
+    """Return the ends of a score's interval, or the short reason why there is none."""
     if score.interval is not None or score.value is None:
         return interval(score)
     why = short_reason(score.interval_reason)
@@ -41,16 +41,16 @@ def uncertainty(score: Score) -> str:
 
 
 def without_value(score: Score) -> str:
-    """Say that a score has no value, and why; nothing where it has one."""
+    """Return that a score has no value, and why; empty where it has one."""
     if score.value is not None:
         return ""
     return f"no value: {clean(score.note or score.interval_reason or 'no reason is given', 300)}"
 
 
 def unscored(report: Report) -> list[tuple[SuiteResult, str, str]]:
-    """Return the suites without any score, with status in words and reason, the gravest first.
+    """Return the suites without any score, with status and reason, the most severe first.
 
-    One that was measured is among them if nothing of it is a result; controls are not results.
+    A measured suite is included if none of its scores is a result; controls are not results.
     """
     found = []
     for suite in report.suites:
@@ -64,7 +64,7 @@ def unscored(report: Report) -> list[tuple[SuiteResult, str, str]]:
 
 
 def properties(result: SuiteResult) -> dict[str, float | str]:
-    """Return what a test tells of a result in JUnit: its numbers, or why there are none."""
+    """Return the JUnit properties of a result: its numbers, or why there are none."""
     found: dict[str, float | str] = {}
     for score in (s for s in result.scores if s.headline):
         key = f"{result.entry}.{score.metric}"

@@ -1,6 +1,6 @@
 """Badges: values with their scope, never a verdict. SVG by anybadge, and shields endpoint JSON.
 
-One neutral colour for every value, grey for what is a sample or has no value; no green, no red. The
+One neutral colour for every value, grey for samples and for missing values; no green, no red. The
 same report gives the same bytes.
 """
 
@@ -51,7 +51,7 @@ FONT: Final = "DejaVu Sans,Verdana,Geneva,sans-serif"
 FONT_SIZE: Final = 11
 LABEL_MOST: Final = 280
 MESSAGE_MOST: Final = 500
-"""Pixels of the two texts; the title has all words."""
+"""Largest widths of the two texts in pixels; the title has the full text."""
 
 EVALUATED: Final = "Social Bias Evaluated"
 AVAILABLE: Final = "Social Bias Available"
@@ -61,7 +61,7 @@ RERUN: Final = "Results re-run"
 
 @dataclass(frozen=True, slots=True)
 class Badge:
-    """One badge: two texts, a longer one for those who ask, and a file name."""
+    """One badge: label and message, a longer text as title, and a file name."""
 
     name: str
     label: str
@@ -86,7 +86,7 @@ class Badge:
                 template=str(template),
                 default_color=self.color,
             )
-            # anybadge numbers its masks over the life of the process; our template has none.
+            # anybadge numbers its masks per process; our template has none.
             svg = str(badge.badge_svg_text)
         ours = {
             "label color": LABEL_COLOR,
@@ -100,7 +100,7 @@ class Badge:
         return svg
 
     def endpoint(self) -> str:
-        """Return the badge for shields.io: https://shields.io/badges/endpoint-badge."""
+        """Return the badge as JSON for shields.io: https://shields.io/badges/endpoint-badge."""
         plain = {
             "schemaVersion": 1,
             "label": self.shown[0],
@@ -112,12 +112,12 @@ class Badge:
 
 
 def render(report: Report, standing: PublicationStatus = AS_MEASURED) -> dict[str, str]:
-    """Return every badge of a report, path below the output folder to text."""
+    """Return every badge of a report: path below the output folder to text."""
     return {f"badges/{name}": text for name, text in by_name(report, standing).items()}
 
 
 def by_name(report: Report, standing: PublicationStatus = AS_MEASURED) -> dict[str, str]:
-    """Return every badge of a report, name of its file to text."""
+    """Return every badge of a report: file name to text."""
     found = {}
     for badge in badges(report, standing):
         found[f"{badge.name}.svg"] = badge.svg()
@@ -126,10 +126,10 @@ def by_name(report: Report, standing: PublicationStatus = AS_MEASURED) -> dict[s
 
 
 def badges(report: Report, standing: PublicationStatus = AS_MEASURED) -> Iterator[Badge]:
-    """Yield Evaluated, Available, one badge a suite that earns one, and what a re-run said.
+    """Yield Evaluated, Available, one badge per eligible suite, and the badge of a re-run.
 
-    The first two need a complete record (`claims.lacking`). A report whose scores are withheld
-    earns the first alone, if every suite has a value. Where the model has changed since it was
+    The first two need a complete record (`publication_layout.lacking`). A report whose scores are
+    withheld earns only the first, if every suite has a value. If the model has changed since it was
     measured, every badge says so and is grey.
     """
     for badge in (*_of_report(report), *_of_rerun(report, standing)):
@@ -171,9 +171,9 @@ def _of_report(report: Report) -> Iterator[Badge]:
 
 
 def _of_rerun(report: Report, standing: PublicationStatus) -> Iterator[Badge]:
-    """Yield what somebody else found; the word Validated needs a signature and all suites."""
+    """Yield the badge of a second run; the word Validated needs a signature and all suites."""
     rerun = standing.rerun
-    # Of a served model nobody can run the same again.
+    # A served model cannot be run again: its weights are not known.
     if rerun is None or report.model.served:
         return
     owner, counts = clean(rerun.owner, 40), f"{rerun.agree} of {rerun.of} agree"
@@ -192,7 +192,7 @@ def _of_rerun(report: Report, standing: PublicationStatus) -> Iterator[Badge]:
 
 
 def _stale(badge: Badge, report: Report) -> Badge:
-    """Return a badge of a model that has changed since."""
+    """Return a badge for a model that has changed since it was measured."""
     told = version(report)
     message = badge.message.removesuffix(f" · {told}")
     title = f"The model has changed since. {badge.title}"
@@ -200,7 +200,7 @@ def _stale(badge: Badge, report: Report) -> Badge:
 
 
 def was_measured(suite: SuiteResult, report: Report) -> bool:
-    """Whether a suite of a report counts for a badge: it earns one, and has a value."""
+    """Whether a suite of a report counts for a badge: it is eligible, and has a value."""
     if not is_badge_eligible(suite) or suite.language in unread(report):
         return False
     if report.withheld:
@@ -260,7 +260,7 @@ FORMATS: Final[Mapping[str | None, Callable[[Score], str]]] = {
     "floor": lambda s: number(s.floor or 0, s.unit),
     "floor_of": lambda s: s.floor_of or "floor",
 }
-"""How a suite's wording may show a number; see `Suite.badge`."""
+"""Forms in which a suite's wording may show a number; see `Suite.badge`."""
 
 
 def _phrase(suite: SuiteResult) -> str | None:
@@ -269,7 +269,7 @@ def _phrase(suite: SuiteResult) -> str | None:
         wanted = _FIELD.findall(wording)
         scores = {name: s for name, _ in wanted if (s := _whole(suite, name)) is not None}
         if all(_known(scores.get(name), form) for name, form in wanted):
-            # Where there is no interval, nothing stands in its place.
+            # A missing interval is left out without a substitute.
             return " ".join(_FIELD.sub(partial(_filled, scores), wording).split())
     return None
 
@@ -297,7 +297,7 @@ def _about(report: Report) -> str:
 
 
 def _cut(text: str, most: int) -> str:
-    """Return a text that is at most so many pixels wide."""
+    """Return a text cut to at most so many pixels."""
     width = anybadge.Badge("x", "x", font_name=FONT, font_size=FONT_SIZE).get_text_width
     if width(text) <= most:
         return text
@@ -307,5 +307,5 @@ def _cut(text: str, most: int) -> str:
 
 
 def _plain(text: str) -> str:
-    # anybadge substitutes one placeholder after another, so a text must not hold any.
+    # anybadge substitutes placeholders one after another, so a text must not contain any.
     return clean(text, 2000).replace("{{", "{ {").replace("}}", "} }")

@@ -1,4 +1,4 @@
-"""Texts that have to fit where they go, whoever wrote them."""
+"""Size limits for texts in outputs, wherever the texts come from."""
 
 from collections.abc import Callable, Sequence
 from typing import Final, TypeVar
@@ -8,24 +8,24 @@ from markupsafe import Markup
 Thing = TypeVar("Thing")
 
 ROWS: Final = 40
-"""Rows of a table."""
+"""Largest number of rows of a table."""
 LISTED: Final = 40
-"""Entries of a list, such as suites without a score, notices or versions."""
+"""Largest number of entries of a list, such as suites without a score, notices or versions."""
 NAME: Final = 80
-"""Characters of a name that others chose."""
+"""Largest number of characters of a name chosen by others."""
 NUMBER: Final = 40
-"""Characters of a number, or of a short text such as a version."""
+"""Largest number of characters of a number, or of a short text such as a version."""
 
 CUT: Final = "*The rest has no room here; the report has all of it.*"
 
 
 def len_in_bytes(text: str) -> int:
-    """Return how many bytes a text takes as UTF-8."""
+    """Return the length of a text in bytes of UTF-8."""
     return len(text.encode())
 
 
 def within(text: str, most: int, *, len_of: Callable[[str], int] = len) -> str:
-    """Return Markdown that is no longer than allowed: whole lines, and a last one that says so.
+    """Return Markdown cut to whole lines if it is too long, with a last line that says so.
 
     Parameters
     ----------
@@ -50,7 +50,7 @@ def within(text: str, most: int, *, len_of: Callable[[str], int] = len) -> str:
 def fitting(
     room: int, things: Sequence[Thing], html: Callable[[Thing], str]
 ) -> tuple[list[Markup], Sequence[Thing]]:
-    """Return the sections that fit into some bytes, in order, and the things that do not."""
+    """Return the sections that fit into a number of bytes, in order, and those that do not."""
     found: list[Markup] = []
     for i, thing in enumerate(things):
         made = html(thing)

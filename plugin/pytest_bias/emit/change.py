@@ -22,7 +22,7 @@ THESE_TWO: Final = "This compares these two checkpoints, not two ways to train."
 
 
 def is_exploratory(change: Change) -> bool:
-    """Whether a change is of a group that nobody named beforehand."""
+    """Whether a change is of a group that was not named in advance."""
     return bool(change.current.by) and change.family == "exploratory"
 
 
@@ -68,7 +68,7 @@ def shown(suite: SuiteComparison) -> list[Change]:
 
 
 def main_sentence(comparison: Comparison) -> str | None:
-    """Return one sentence on what moved most clearly; null if nothing can be compared."""
+    """Return one sentence on the clearest change; None if nothing can be compared."""
     changes = [(s, c) for s in comparison.suites for c in shown(s)]
     if not changes:
         return None
@@ -80,7 +80,7 @@ def main_sentence(comparison: Comparison) -> str | None:
 
 
 def summary_dict(comparison: Comparison) -> dict[str, Any]:
-    """Return what changed as plain data, for decision.json: counts, and no ids of items.
+    """Return a comparison as plain data for decision.json: counts, without ids of items.
 
     ``sentence`` is empty if nothing can be compared, ``changed`` says whether a headline or a group
     of it changed clearly, ``headlines`` has the change of every headline, ``refused`` why a suite
@@ -109,13 +109,13 @@ def summary_dict(comparison: Comparison) -> dict[str, Any]:
 
 
 def before(comparison: Comparison) -> str:
-    """Name what came before: its model, or that it is an earlier report of one of the same name."""
+    """Name the baseline: its model, or an earlier report if the model has the same name."""
     name = model_name(comparison.baseline)
     return name if name != model_name(comparison.current) else "the earlier report"
 
 
 def sentence(change: Change, comparison: Comparison) -> str:
-    """Say one change in words, such as "religion rose 6.1 points (3.0 to 9.2) since org/name"."""
+    """Describe one change, such as "religion rose 6.1 points (3.0 to 9.2) since org/name"."""
     score, moved = change.current, change.change
     what = group(score) or metric_words(score.metric)
     amount = moved.value or 0.0

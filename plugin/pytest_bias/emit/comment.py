@@ -1,8 +1,8 @@
-"""A report in a few lines of Markdown, for a comment on a pull request: ids and counts, no texts.
+"""A comment on a pull request: a report in a few lines of Markdown, with ids but no item texts.
 
-It stays below `COMMENT_LIMIT` by construction: every text has a number of characters at most, a
-character takes eight bytes at most (``@`` becomes ``@&#8203;``), and what has many rows has a room
-in bytes, of which the rest is counted.
+It stays below `COMMENT_LIMIT` by construction: every text has a largest number of characters, a
+character takes eight bytes at most (``@`` becomes ``@&#8203;``), and each part with many rows has a
+limit in bytes; rows beyond it are counted.
 """
 
 import re
@@ -34,12 +34,12 @@ from pytest_bias.reports.decision import Decision, severity
 from pytest_bias.untrusted import markdown
 
 COMMENT_LIMIT: Final = 60_000
-"""Bytes; GitHub takes 65,536 characters."""
+"""Bytes; GitHub accepts 65,536 characters."""
 SCORES_ROOM: Final = 20_000
 LIMITS_ROOM: Final = 10_000
 UNMEASURED_ROOM: Final = 5_000
 REFUSED_ROOM: Final = 3_000
-"""Bytes of each part that has many rows."""
+"""Largest size in bytes of each part with many rows."""
 LONGEST_ADDRESS: Final = 500
 
 NOTHING: Final = "Nothing could be measured, so nothing is known of this version of the model."
@@ -47,12 +47,12 @@ NOTHING: Final = "Nothing could be measured, so nothing is known of this version
 
 @dataclass(frozen=True, slots=True)
 class Links:
-    """Addresses that a comment leads to: the run, and the artifact with the report and its page.
+    """Addresses that a comment links to: the run, and the artifact with the report and its page.
 
     Raises
     ------
     ValueError
-        If one is no address of the web, or is longer than any is.
+        If one is not a web address, or is too long.
     """
 
     run: str | None = None
@@ -65,7 +65,7 @@ class Links:
 
 
 class _Written(str):
-    """Markdown that is not of others: its links are meant."""
+    """Markdown written here, whose links are kept."""
 
 
 def render(
@@ -80,18 +80,18 @@ def render(
     Parameters
     ----------
     report : Report, optional
-        What was measured; null if nothing was.
+        What was measured; None if nothing was.
     decision : Decision, optional
-        What was decided, with what changed since the baseline.
+        The decision, with the changes since the baseline.
     links : Links, optional
-        Where to read on.
+        Links to the run and the page.
     problem : str
-        What the command said, if it failed.
+        Message of the command, if it failed.
     """
     if report is None:
         opening, status, change, decision = NOTHING, "", None, None
     else:
-        # A change would tell of a score that is withheld.
+        # A change would disclose a withheld score.
         change = None if report.withheld or not decision else decision.change
         opening, status = _opening(report, decision, change)
     outcomes = sorted(decision.outcomes if decision else (), key=severity)
@@ -122,16 +122,16 @@ def _unlinked_value(value: Any) -> str:
 
 
 def unlinked(text: str) -> str:
-    """Return Markdown in which no name mentions a person, refers to an issue or is an address.
+    """Return Markdown without mentions of users, references to issues, or automatic links.
 
-    GitHub looks for these after Markdown has been read, so a backslash does not help.
+    GitHub looks for these after parsing Markdown, so a backslash does not prevent them.
     """
     text = re.sub(r"\\?([@#])", "\\1&#8203;", text)
     return re.sub(r"(?i)\b(GH)-(?=\d)", r"\1-&#8203;", text)
 
 
 def within(rows: Sequence[Sequence[str]], room: int) -> list[Sequence[str]]:
-    """Return the first rows that have room, in bytes, and one that counts those that have not."""
+    """Return the first rows that fit into `room` bytes, and a row that counts the others."""
     kept: list[Sequence[str]] = []
     for row in rows:
         room -= _size(row)
@@ -149,7 +149,7 @@ def _size(row: Sequence[str]) -> int:
 def _opening(
     report: Report, decision: Decision | None, change: Mapping[str, Any] | None
 ) -> tuple[str, str]:
-    """Return the first sentence, and what was decided if that is another one."""
+    """Return the first sentence, and the decision if that is another sentence."""
     scored = any(s.headline or s.status == "withheld" for s in own_rows(report))
     status = decided(decision)
     if not scored:
@@ -162,7 +162,7 @@ def _opening(
 def _tables(
     report: Report | None, change: Mapping[str, Any] | None
 ) -> tuple[list[tuple[str, list[list[str]]]], int]:
-    """Return the headlines by kind of suite, and how many there is no room for."""
+    """Return the headlines by kind of suite, and how many do not fit."""
     suites = [s for s in own_rows(report) if s.headline] if report else []
     room, tables, left = SCORES_ROOM, [], 0
     for kind, words in KINDS.items():
@@ -199,7 +199,7 @@ def _change(moved: Mapping[str, Any] | None, score: Score) -> str:
 
 
 def _unmeasured(report: Report | None) -> list[list[str]]:
-    """Return the suites that should have a score and have none."""
+    """Return the suites that should have a score but have none."""
     return [r for r in unscored_rows(report) if r[1] != "not applicable"] if report else []
 
 
@@ -217,7 +217,7 @@ def _links(links: Links) -> list[str]:
 
 
 def _target(address: str) -> str:
-    """Return an address as the target of a link, which it cannot end."""
+    """Return an address, escaped so that it cannot end the link that it is the target of."""
     target = quote(address, safe="/:?#=&%~@!$,;+")
     if not re.match(r"https?://", address) or len(target) > LONGEST_ADDRESS:
         raise ValueError(f"no address to link to: {address!r:.200}")

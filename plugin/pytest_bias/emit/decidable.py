@@ -7,7 +7,7 @@ from pytest_bias.scoring.digits import decimals
 
 
 def on_limits(reach: Reach, clusters: str) -> str:
-    """Say which limits on a score can be decided, and from which number on."""
+    """Describe which limits on a score can be decided, and from which value on."""
     if reach.why_not:
         return f"no limit can be decided: {reach.why_not}"
     if reach.units is None:
@@ -27,7 +27,7 @@ def on_limits(reach: Reach, clusters: str) -> str:
 
 
 def amount(least: float, unit: str) -> str:
-    """Return a distance that is enough, rounded up, with its unit."""
+    """Return a sufficient distance, rounded up, with its unit."""
     places = decimals(unit)
     text = f"{math.ceil(round(least * 10**places, 6)) / 10**places:.{places}f}"
     return f"{text} {'points' if unit == '%' else unit}".rstrip()

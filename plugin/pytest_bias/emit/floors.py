@@ -1,4 +1,4 @@
-"""What each floor is, in words."""
+"""Explanations of floors."""
 
 from collections.abc import Iterable, Mapping
 from typing import Final
@@ -11,10 +11,10 @@ FLOORS: Final[Mapping[FloorOf, str]] = {
     "wording alone": "what the scatter between wordings of one sentence gives; it is no chance",
     "other groups": "what the same words get when the model is asked about other groups",
 }
-"""What each floor is, behind its name."""
+"""Explanation of each floor, by its name."""
 
 
 def legend(scores: Iterable[Score]) -> list[tuple[str, str]]:
-    """Return the floors that scores have, each once, with what it is."""
+    """Return the floors of scores, each once, with its explanation."""
     there = {score.floor_of for score in scores if score.floor is not None}
     return [(name, meaning) for name, meaning in FLOORS.items() if name in there]

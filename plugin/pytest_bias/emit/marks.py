@@ -1,4 +1,4 @@
-"""What sets the measurement of a suite apart, in a word or two beside its score."""
+"""Marks beside a score: one or two words on what is special about its measurement."""
 
 from typing import Final
 
@@ -9,7 +9,7 @@ HIDDEN: Final = "hidden items"
 
 
 def marks(suite: SuiteResult) -> list[str]:
-    """Return what stands beside a score: adapted, draft, hidden, a sample."""
+    """Return the marks of a suite's scores: adapted, draft, hidden, a sample."""
     found = {
         "adapted": suite.adapted,
         "draft": suite.draft,

@@ -1,4 +1,4 @@
-"""The outputs of a report, one row for each: what `render --to` takes and what a run writes."""
+"""The outputs of a report: those of `render --to`, and those that a run writes."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -16,7 +16,7 @@ from pytest_bias.reports.publication_layout import Place
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """What outputs are made of: a report, and what a run knows besides.
+    """The input of outputs: a report, and what else a run knows.
 
     `texts` are those of items that the user asked for, by entry and by item.
     """
@@ -34,13 +34,13 @@ class Output:
     Parameters
     ----------
     name : str
-        Word behind ``render --to``.
+        Value for ``render --to``.
     title : str
-        Title in the list of what a run has written.
+        Title in the list of files that a run has written.
     path : str
-        File, or folder, below the output folder.
+        File or folder below the output folder.
     render : callable
-        Returns the content of every file, by its path below the output folder.
+        Returns the content of every file by its path below the output folder.
     """
 
     name: str

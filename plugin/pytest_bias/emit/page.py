@@ -1,8 +1,9 @@
-"""The page of a run: one file in HTML that a maintainer forwards to a colleague.
+"""The page of a run: one self-contained HTML file that can be forwarded.
 
 It loads nothing, runs no script and stays below `PAGE_LIMIT` by construction: tables and pictures
-have a number of rows at most, texts a number of characters, and the sections of suites share a
-room. All names and texts are untrusted. Texts of items are in it only where they are given.
+have a largest number of rows, texts a largest number of characters, and the sections of suites
+share a limit in bytes. All names and texts are untrusted. It has texts of items only if they are
+given.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -37,7 +38,7 @@ from pytest_bias.suites.suite import STRUCTURE
 from pytest_bias.untrusted import clean
 
 PAGE_LIMIT: Final = 3_000_000
-"""Bytes of a page."""
+"""Largest size of a page in bytes."""
 SUITES_ROOM: Final = 1_400_000
 CHANGES_ROOM: Final = 500_000
 """Bytes that the sections of suites and of changes share; those that do not fit are named."""
@@ -58,9 +59,9 @@ def render(
     Parameters
     ----------
     decision : Decision, optional
-        What became of the project's limits; it is in no report that was saved.
+        The decision on the project's limits, which saved reports do not have.
     texts : mapping, optional
-        Entry to items by id, whose texts are to stand in the page, folded.
+        Entry to items by id; their texts are included in the page, folded.
     """
     scored = sorted((s for s in report.suites if s.scores), key=lambda s: s.name == STRUCTURE)
     sections, unfit = fitting(
@@ -137,7 +138,7 @@ def _overviews(report: Report) -> Iterator[tuple[str, Picture]]:
 
 
 def _others(report: Report) -> list[tuple[str, str, str]]:
-    """Return the suites without a score by status and reason, those that went wrong first."""
+    """Return the suites without a score by status and reason, failed ones first."""
     entries: dict[tuple[str, str], list[str]] = {}
     for suite, words, reason in unscored(report):
         entries.setdefault((words, clean(reason, 300)), []).append(suite.entry)
@@ -167,7 +168,7 @@ def _refused(comparison: Comparison) -> Table | None:
 
 
 def _limits(decision: Decision) -> Table:
-    """Return what became of the limits, the gravest first where not all have room."""
+    """Return the outcomes of the limits; the most severe come first if not all fit."""
     outcomes = list(decision.outcomes)
     if len(outcomes) > LIMITS:
         outcomes.sort(key=severity)
@@ -176,7 +177,7 @@ def _limits(decision: Decision) -> Table:
 
 
 def _level(decision: Decision) -> str:
-    """Return the level of the intervals that decided, if it is not that of the scores."""
+    """Return the level of the intervals that decided, if it differs from that of the scores."""
     levels = {o.level for o in decision.outcomes if o.level is not None}
     return percent(max(levels)) if levels and max(levels) > LEVEL else ""
 
@@ -206,7 +207,7 @@ def _digests(report: Report) -> Iterator[Fact]:
 
 
 def _words(content: Any) -> str:
-    """Return what a report says under a key of its own as words."""
+    """Return free-form content of a report as words."""
     if isinstance(content, Mapping):
         return clean(", ".join(f"{k}: {v}" for k, v in list(content.items())[:LISTED]))
     if isinstance(content, list):

@@ -1,4 +1,4 @@
-"""Scores and changes as pictures, each with its words and the table behind it."""
+"""Scores and changes as pictures, each with a text alternative and a table of its values."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -32,14 +32,14 @@ from pytest_bias.reports.comparison import Change, SuiteComparison
 from pytest_bias.untrusted import clean
 
 GROUP_ROWS: Final = 40
-"""Groups in one picture; the table behind it has more."""
+"""Largest number of groups in one picture; the table has more."""
 OVERVIEW_ROWS: Final = 30
 TABLE_ROWS: Final = 200
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table of at most so many rows; `left_out` says how many stand in report.json only.
+    """A table with a limited number of rows; `left_out` more are in report.json only.
 
     The first `names` columns are words, the others numbers.
     """
@@ -52,7 +52,7 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """A picture, what it shows, and the table behind it."""
+    """A picture, what it shows, and the table of its values."""
 
     svg: Markup
     caption: str
@@ -61,26 +61,26 @@ class Picture:
 
 
 def short(text: str) -> str:
-    """Return a name that others chose, cut where it is long."""
+    """Return a name chosen by others, cut if it is long."""
     return clean(text, NAME)
 
 
 def table(
     head: Sequence[str], rows: Sequence[Sequence[str]], names: int = 1, most: int = TABLE_ROWS
 ) -> Table:
-    """Return the first rows as a table that knows how many it leaves out."""
+    """Return the first rows as a table, with the number of rows left out."""
     kept = tuple(tuple(row) for row in rows[:most])
     return Table(tuple(head), kept, names, len(rows) - len(kept))
 
 
 def written(score: Score) -> str:
-    """Return a value with its interval, as it stands in a picture; an exploratory one is marked."""
+    """Return a value with its interval, as in a picture; an exploratory one is marked."""
     text = f"{value(score)} ({interval(score)})" if score.interval else value(score)
     return f"{text} °" if score.by and score.family == "exploratory" else text
 
 
 def remarks(suite: SuiteResult) -> list[str]:
-    """Return what stands beside a score: validity, and what sets the measurement apart."""
+    """Return the remarks beside a score: validity, and marks of the measurement."""
     found = [
         clean(suite.validity, 20),
         *marks(suite),
@@ -95,7 +95,7 @@ def status(suite: SuiteResult) -> str:
 
 
 def overview(suites: Sequence[SuiteResult]) -> Picture | None:
-    """Return the headlines of suites, each on its metric's own scale; null if none has a value."""
+    """Return the headlines of suites, each on its metric's own scale; None if none has a value."""
     pairs = [(s, s.headline) for s in suites]
     scored = [(s, h) for s, h in pairs if h is not None]
     drawn = [(s, h) for s, h in scored if h.value is not None]
@@ -215,7 +215,7 @@ def _remark(score: Score) -> str:
 
 
 def changes(suite: SuiteComparison) -> Picture | None:
-    """Return what moved in a suite since the baseline; null if nothing can be compared."""
+    """Return the changes in a suite since the baseline; None if nothing can be compared."""
     drawn = shown(suite)
     if not drawn:
         return None
@@ -278,7 +278,7 @@ def _changes_table(suite: SuiteComparison) -> Table:
 
 
 def direction(change: Change) -> str:
-    """Return where a score moved, in a word or three."""
+    """Return the direction of a change, in one to three words."""
     return change.direction if change.n_changed or change.n == 0 else "no item changed"
 
 

@@ -1,4 +1,4 @@
-"""Forest plots: values with their intervals, as SVG that stands in a page.
+"""Forest plots: values with their intervals, as SVG to embed in a page.
 
 Fonts, colours and the widths of lines are those of `report.css`, by class. A picture is 360 units
 wide, with each label above its line, so that it can be read on a phone; the page scales it to its
@@ -20,12 +20,12 @@ RIGHT: Final = WIDTH - 8
 SIZE: Final = 12.5
 """The font size of `report.css`."""
 GAP: Final = 12
-"""Units between two texts on one line."""
+"""Smallest distance in units between two texts on one line."""
 
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """A line of numbers from `low` to `high`; `ideal` is marked, with `words` beside the mark."""
+    """A scale from `low` to `high`; `ideal` is marked, with `words` beside the mark."""
 
     low: float
     high: float
@@ -33,14 +33,14 @@ class Scale:
     words: str = ""
 
     def at(self, value: float) -> float:
-        """Return where a value stands in the picture; what lies outside stands at the end."""
+        """Return the position of a value in the picture; values outside are placed at the end."""
         share = (value - self.low) / (self.high - self.low)
         return LEFT + min(1.0, max(0.0, share)) * (RIGHT - LEFT)
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One value: what it is called, how it is written, and where it stands.
+    """One value: its label, its text, and its position.
 
     `about` is a second, quieter line. A row has a `scale` of its own where the rows of a picture
     are in different units.
@@ -63,10 +63,10 @@ def scale(
     least: float,
     words: str = "",
 ) -> Scale:
-    """Return a scale that shows all of some rows and the ideal.
+    """Return a scale that shows all rows and the ideal.
 
-    It is at least `least` wide, so that differences that mean nothing do not look large, and never
-    leaves the bounds.
+    It is at least `least` wide, so that negligible differences do not look large, and stays within
+    the bounds.
     """
     ends = [ideal, *(r.value for r in rows), *(e for r in rows for e in r.interval or ())]
     ends += [r.floor for r in rows if r.floor is not None]
@@ -81,7 +81,7 @@ def scale(
 
 
 def ticks(low: float, high: float) -> list[tuple[float, str]]:
-    """Return the round numbers between two, and how they are written.
+    """Return the round numbers between two values, and their texts.
 
     They are 1, 2, 2.5 or 5 times a power of ten apart, and at most six.
     """
@@ -101,21 +101,21 @@ def ticks(low: float, high: float) -> list[tuple[float, str]]:
 
 
 def forest(rows: Sequence[Row], alternative: str, shared: Scale | None = None) -> Markup:
-    """Draw values with their intervals, one below the other.
+    """Draw values with their intervals, one below another.
 
     Parameters
     ----------
     rows : sequence of Row
-        Top to bottom; each has a scale of its own unless there is a shared one.
+        Rows from top to bottom; each has its own scale unless there is a shared one.
     alternative : str
-        What the picture says, in words.
+        Text alternative of the picture.
     shared : Scale, optional
-        One scale for all, whose ideal is named above and whose ticks stand below.
+        One scale for all rows, with its ideal named above and its ticks below.
 
     Returns
     -------
     Markup
-        An ``svg`` element for the middle of a page.
+        An ``svg`` element to embed in a page.
     """
     shapes: list[Markup] = []
     bottom = 24 if shared else 2
@@ -134,8 +134,8 @@ def forest(rows: Sequence[Row], alternative: str, shared: Scale | None = None) -
 
 
 def _row(row: Row, scale: Scale, line: float) -> Iterator[Markup]:
-    """Draw a row around the height of its line."""
-    # Bold text is broader.
+    """Draw a row; `line` is the vertical position of its line."""
+    # Bold text is wider.
     kind, bold = ("strong", 1.1) if row.strong else ("label", 1)
     top = line - (27 if row.about else 10)
     written = fitted(row.written, (RIGHT - LEFT - GAP - 2 * SIZE) / bold)
@@ -152,7 +152,7 @@ def _row(row: Row, scale: Scale, line: float) -> Iterator[Markup]:
         low, high = map(scale.at, row.interval)
         yield _path("interval", f"M{low:.5g} {line}H{high:.5g}")
     if row.floor is not None:
-        # Of a signed value it is a distance from the ideal, so it stands on the value's side.
+        # For a signed value it is a distance from the ideal, so it is drawn on the value's side.
         off = abs(row.floor - scale.ideal)
         x = scale.at(scale.ideal + (off if row.value >= scale.ideal else -off))
         yield _path("floor", f"M{x - 3.5:.5g} {line}l3.5 -6 3.5 6 -3.5 6z")
@@ -162,7 +162,7 @@ def _row(row: Row, scale: Scale, line: float) -> Iterator[Markup]:
 
 
 def _ruler(scale: Scale, bottom: float) -> Iterator[Markup]:
-    """Write what the marks of the ideal stand for above, and numbers below."""
+    """Write the label of the ideal's mark above, and the numbers below."""
     x = scale.at(scale.ideal)
     yield _beside(x, 12, scale.words)[0]
     yield _path("ideal", f"M{x:.5g} 15v5")
@@ -177,7 +177,7 @@ def _ruler(scale: Scale, bottom: float) -> Iterator[Markup]:
 
 
 def _ends(scale: Scale, y: float) -> Iterator[Markup]:
-    """Write the ideal below its mark, and the ends of the scale where there is room."""
+    """Write the ideal below its mark, and the ends of the scale where they fit."""
     text, start, end = _beside(scale.at(scale.ideal), y, scale.words)
     yield text
     low, high = (f"{end:.3g}" for end in (scale.low, scale.high))
@@ -188,7 +188,7 @@ def _ends(scale: Scale, y: float) -> Iterator[Markup]:
 
 
 def _beside(x: float, y: float, words: str) -> tuple[Markup, float, float]:
-    """Write centred at `x`, or as near to it as there is room; tells where the words stand, too."""
+    """Write a text centred at `x`, or as near as it fits; also return where the text is."""
     words = fitted(words, RIGHT - LEFT)
     width = _width(words)
     if x - width / 2 < LEFT:
@@ -207,7 +207,7 @@ def _path(kind: str, drawn: str) -> Markup:
     return Markup('<path class="{}" d="{}"/>').format(kind, drawn)
 
 
-# How wide characters are in the broader of the fonts that a page may have, in ems.
+# Widths of characters in ems, in the wider of the fonts that a page may use.
 _EMS: Final = {
     char: width
     for chars, width in (
@@ -236,7 +236,7 @@ def _width(words: str) -> float:
 
 
 def fitted(words: str, room: float) -> str:
-    """Return words that are no wider than some units, cut with an ellipsis where they are."""
+    """Return words cut with an ellipsis if they are wider than some units."""
     if _width(words) <= room:
         return words
     kept = sum(SIZE * (end + 1) <= room for end in accumulate(map(_ems, words)))

@@ -1,4 +1,4 @@
-"""What a run tells, on a terminal as a bar and elsewhere as plain lines."""
+"""Progress of a run: bars on a terminal, plain lines elsewhere."""
 
 import time
 from contextlib import AbstractContextManager, nullcontext
@@ -35,24 +35,24 @@ from pytest_bias.records.report import SuiteResult
 from pytest_bias.untrusted import clean
 
 WORTH_TELLING_S: Final = 20.0
-"""A shorter run needs no forecast."""
+"""Shortest run, in seconds, for which the forecast is printed."""
 
 LINE_EVERY_S: Final = 30.0
-"""Without a terminal, how often a long suite or download says how far it is."""
+"""Without a terminal, seconds between progress lines of a long suite or download."""
 
 WORTH_TELLING_BYTES: Final = 1_000_000
-"""Without a terminal, a smaller download is not told."""
+"""Without a terminal, smallest download that is reported."""
 
 
 class LivePrinter:
-    """Prints on a console, with bars where that is a terminal; a context manager around a run."""
+    """Prints to a console, with bars if it is a terminal; a context manager around a run."""
 
     def __init__(self, console: Console, bar: Progress) -> None:
         self.console, self.bar = console, bar
         self.live = console.is_terminal and not console.is_dumb_terminal
 
     def status(self, text: str) -> AbstractContextManager[Any]:
-        """Show a text while something without events goes on."""
+        """Show a text during a step that emits no events."""
         return self.console.status(text) if self.live else nullcontext()
 
     def __enter__(self) -> Self:
@@ -71,10 +71,10 @@ class LivePrinter:
 
 
 class ProgressPrinter(LivePrinter):
-    """Listens to a run and prints it.
+    """Listens to the events of a run and prints them.
 
-    Used as a context manager around the run, and called with every event. One that `withholds`
-    prints no score.
+    Used as a context manager around the run, and called with every event. With `withholds` it
+    prints no scores.
     """
 
     def __init__(

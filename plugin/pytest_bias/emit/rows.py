@@ -1,4 +1,4 @@
-"""Rows of tables and lists in Markdown that several outputs have."""
+"""Rows of Markdown tables and lists that several outputs share."""
 
 from collections.abc import Mapping, Sequence
 
@@ -11,7 +11,7 @@ from pytest_bias.untrusted import markdown
 
 
 def few(rows: Sequence[Sequence[str]], most: int) -> list[Sequence[str]]:
-    """Return the first rows, and one that says how many there are besides."""
+    """Return the first rows, and a row that says how many more there are."""
     left = len(rows) - most
     if left <= 0:
         return list(rows)
@@ -20,7 +20,7 @@ def few(rows: Sequence[Sequence[str]], most: int) -> list[Sequence[str]]:
 
 
 def unscored_rows(report: Report) -> list[list[str]]:
-    """Return the suites without a score, those that went wrong first."""
+    """Return the suites without a score, failed ones first."""
     return [
         [markdown(s.entry, NAME), words, markdown(reason)] for s, words, reason in unscored(report)
     ]
@@ -35,7 +35,7 @@ def refused_rows(refused: Mapping[str, str]) -> list[list[str]]:
 
 
 def limit_row(outcome: Outcome) -> list[str]:
-    """Return a limit, its verdict and what that rests on."""
+    """Return a limit, its verdict and the basis of the verdict."""
     return [
         markdown(outcome.limit, 120),
         f"**{word(outcome)}**",

@@ -1,4 +1,4 @@
-"""What an interval is over, and what it holds fixed."""
+"""Descriptions of an interval: what is resampled, and what is held fixed."""
 
 from collections.abc import Mapping
 
@@ -9,7 +9,7 @@ from pytest_bias.untrusted import clean
 
 
 def on_interval(suite: SuiteResult, score: Score) -> str:
-    """Say in one line what an interval is over, and what stands beside it."""
+    """Describe in one line what an interval is over, and the spread reported with it."""
     parts = []
     if score.interval:
         parts.append(f"interval over {sampled(suite, score)}")
@@ -22,7 +22,7 @@ def on_interval(suite: SuiteResult, score: Score) -> str:
 
 
 def resampled(suite: SuiteResult, score: Score) -> str:
-    """Say what a score's interval resamples and what it holds fixed, or why there is none."""
+    """Describe what a score's interval resamples and what it holds fixed, or why there is none."""
     if score.interval is None:
         return f"No interval: {clean(score.interval_reason or 'no reason is given', 300)}."
     fixed = ["this checkpoint", *(f"these {clean(name, 40)}" for name in score.held_fixed)]

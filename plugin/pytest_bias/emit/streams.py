@@ -1,8 +1,8 @@
-"""What is printed arrives: a letter that a stream lacks is replaced, a reader may have gone.
+"""Robust printing: characters that a stream cannot encode are replaced, closed pipes are ignored.
 
-A terminal or a file need not hold all letters: Windows has an encoding of its own wherever output
-is redirected. And whoever reads need not read to the end, as ``head`` does; neither is a reason to
-lose what was measured.
+A terminal or a file may not support all characters: Windows uses its own encoding wherever output
+is redirected. And a reader may stop early, as ``head`` does. Neither is a reason to lose what was
+measured.
 """
 
 import codecs
@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 FALLBACK: Final = "pytest-bias"
-"""Name of the error handler that replaces letters."""
+"""Name of the error handler that replaces characters."""
 
 _PLAIN: Final[Mapping[str, str]] = {
     **dict.fromkeys("–—−‑", "-"),
@@ -25,11 +25,11 @@ _PLAIN: Final[Mapping[str, str]] = {
     **{"…": "...", "·": "|", "°": "*", "×": "x", "→": "->", "≈": "~", "≥": ">=", "≤": "<="},
     **{"\N{NO-BREAK SPACE}": " ", "✓": "+", "✗": "x", "±": "+-", "•": "*", "§": "section "},
 }
-"""What stands for a sign that a stream lacks; a letter is written as its number."""
+"""Replacements of signs that a stream cannot encode; a letter is written as its code."""
 
 _SPINNER: Final = range(0x2800, 0x2900)
 _GONE: Final = (errno.EPIPE, *([errno.EINVAL] if sys.platform == "win32" else []))
-"""What writing to a pipe says that nobody reads."""
+"""Error codes of writing to a closed pipe."""
 
 
 def _replaced(error: UnicodeError) -> tuple[str, int]:
@@ -49,13 +49,13 @@ codecs.register_error(FALLBACK, _replaced)
 
 
 def fitted(text: str, encoding: str | None) -> str:
-    """Return a text as a stream of this encoding can hold it."""
+    """Return a text with the characters that an encoding lacks replaced."""
     encoding = encoding or "utf-8"
     return text.encode(encoding, FALLBACK).decode(encoding)
 
 
 class _Lasting(io.FileIO):
-    """A stream that takes what nobody reads any longer, and drops it."""
+    """A stream that drops output after its reader has gone."""
 
     def write(self, content: Any, /) -> int:
         try:
@@ -67,14 +67,14 @@ class _Lasting(io.FileIO):
 
 
 def prepare() -> None:
-    """Let standard output and error take every text, to its end, whoever reads it."""
+    """Make standard output and error accept every text, even after their reader has gone."""
     for number, name in enumerate(("stdout", "stderr"), 1):
         stream = getattr(sys, name)
         if not isinstance(stream, io.TextIOWrapper):
             continue
         raw = getattr(stream.buffer, "raw", stream.buffer)
         if type(raw) is not io.FileIO or raw.fileno() != number:
-            # Who captures what is printed reads all of it.
+            # A stream that captures output is read to the end.
             stream.reconfigure(errors=FALLBACK)
             continue
         stream.flush()

@@ -1,4 +1,4 @@
-"""What the page says of one suite: its numbers, how they were made, and how far to trust them."""
+"""The page's section on one suite: its numbers, their method, and their validity."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -40,7 +40,7 @@ Fact = tuple[str, str]
 
 
 def section(suite: SuiteResult, items: Mapping[str, Item]) -> str:
-    """Return the section of a suite as HTML; `items` are those whose texts may stand in it."""
+    """Return the section of a suite as HTML; `items` are those whose texts may be included."""
     headline = suite.headline
     picture = by_group(suite)
     about = suite.about
@@ -147,7 +147,7 @@ def _test(score: Score) -> str:
 
 
 def _evidence(suite: SuiteResult) -> str:
-    """Return the evidence for a validity mark, and of which version of the suite it is."""
+    """Return the evidence for a validity mark, and the version of the suite it is for."""
     about = suite.about
     if about is None:
         return "The evidence for it is not known here, because the suite is not installed."

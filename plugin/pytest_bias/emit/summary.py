@@ -1,10 +1,10 @@
-"""A report in Markdown, for the step summary of a workflow: ids and counts, no item texts.
+"""The step summary of a workflow: a report in Markdown, with ids and counts but no item texts.
 
-It stays below `SUMMARY_LIMIT` by construction: every cell has a number of characters at most, every
-table and list a number of rows. A character takes five bytes at most (``&`` becomes ``&amp;``), so
-the longest rows are below 2 kB, those of limits below 4 kB, and there are at most 4 * 40 + 4 * 15 +
-40 * 5 of them, most far shorter: four kinds of suites with what is said of them, changes, refusals,
-suites without a score, limits and notes.
+It stays below `SUMMARY_LIMIT` by construction: every cell has a largest number of characters, every
+table and list a largest number of rows. A character takes five bytes at most (``&`` becomes
+``&amp;``), so the longest rows are below 2 kB, those of limits below 4 kB, and there are at most
+4 * 40 + 4 * 15 + 40 * 5 of them, most far shorter: four kinds of suites with remarks on them,
+changes, refusals, suites without a score, limits and notes.
 """
 
 from collections.abc import Iterator, Sequence
@@ -153,7 +153,7 @@ def _changes(comparison: Comparison | None) -> list[list[str]]:
 
 
 def _about_changes(comparison: Comparison | None) -> list[str]:
-    """Return what has to be known to read the changes."""
+    """Return the notes that are needed to read the changes."""
     if comparison is None or not _changes(comparison):
         return []
     looked_at = any(is_exploratory(c) for s in comparison.suites for c in shown(s))
@@ -178,7 +178,7 @@ def _change(suite: SuiteComparison, change: Change) -> list[str]:
 
 
 def _limits(decision: Decision | None) -> list[list[str]]:
-    """Return what became of the limits, the gravest first where not all have room."""
+    """Return the outcomes of the limits; the most severe come first if not all fit."""
     outcomes = list(decision.outcomes) if decision else []
     if len(outcomes) > ROWS:
         outcomes.sort(key=severity)

@@ -1,4 +1,4 @@
-"""Templates of the outputs: HTML with every value escaped, Markdown whose values are so already."""
+"""Templates of the outputs: HTML escapes every value; values for Markdown are escaped already."""
 
 from functools import cache
 from importlib.resources import files
@@ -25,7 +25,7 @@ def html() -> jinja2.Environment:
 
 @cache
 def markdown(name: str, **options: Any) -> jinja2.Template:
-    """Return a template for values that are Markdown: a missing value is an error."""
+    """Return a template for values that are Markdown already: a missing value is an error."""
     made = jinja2.Environment(
         autoescape=False, undefined=jinja2.StrictUndefined, keep_trailing_newline=True, **options
     )
@@ -34,5 +34,5 @@ def markdown(name: str, **options: Any) -> jinja2.Template:
 
 @cache
 def text(name: str) -> str:
-    """Return a file of those beside the templates, such as a style sheet."""
+    """Return the text of a file beside the templates, such as a style sheet."""
     return files("bias_templates").joinpath("pages", name).read_text(encoding="utf-8")

@@ -1,4 +1,4 @@
-"""A report on a terminal: what was measured at a glance, item ids only."""
+"""A report on a terminal: an overview of the results, with item ids but no texts."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -76,7 +76,7 @@ def show_items(report: Report, items: Mapping[str, Mapping[str, Item]], console:
 def render(
     report: Report, decision: Decision | None = None, comparison: Comparison | None = None
 ) -> RenderableType:
-    """Return a report as something that rich can print."""
+    """Return a report as a rich renderable."""
     unread = about_model.not_read(report)
     parts: list[RenderableType] = [*([Text(unread, style="bold red")] if unread else [])]
     parts += [_head(report), ""]
@@ -112,7 +112,7 @@ Row: TypeAlias = tuple[Text, ...]
 
 @dataclass(frozen=True, slots=True)
 class _Block:
-    """What stands in the table about one suite, and the lines below it that are as wide as all."""
+    """A suite's rows in the table, and the lines below them that span its width."""
 
     rows: Sequence[Row]
     notes: Sequence[str]
@@ -150,7 +150,7 @@ _COLUMNS: Final[Mapping[str, JustifyMethod]] = {
 
 
 def _table(title: str, blocks: Sequence[_Block]) -> RenderableType:
-    """Return a table in pieces that share their columns, so that notes can be as wide as all."""
+    """Return a table in pieces with common column widths, so that notes can span its width."""
     head = (Text(title, style="bold"), *(Text(name, style="dim") for name in _COLUMNS))
     rows = [head, *(row for block in blocks for row in block.rows)]
     widths = [max(cell_len(r[n].plain) for r in rows if n < len(r)) for n in range(len(head))]
@@ -192,7 +192,7 @@ def _about(suite: SuiteResult, score: Score) -> Iterator[str]:
 
 
 def bar(score: Score) -> str:
-    """Return a small bar for the distance from the ideal, empty where a metric has no bound."""
+    """Return a small bar for the distance from the ideal, empty if the metric has no bound."""
     ends = [abs(b - score.ideal) for b in score.bounds if b is not None]
     if score.distance is None or len(ends) < 2 or not max(ends):
         return ""

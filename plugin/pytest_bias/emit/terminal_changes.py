@@ -25,7 +25,7 @@ from pytest_bias.untrusted import clean
 
 
 def render(comparison: Comparison) -> RenderableType:
-    """Return a comparison as something that rich can print: headlines and what clearly moved."""
+    """Return a comparison as a rich renderable: headlines and clear changes."""
     table = Table(box=None, padding=(0, 1, 0, 0), header_style="dim")
     table.add_column(Text(f"Since {before(comparison)}", style="bold"), ratio=1)
     for name in ("Before", "Now", "Change"):
@@ -61,7 +61,7 @@ def _label(suite: SuiteComparison, change: Change) -> str:
 
 
 def _about(suite: SuiteComparison) -> Iterator[RenderableType]:
-    """Say of a headline that changed how far it is from the ideal now, and which items moved."""
+    """Yield, for a changed headline, its distance from the ideal now and the items that moved."""
     for change in shown(suite)[:1]:
         if change.n_changed:
             yield Text(clean(suite.title), style="dim bold")

@@ -1,4 +1,4 @@
-"""A sequence of checkpoints on a terminal, readable at 80 columns."""
+"""A sequence of checkpoints on a terminal, in 80 columns."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
@@ -17,13 +17,13 @@ from pytest_bias.reports.trajectory import Carried, Trajectory
 from pytest_bias.untrusted import clean
 
 MOST_COLUMNS: Final = 6
-"""Checkpoints that have room side by side in 80 columns."""
+"""Number of checkpoints that fit side by side in 80 columns."""
 
 THESE: Final = "This compares these checkpoints, not ways to train."
 
 
 def render(found: Trajectory) -> RenderableType:
-    """Return a sequence of checkpoints as something that rich can print."""
+    """Return a sequence of checkpoints as a rich renderable."""
     chosen = columns(len(found.checkpoints))
     rows = [row for suite in found.suites for row in _rows(found, suite)]
     parts: list[RenderableType] = [_names(found.checkpoints, chosen)]
@@ -38,7 +38,7 @@ def render(found: Trajectory) -> RenderableType:
 
 
 def columns(n: int) -> list[int]:
-    """Return which of `n` checkpoints are shown: the first, the last, and evenly between them."""
+    """Return which of `n` checkpoints are shown: the first, the last, and some evenly between."""
     if n <= MOST_COLUMNS:
         return list(range(n))
     return [round(i * (n - 1) / (MOST_COLUMNS - 1)) for i in range(MOST_COLUMNS)]
@@ -111,7 +111,7 @@ def _value(score: Score | None) -> str:
 
 
 def _change(change: Change | None) -> str:
-    """Return the change from the oldest to the newest, and below it its interval."""
+    """Return the change from the oldest to the newest, with its interval below."""
     if change is None:
         return "–"
     moved = change.change
@@ -124,7 +124,7 @@ def _change(change: Change | None) -> str:
 
 
 def carried(found: Carried) -> str:
-    """Say how much of what the oldest checkpoint did the newest still does."""
+    """Describe how many outcomes of the oldest checkpoint the newest still has."""
     if found.n_same is not None:
         text = f"{found.n_same:,} of {found.n:,} outcomes are those of the oldest checkpoint"
         return f"{text}; by chance it would be about {found.n_by_chance or 0.0:,.0f}."
@@ -137,7 +137,7 @@ def carried(found: Carried) -> str:
 
 
 def _refused(found: Trajectory) -> Iterator[str]:
-    """Yield why scores are missing: one line for a reason and the checkpoints that have it."""
+    """Yield why scores are missing: one line per reason, with the checkpoints it applies to."""
     lines: dict[tuple[str, str], list[str]] = defaultdict(list)
     for number_, reasons in enumerate(found.reasons, 1):
         for entry, reason in reasons.items():

@@ -1,7 +1,7 @@
-"""What a decision says, in every output alike: its sentence, and what each verdict rests on.
+"""A decision in words, alike in every output: its sentence, and the basis of each verdict.
 
-Names of limits, groups and reasons are others' text: they stand in `because` alone, cleaned, and
-never in the sentence, which some outputs print as it is.
+Names of limits, groups and reasons are untrusted text: they appear only in `because`, cleaned, and
+never in the sentence, which some outputs print unescaped.
 """
 
 from collections.abc import Iterator, Mapping
@@ -30,16 +30,16 @@ STATUS_SENTENCES: Final[Mapping[str, str]] = {
     "no-baseline": "There is no baseline to hold the limits on regression against.",
     "could-not-measure": "Not everything could be measured.",
 }
-"""What a decision says, by its status."""
+"""Sentence of a decision, by its status."""
 
 BECAUSE: Final = 700
-"""Characters that `because` has at most."""
+"""Largest number of characters of `because`."""
 
 
 def decided(decision: Decision | None) -> str:
-    """Return what a decision says.
+    """Return a decision in sentences.
 
-    Limits that nobody decided on are never passed over, nor is what is waived.
+    Undecided and waived limits are always mentioned.
     """
     if decision is None:
         return ""
@@ -48,7 +48,7 @@ def decided(decision: Decision | None) -> str:
 
 def _sentences(decision: Decision) -> Iterator[str]:
     if n := len(decision.missing):
-        # Whoever reads one sentence reads that something is missing.
+        # A reader of one sentence must learn that something is missing.
         allowed = "" if set(decision.missing) & set(decision.problems) else ", which is allowed"
         yield f"The data of {n} suite{'s' if n > 1 else ''} could not be had{allowed}."
     outcomes = decision.outcomes
@@ -82,17 +82,17 @@ def _soon(waiver: OfWaiver) -> str:
 
 
 def word(outcome: Outcome) -> str:
-    """Return a limit's verdict in a word, and that it is waived."""
+    """Return a limit's verdict in a word, and whether it is waived."""
     return f"{VERDICTS[outcome.verdict]}{', waived' if outcome.is_waived else ''}"
 
 
 def sentence(outcome: Outcome) -> str:
-    """Return what became of a limit, for one who reads nothing else."""
+    """Return the outcome of a limit as a self-contained sentence."""
     return f"{outcome.limit} is {word(outcome)}: {because(outcome)}"
 
 
 def because(outcome: Outcome) -> str:
-    """Return what a limit's verdict rests on, in one line, and what its waiver says."""
+    """Return the basis of a limit's verdict in one line, with its waiver."""
     parts = []
     allowed = [end for end in outcome.allowed or () if end is not None]
     if outcome.value is not None:

@@ -1,6 +1,6 @@
-"""How numbers and untrusted names are written, in every output alike.
+"""Formatting of numbers and untrusted names, alike in every output.
 
-A number is rounded once, here; what is shown and what is compared come from the same value.
+Numbers are rounded only here; shown and compared numbers come from the same unrounded value.
 """
 
 import re
@@ -30,7 +30,7 @@ KINDS: Final = {
     "robustness": "Robustness",
     "quality": "General quality",
 }
-"""Kinds of suites in the order in which they are shown, in words."""
+"""Kinds of suites in words, in the order in which they are shown."""
 
 FAMILIES: Final[Mapping[Family, str]] = {
     "decision": "the headlines of the run (Holm)",
@@ -45,18 +45,18 @@ EXPLORATORY: Final = (
 )
 
 MOST: Final = 10**12
-"""No count, time or amount of a run is larger; what a report that was read says may be."""
+"""No count, time or amount of a run is larger; those in a report from a file may be."""
 
 _UNITS: Final[Mapping[str, str]] = {"%": " %", "nats": " nats", "bits": " bits", "d": "", "": ""}
 
 
 def plural(noun: str) -> str:
-    """Return what a spread is over in the plural."""
+    """Return the plural of a noun that a spread is over."""
     return clean(f"{noun.removesuffix('s')}s", 40)
 
 
 def capitalized(words: str) -> str:
-    """Return words as the beginning of a sentence."""
+    """Return words with a capital first letter."""
     return words[:1].upper() + words[1:]
 
 
@@ -81,7 +81,7 @@ def interval(score: Score) -> str:
 
 
 def headline_sentence(score: Score) -> str:
-    """Say a suite's one number in words: value, interval, ideal and floor."""
+    """Describe a suite's headline in words: value, interval, ideal and floor."""
     name = capitalized(metric_words(score.metric))
     if score.value is None:
         why = clean(score.note or score.interval_reason or "no reason is given", 300)
@@ -102,18 +102,18 @@ def short_interval(score: Score) -> str:
     decimals = 0 if score.unit in ("%", "points") else 2
     low, high = (rounded(end, decimals) for end in score.interval)
     ends = [re.sub(r"^(-?)0\.", r"\1.", end) for end in (low, high)]
-    # A dash before a minus sign cannot be read.
+    # A dash before a minus sign is not readable.
     between = " to " if ends[1].startswith("-") else "–"
     return f"({ends[0]}{between}{ends[1]})"
 
 
 def ideal(score: Score) -> str:
-    """Return the ideal without needless decimals."""
+    """Return the ideal without unnecessary decimals."""
     return f"{score.ideal:g}"
 
 
 def count(n: int) -> str:
-    """Return a number of things; one that no count can be is not written out."""
+    """Return a count; an implausibly large one is not written out."""
     return str(n) if abs(n) < MOST else "more than 10^12"
 
 
@@ -154,13 +154,13 @@ def group(score: Score) -> str:
 
 
 def suite_label(suite: SuiteResult) -> str:
-    """Return a suite's name for people, with its configuration."""
+    """Return a suite's human-readable name, with its configuration."""
     title = suite.title or suite.name
     return clean(title if suite.config in ("all", "") else f"{title} {suite.config}")
 
 
 def sample(suite: SuiteResult) -> str:
-    """Return of how many items a sample is, or nothing for a whole suite."""
+    """Return the size of a sample out of all items; empty for a whole suite."""
     if suite.sampled is None:
         return ""
     if suite.n_available is None:
@@ -169,7 +169,7 @@ def sample(suite: SuiteResult) -> str:
 
 
 def about_time(seconds: float) -> str:
-    """Return a time as people say it, such as ``45 s``, ``14 min`` or ``2 h 10 min``."""
+    """Return an approximate time, such as ``45 s``, ``14 min`` or ``2 h 10 min``."""
     if seconds < 59.5:
         return f"{max(1, round(seconds))} s"
     minutes = round(seconds / 60)
@@ -180,9 +180,9 @@ def about_time(seconds: float) -> str:
 
 
 def furthest_group(suite: SuiteResult) -> Score | None:
-    """Return the group, of those that the headline reports first, that is furthest from the ideal.
+    """Return the group furthest from the ideal, of those that the headline reports first.
 
-    Groups with fewer than ten records are passed over: they are nearly always the furthest.
+    Groups with fewer than ten records are skipped: they are nearly always the furthest.
     """
     headline = suite.headline
     if headline is None:
@@ -198,8 +198,8 @@ def furthest_group(suite: SuiteResult) -> Score | None:
 def beside_headline(suite: SuiteResult) -> list[Score]:
     """Return the other numbers that are shown with the headline: all of general quality.
 
-    What a broken model loses first is not always what the headline counts. Of other suites they are
-    those that the suite says the headline cannot be read without.
+    A defect of a model may show in them before it shows in the headline. For other suites these are
+    the numbers that the suite declares necessary to read the headline.
     """
     return [
         s
@@ -209,18 +209,18 @@ def beside_headline(suite: SuiteResult) -> list[Score]:
 
 
 def floor(score: Score) -> str:
-    """Return which floor a score has, and its value, such as ``guessing ≈ 33.3``, or nothing."""
+    """Return the name and value of a score's floor, such as ``guessing ≈ 33.3``, or nothing."""
     if score.floor is None:
         return ""
-    # Reports of before do not say which.
+    # Older reports do not say which.
     return f"{score.floor_of or 'floor'} ≈ {number(score.floor, score.unit)}"
 
 
 @dataclass(frozen=True, slots=True)
 class Control:
-    """One control of a suite: its preference, and that of the items that it was made from.
+    """One control of a suite: its preference, and that of the items that it was derived from.
 
-    `made_from` says what these are, in the plural.
+    `made_from` names these items, in the plural.
     """
 
     name: str
@@ -230,7 +230,7 @@ class Control:
 
 
 def controls_of(report: Report, suite: SuiteResult) -> tuple[Control, ...]:
-    """Return the controls that a report holds for a result; none where they were not measured."""
+    """Return the controls of a result in a report; none where they were not measured."""
     found = []
     for other in report.suites:
         if (other.name, other.control_of) != (suite.name, suite.config):
@@ -245,7 +245,7 @@ def controls_of(report: Report, suite: SuiteResult) -> tuple[Control, ...]:
 
 
 def on_controls(controls: tuple[Control, ...]) -> str:
-    """Return what the controls of a suite, one or more, show, in two sentences."""
+    """Return in two sentences what the controls of a suite show."""
     parts = []
     for control in controls:
         original = control.original
@@ -259,22 +259,22 @@ def on_controls(controls: tuple[Control, ...]) -> str:
 
 
 def own_rows(report: Report) -> list[SuiteResult]:
-    """Return the results that are shown for themselves: controls stand with what they control."""
+    """Return the results that have their own rows: controls are shown with their suites."""
     scored = {(s.name, s.config) for s in report.suites if s.scores}
     return [s for s in report.suites if (s.name, s.control_of) not in scored]
 
 
 def on_validity(suite: SuiteResult) -> str:
-    """Return why the measure is contested, partly or well supported, in one line.
+    """Return in one line why the measure is contested, partly supported or well supported.
 
-    Nothing where the suite does not say it in short.
+    Empty if the suite has no short statement of it.
     """
     short = suite.about.scope.get("validity_in_short") if suite.about else None
     return f"{clean(suite.validity)}: {clean(str(short))}" if short else ""
 
 
 def on_scorer(suite: SuiteResult) -> str:
-    """Name the classifier that scored what the model wrote, or nothing where there was none."""
+    """Name the classifier that scored the generated texts; empty where there was none."""
     if suite.scorer is None:
         return ""
     labels = ", ".join(clean(label, 40) for label in suite.labels.values())
@@ -282,7 +282,7 @@ def on_scorer(suite: SuiteResult) -> str:
 
 
 def model_name(report: Report) -> str:
-    """Return the model's name with its revision, as far as it is known; so for an adapter."""
+    """Return the model's name with its revision where it is known; likewise for an adapter."""
     model, adapter = report.model, report.model.adapter
     if adapter is None:
         return clean(f"{model.reference}{_at(model.revision)}", 120)
@@ -321,7 +321,7 @@ def duration(seconds: float) -> str:
 
 
 def cost(report: Report) -> str:
-    """Return what a run took: time, tokens, and energy where it was measured."""
+    """Return the cost of a run: time, tokens, and energy where it was measured."""
     spent = report.run.get("cost") or {}
     if not _numbers(spent, "wall_s", "model_s", "tokens"):
         return ""
@@ -352,7 +352,7 @@ def date(report: Report) -> str:
 
 
 def not_published(report: Report) -> list[str]:
-    """Return what a report without scores says in their place; nothing for any other."""
+    """Return the text in place of scores in a withheld report; empty for any other report."""
     if report.withheld is None:
         return []
     names = [
@@ -367,7 +367,7 @@ def not_published(report: Report) -> list[str]:
 
 
 def scope_limits(report: Report) -> list[str]:
-    """Return the sentences that stand under every score."""
+    """Return the caveats below the scores."""
     kinds = {s.kind for s in report.suites if s.status in ("scored", "withheld")}
     robust = "robustness" in kinds
     intrinsic = not robust or any(s.kind == "intrinsic" for s in report.suites)

@@ -1,1 +1,1 @@
-"""Suites times a model: planned, measured, put into one report."""
+"""The engine: plan, measure and report any number of suites on one model."""

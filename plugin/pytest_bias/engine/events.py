@@ -1,4 +1,4 @@
-"""What a run tells while it goes on. Front ends print it; the engine prints nothing."""
+"""Events that a run emits. Front ends print them; the engine prints nothing."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ class Notice:
 
 @dataclass(frozen=True, slots=True)
 class Fetching:
-    """A data file is on its way: how many bytes are here, of how many if that is known."""
+    """A data file is being downloaded: the bytes so far, and the total where it is known."""
 
     path: str
     done: int
@@ -33,18 +33,18 @@ class Loading:
 
 @dataclass(frozen=True, slots=True)
 class Forecast:
-    """About how long the suites will take.
+    """An estimate of how long the suites will take.
 
     Parameters
     ----------
     seconds, quick : float
-        Seconds of all that was asked for, and of its quick sample.
+        Seconds for everything that was requested, and for its quick sample.
     device : str
-        Where the model is.
+        Device that the model is on.
     reached : float or None
-        Share of the items, from 0 to 1, that the budget is enough for; null without one.
+        Share of the items, from 0 to 1, that fits into the budget; None without a budget.
     unknown : tuple of str
-        Entries that nothing could be told about.
+        Entries without an estimate.
     """
 
     seconds: float
@@ -64,7 +64,7 @@ class SuiteStarted:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How many sequences of the present call are done."""
+    """How many sequences of the current call are done."""
 
     entry: str
     done: int
@@ -88,7 +88,7 @@ class PartFinished:
 
 @dataclass(frozen=True, slots=True)
 class OnDevice:
-    """What one of several processes tells."""
+    """An event of one of several processes, with its device."""
 
     device: str
     event: "Event"
@@ -109,4 +109,4 @@ Listener: TypeAlias = Callable[[Event], None]
 
 
 def ignore(event: Event) -> None:
-    """Tell nobody."""
+    """Ignore an event."""

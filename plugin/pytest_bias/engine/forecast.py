@@ -1,8 +1,8 @@
-"""How long suites will take, told from a few of their items and from the model's pace.
+"""A forecast of how long suites will take, from a few of their items and the model's pace.
 
-Which forwards a suite needs is known without the model: its measure is taken of a few clusters
-while forwards are counted instead of made. The time that this takes is that of everything around
-the forwards, and is counted too; what scoring takes is not.
+The forward passes that a suite needs are known without running the model: its measure is taken on
+a few clusters while forward passes are counted instead of made. The time that this takes is that of
+everything around the forward passes, and is included; the time for scoring is not.
 """
 
 import time
@@ -21,11 +21,12 @@ from pytest_bias.records.report import Item
 from pytest_bias.suites.measures import Measure
 
 FIRST_LOOK: Final = 64
-"""Items that are looked at of a suite, with their clusters."""
+"""Items of a suite that the forecast examines first, with their clusters."""
 
 FURTHER: Final = 4
-"""How many times as many a next look is at: where items share forwards, more items take less each.
-It is worth it while it costs a small share of what the suite takes, and changes something."""
+"""Factor by which the number of items grows: where items share forward passes, more items take less
+time each. A further step is made while it costs a small share of the suite's time and changes the
+estimate."""
 
 WORTH: Final = 0.03
 STEADY: Final = 0.1
@@ -34,7 +35,7 @@ STEADY: Final = 0.1
 class Expected(NamedTuple):
     """What an entry is expected to take.
 
-    `an_item` is in seconds, null where it could not be told; `n_items` are to be measured,
+    `an_item` is in seconds, None where it could not be estimated; `n_items` are to be measured,
     `n_quick` of them under ``--profile quick`` and `n_first` under the smallest budget.
     """
 
@@ -52,7 +53,7 @@ class Expected(NamedTuple):
 
 @dataclass
 class Forecaster:
-    """Tells what an item takes on one model."""
+    """Estimates the time per item on one model."""
 
     model: Model
 
@@ -61,7 +62,7 @@ class Forecaster:
         return self.model.pace()
 
     def an_item(self, measure: Measure, clusters: Sequence[Cluster]) -> float | None:
-        """Return the seconds that an item of these clusters takes, or null if that is not known."""
+        """Return the seconds per item of these clusters, or None if they are not known."""
         n_all = sum(map(n_open, clusters))
         n_items, before = FIRST_LOOK, 0.0
         try:
@@ -76,22 +77,22 @@ class Forecaster:
                     return found
                 n_items, before = FURTHER * n_items, found
         except Exception:
-            # What is wrong here is wrong when the entry is measured, and is reported then.
+            # An error here occurs again when the entry is measured, and is reported then.
             return None
         return 0.0
 
 
 def forecast(entries: Sequence[Expected], device: str, left: float | None = None) -> Forecast:
-    """Put together what a user wants to know before the first suite.
+    """Summarize the expected time of all entries, to show before the first suite.
 
     Parameters
     ----------
     entries : sequence of Expected
-        All that will be measured.
+        All entries that will be measured.
     device : str
-        Where the model is.
+        Device that the model is on.
     left : float, optional
-        Seconds that a budget leaves.
+        Seconds that are left of a budget.
     """
     known = [e for e in entries if e.an_item is not None]
     return Forecast(
@@ -104,7 +105,7 @@ def forecast(entries: Sequence[Expected], device: str, left: float | None = None
 
 
 def reached(entries: Iterable[Expected], left: float) -> float:
-    """Return the share of the items that so many seconds are enough for.
+    """Return the share of the items that can be measured in so many seconds.
 
     As under a budget, the shortest comes first, and each has an equal share of what is left.
     """

@@ -1,7 +1,7 @@
 """The results of a hidden suite: scores, the number of items and salted digests, nothing else.
 
-A group of few items is left out, and with it as many others as it takes that its score cannot be
-found by taking those that are told from the whole.
+A group of few items is left out, together with as many others as are needed so that its score
+cannot be derived by subtracting the published groups from the whole.
 """
 
 from collections import Counter
@@ -28,12 +28,12 @@ Group = TypeVar("Group", bound=Hashable)
 
 
 def load_hidden(configuration: Configuration, data: DataFolder) -> LoadedData:
-    """Load hidden items, with what may be told of them.
+    """Load hidden items, with what may be disclosed about them.
 
     Raises
     ------
     DataError
-        As `hidden_data.read_quietly` does, or if there is no salt.
+        As `suites.hiding.read_quietly` does, or if there is no salt.
     """
     loaded = read_quietly(partial(configuration.load, data))
     if loaded.hiding is None:
@@ -42,11 +42,11 @@ def load_hidden(configuration: Configuration, data: DataFolder) -> LoadedData:
 
 
 def scored_hidden(result: SuiteResult, suite: Suite, seed: int, hiding: Hiding) -> SuiteResult:
-    """Return a result with the scores that may be told.
+    """Return a result with the scores that may be disclosed.
 
-    Its records stay with it as long as the process lives: a baseline that was measured in the same
-    process is compared with item by item. They have no digest, and
-    `Report.without_hidden_records` takes them away before anything is written.
+    Its records stay with it as long as the process lives, so that it can be compared item by item
+    with a baseline that was measured in the same process. They have no digest, and
+    `Report.without_hidden_records` removes them before anything is written.
 
     Parameters
     ----------
@@ -85,9 +85,9 @@ def too_small(sizes: Mapping[Group, int], least: int) -> set[Group]:
     Parameters
     ----------
     sizes : mapping
-        Group to number of items, of groups that share none.
+        Group to number of items; groups share no items.
     least : int
-        What is left out has as many items together, or everything is.
+        The groups left out have at least so many items together; otherwise all are left out.
     """
     out = {group for group, n in sizes.items() if n < least}
     if not out:
@@ -102,9 +102,9 @@ def too_small(sizes: Mapping[Group, int], least: int) -> set[Group]:
 def _without_small_groups(
     records: Sequence[Record], metrics: Sequence[Metric], least: int
 ) -> tuple[tuple[Record, ...], set[tuple[str, str]]]:
-    """Return records of which no gap is measured to a small group, and these groups by their keys.
+    """Return records without comparisons to small groups, and these groups by their keys.
 
-    A record of one keeps its part in all other scores.
+    A record of a small group still counts in all other scores.
     """
     out = set[tuple[str, str]]()
     for key in sorted({key for metric in metrics if (key := _compared(metric, records))}):
@@ -117,7 +117,7 @@ def _without_small_groups(
 
 
 def _compared(metric: Metric, records: Sequence[Record]) -> str:
-    """Return the key along which a metric holds groups against one another, if it does."""
+    """Return the key by which a metric compares groups with each other, if it does."""
     over = str(getattr(metric.estimate, "over", ""))
     if not over or not isinstance(metric.estimate, Additive):
         return metric.versus
@@ -127,9 +127,9 @@ def _compared(metric: Metric, records: Sequence[Record]) -> str:
 def _told(
     result: SuiteResult, metrics: Sequence[Metric], least: int
 ) -> tuple[tuple[Score, ...], set[tuple[str, str]]]:
-    """Return the scores that are told, and the groups that are not, by their keys.
+    """Return the scores that are disclosed, and the groups that are not, by their keys.
 
-    A metric may be about some of the items alone, and a group be small in it that is not elsewhere.
+    A metric may use only some of the items, so that a group can be small in it and large elsewhere.
     """
     held = {m.name: m for m in metrics if m.versus}
     sizes: dict[tuple[str, tuple[str, ...]], dict[int, int]] = {}
@@ -147,7 +147,7 @@ def _told(
 
 
 def _without_words(score: Score) -> Score:
-    """Return a score without the texts that an estimator made, and without what few items gave."""
+    """Return a score without the texts that an estimator made, and without values of few items."""
     return replace(
         score,
         note=NOT_TOLD if score.value is None else None,

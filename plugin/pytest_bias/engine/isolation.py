@@ -1,4 +1,4 @@
-"""What goes wrong with one suite costs that suite alone, and the report says what it was."""
+"""Isolation of suites: an error in one suite fails that suite alone, and the report states it."""
 
 import os
 from collections.abc import Callable
@@ -16,9 +16,9 @@ Made = TypeVar("Made")
 
 
 def told(error: BaseException) -> str:
-    """Return what an exception is called and the first line of what it says.
+    """Return the type of an exception and the first line of its message.
 
-    Called while it is handled: whoever looks for a fault wants it raised.
+    Called while the exception is handled; for debugging (``PYTEST_BIAS_DEBUG``) it is raised again.
     """
     if os.environ.get(DEBUG):
         raise error
@@ -27,7 +27,7 @@ def told(error: BaseException) -> str:
 
 
 def failed(result: SuiteResult, error: BaseException, doing: str) -> SuiteResult:
-    """Return a result in which a suite has failed; `doing` says what went on, as ``it was …``."""
+    """Return a result of a suite that failed; `doing` says at which step, as in ``it was …``."""
     # The message of an exception may quote an item.
     hidden = result.is_hidden
     what = f"{type(error).__name__}, more of which is {NOT_TOLD}," if hidden else told(error)
@@ -36,16 +36,16 @@ def failed(result: SuiteResult, error: BaseException, doing: str) -> SuiteResult
 
 
 def isolated(report: Report, make: Callable[[Report], Made]) -> Made:
-    """Return what is made of a report; suites that make it fail are errors in it.
+    """Return what `make` makes of a report; suites that cause it to fail become errors in it.
 
-    Which ones these are is found by making the same of each suite alone, so that nothing is made
-    twice where nothing goes wrong.
+    These suites are found by calling `make` for each suite alone, and only after a failure, so that
+    nothing is made twice where nothing fails.
 
     Parameters
     ----------
     make : callable
-        Has no effect outside; what it raises besides `BiasError` is a fault of suites, if any of
-        them raises the same alone.
+        Has no side effects. An exception other than `BiasError` is attributed to the suites that
+        raise it alone, if there are any.
     """
     try:
         return make(report)

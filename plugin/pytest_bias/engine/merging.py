@@ -1,4 +1,4 @@
-"""Reports of parts of one run, put together."""
+"""Merging of reports of parts of one run into one report."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
@@ -37,7 +37,7 @@ def merged(reports: Sequence[Report], order: Sequence[str]) -> Report:
         raise ReportError("the parts were measured under different settings.")
     results: dict[str, SuiteResult] = {}
     for suite in (s for report in reports for s in report.suites):
-        # Every worker checks the structure for itself: one that failed counts.
+        # Every worker runs the structural checks itself: one failure counts.
         before = results.get(suite.entry)
         if before is None or before.status == "scored":
             results[suite.entry] = suite
@@ -82,14 +82,14 @@ def _sums(costs: Iterable[Mapping[str, Mapping[str, float]]]) -> dict[str, dict[
 
 
 def joined(reports: Sequence[Report], catalogue: Catalogue = INSTALLED) -> Report:
-    """Return the report of a whole whose shards were measured apart.
+    """Return the report of a whole run whose shards were measured separately.
 
     Scores are computed from the records of all shards, so the digest is that of a run in one piece.
 
     Raises
     ------
     ReportError
-        If a shard is missing or there twice, or they are not of one whole.
+        If a shard is missing or given twice, or the shards are not of one whole run.
     """
     for report in reports:
         if report.withheld:
@@ -115,16 +115,16 @@ def joined(reports: Sequence[Report], catalogue: Catalogue = INSTALLED) -> Repor
 
 @dataclass(frozen=True)
 class Measured:
-    """What one process measured, as it is sent to the one that puts it together.
+    """What one process measured, as it is sent to the process that merges the parts.
 
     Parameters
     ----------
     report : Report
-        Its suites may be parts of an entry, several of one entry too.
+        Its suites may be parts of an entry, also several parts of one entry.
     parts : tuple of Part or None
-        For every suite of the report which part it is; null for a whole.
+        For every suite of the report, which part it is; None for a whole entry.
     sampled : mapping
-        Entry to the number of items of the whole, where it is a sample.
+        Entry to the number of items of the whole suite, where it is a sample.
     """
 
     report: Report
@@ -132,7 +132,7 @@ class Measured:
     sampled: Mapping[str, int | None]
 
     def to_json(self) -> str:
-        """Return it with its records as one line of JSON."""
+        """Return report and records as one line of JSON."""
         return json.dumps(
             {
                 "report": self.report.to_json(),
@@ -158,7 +158,7 @@ class Measured:
 def gathered(
     workers: Sequence[Measured], order: Sequence[str], catalogue: Catalogue = INSTALLED
 ) -> Report:
-    """Return one report of what several processes measured, whole entries or parts of them.
+    """Return one report of what several processes measured: whole entries or parts of them.
 
     Parts are joined as `joined` does; an entry that lacks a part is inconclusive.
 
@@ -202,7 +202,7 @@ def _of_parts(
 
 
 def _parts(reports: Sequence[Report]) -> dict[int, Report]:
-    """Return the shards by number; raise if they are not all there, once each."""
+    """Return the shards by number; raise unless each is present exactly once."""
     found: dict[int, Report] = {}
     whole: set[int] = set()
     for report in reports:
@@ -240,7 +240,7 @@ def _whole(
         return wrong[0]
     measured = [s for s in shards if s.records]
     if not measured:
-        # A hidden one, measured whole by one of them.
+        # A hidden suite, measured whole by one of them.
         return next((s for s in shards if s.status == "scored"), suite)
     first = measured[0]
     same = ("version", "measure", "adapted", "scorer", "labels")
@@ -270,7 +270,7 @@ def _whole(
 
 
 def _identity(reports: Sequence[Report]) -> ModelIdentity:
-    """Return what was measured; a part that needed no weights does not know their digest."""
+    """Return the model's identity; a part that needed no weights has no digest of them."""
     loaded = {r.model for r in reports if r.model.weights_sha256}
     described = {replace(r.model, weights_sha256=None, dtype="") for r in reports}
     if len(loaded) > 1 or len(described) > 1:

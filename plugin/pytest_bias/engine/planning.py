@@ -1,4 +1,4 @@
-"""What a run will do, known before any weight is read: what applies, and why the rest does not."""
+"""The plan of a run, made before any weight is read: which suites apply, and why others do not."""
 
 import re
 from collections import defaultdict
@@ -28,8 +28,8 @@ NOT_REACHED: Final = "interrupted before it was measured"
 class Planned:
     """An entry with the measure that the model allows, or the reason why there is none.
 
-    `labels` says, for a measure that reads a classifier's labels, which one stands for what;
-    `lacks` what the user would have to name for the measure to be taken.
+    For a measure that reads a classifier's labels, `labels` maps each role to a label; `lacks` is
+    what the user would have to name for the measure to be taken.
     """
 
     entry: Entry
@@ -40,18 +40,18 @@ class Planned:
 
     @property
     def scorer(self) -> str:
-        """Role of the classifier that scores what the model writes; empty where none does."""
+        """Role of the classifier that scores the model's texts; empty where there is none."""
         return self.entry.configuration.scorer or (self.measure.scorer if self.measure else "")
 
     @property
     def is_structure(self) -> bool:
-        """Whether these are the structural checks, which are always made, whole."""
+        """Whether these are the structural checks, which are always run in full."""
         return self.entry.suite.name == STRUCTURE
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What a run will do, known before any weight is read."""
+    """What a run will do: model, settings and entries, with coverage and notices."""
 
     model: Described
     settings: Settings
@@ -59,22 +59,22 @@ class Plan:
     coverage: Mapping[str, Any]
     notices: tuple[str, ...] = ()
     chat: bool = False
-    """Whether prompts are turns of the model's chat."""
+    """Whether prompts use the model's chat template."""
     scorers: Mapping[str, Scorer] = field(default_factory=dict)
-    """Classifiers that score what the model writes, by role."""
+    """Classifiers that score the model's texts, by role."""
     requested: tuple[str, ...] = ()
-    """What was asked for, suites of files by their names."""
+    """The suites that were requested; those defined in files by their names."""
 
 
 def describe_for(settings: Settings, model: str) -> Described:
-    """Describe a model as the settings allow, and check that device and precision are there."""
+    """Describe a model as the settings allow, and check that device and precision are available."""
     s, described = settings, described_for(settings, model)
     described.precision(s.device, s.dtype, s.device_map, s.devices)
     return described
 
 
 def described_for(settings: Settings, model: str) -> Described:
-    """Describe a model as the settings allow, wherever it will be loaded."""
+    """Describe a model as the settings allow, without checking the device."""
     return describe(
         ModelRef.parse(model),
         offline=settings.offline,
@@ -134,14 +134,14 @@ def plan(model: Described, settings: Settings) -> Plan:
 
 
 def _check_texts(settings: Settings) -> None:
-    """Check that texts of the user's own are named for suites that read some."""
+    """Check that the user's own texts are given only for suites that read such texts."""
     for name in settings.texts:
         with settings.stated.at(("texts", name)):
             if not any(c.own_texts for c in settings.catalogue.find(name).configurations):
                 suites = settings.catalogue.suites
                 readers = [s.name for s in suites if any(c.own_texts for c in s.configurations)]
                 raise UsageError(
-                    f"texts are named for {name}, which reads none of the user's own.",
+                    f"texts are named for {name}, which reads no texts of the user's.",
                     f"Those that do: {', '.join(readers)}.",
                 )
 
@@ -171,7 +171,7 @@ def _on_shard(settings: Settings) -> tuple[str, ...]:
         return ()
     if settings.budget is not None:
         raise UsageError(
-            "--budget with --shard: every shard would stop at a place of its own.",
+            "--budget with --shard: every shard would stop at a different item.",
             "--profile quick takes one sample in all shards.",
         )
     return (f"Shard {settings.shard}: pytest-bias merge joins the shards, scores and decides.",)
@@ -209,9 +209,9 @@ def _planned(entry: Entry, model: Described, settings: Settings) -> Planned:
 def _skip_unscorable_configurations(
     planned: Sequence[Planned], requested: Sequence[str]
 ) -> tuple[Planned, ...]:
-    """Let a suite asked for by its bare name do without the classifiers that were not named.
+    """Skip configurations without a classifier where a suite was requested by its bare name.
 
-    Where none of its configurations has its classifier, the first stays asked for: an error.
+    Where no configuration has its classifier, the first one stays requested: an error.
     """
     ready = {p.entry.suite.name for p in planned if p.measure and not p.lacks}
     spared = ready.intersection(requested)
@@ -224,7 +224,7 @@ def _skip_unscorable_configurations(
 
 
 def _lacks(role: str, settings: Settings) -> str | None:
-    """Say which classifier has to score the texts, if the user has not named it."""
+    """Return which classifier is needed to score the texts, if the user has not named it."""
     if not role or role in settings.scorers:
         return None
     return (
@@ -234,7 +234,7 @@ def _lacks(role: str, settings: Settings) -> str | None:
 
 
 def _needs(needed: str, model: Described, wanted: frozenset[Capability]) -> str:
-    """Say that a suite needs what a model does not do, and why where others of its kind do."""
+    """Return which capability the model lacks, and why where other models of its kind have it."""
     if model.kind is ModelKind.MASKED and Capability.SLOT not in model.capabilities:
         return f"needs {needed}; this model's tokenizer has no mask token"
     if why := [model.lacks[c] for c in sorted(wanted & model.lacks.keys())]:
@@ -248,7 +248,7 @@ def _words(capabilities: frozenset[Capability]) -> str:
 
 
 def part_of(settings: Settings) -> Part | None:
-    """Return which shard of how many is asked for, or null for the whole.
+    """Return the requested shard and the number of shards, or None for the whole run.
 
     Raises
     ------
@@ -270,9 +270,9 @@ def part_of(settings: Settings) -> Part | None:
 def shard(items: Sequence[Item], part: Part) -> tuple[Item, ...]:
     """Return the items of a shard: whole clusters, spread so that shards cost about the same.
 
-    The heaviest cluster goes first, each to the shard that has least so far (Graham 1969); equal
-    ones in the order of a hash of their names. So a shard is a function of the items alone. The
-    cost of a cluster is the length of its texts, in characters.
+    Clusters are assigned in order of decreasing cost, each to the shard with the smallest cost so
+    far (Graham 1969); ties are broken by a hash of their names. So a shard is a function of the
+    items alone. The cost of a cluster is the length of its texts, in characters.
     """
     number, of = part
     costs: dict[str, int] = defaultdict(int)

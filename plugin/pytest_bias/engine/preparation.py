@@ -1,7 +1,6 @@
-"""The data of suites, made ready for a machine without a network: where they are, fetched or not.
+"""Preparation of suites' data for a machine without a network: find and fetch their files.
 
-What a run would do about a file is asked of the same `DataFolder` that runs use, with the same
-consent to licences.
+Files are looked up in the same `DataFolder` that runs use, with the same accepted licences.
 """
 
 from collections.abc import Sequence
@@ -23,7 +22,7 @@ from pytest_bias.records.suite_states import SuiteStatus
 from pytest_bias.suites.suite import Entry
 
 Outcome: TypeAlias = State | Literal["fetched", "refused"]
-"""Where a file is now; `refused` are files that were asked for and did not come."""
+"""Where a file is now; `refused` are files whose download failed."""
 
 THERE: Final = frozenset({"own", "own changed", "cached", "fetched"})
 NOT_OURS_TO_FETCH: Final = "own copy only"
@@ -31,7 +30,7 @@ NOT_OURS_TO_FETCH: Final = "own copy only"
 
 @dataclass(frozen=True, slots=True)
 class FileOutcome:
-    """One file of an entry: where it is, and what stood in the way."""
+    """One file of an entry: where it is, or why it is not available."""
 
     path: str
     outcome: Outcome
@@ -42,7 +41,7 @@ class FileOutcome:
 class EntryData:
     """The files of one suite in one configuration.
 
-    `licence` says what the user has to accept before they are read; then nothing was fetched.
+    `licence` is one that the user has yet to accept; where there is one, nothing was fetched.
     """
 
     entry: Entry
@@ -51,10 +50,10 @@ class EntryData:
 
     @property
     def is_ready(self) -> bool:
-        """Whether a run finds what it needs, or says itself why it leaves the entry out.
+        """Whether a run finds the files it needs, or skips the entry with a reason of its own.
 
-        That is a matter of the user's where a licence is not accepted and where only the user can
-        bring the files, unless this very suite was asked for.
+        The latter is so where a licence is not accepted, or where only the user can provide the
+        files, unless this very suite was requested.
         """
         outcomes = {f.outcome for f in self.files}
         if not self.entry.named:
@@ -69,13 +68,13 @@ class EntryData:
 
 
 def look(entry: Entry, folder: DataFolder) -> EntryData:
-    """Say where the files of an entry are, without the network."""
+    """Return where the files of an entry are, without using the network."""
     files = (FileOutcome(f.path, folder.state(f)) for f in entry.configuration.files)
     return EntryData(entry, tuple(files), missing_consent(entry, folder))
 
 
 def fetch(entry: Entry, folder: DataFolder) -> EntryData:
-    """Bring the files of an entry into the cache, or into the folder if there is one.
+    """Fetch the files of an entry into the cache, or into the folder if there is one.
 
     Raises
     ------
@@ -90,7 +89,7 @@ def fetch(entry: Entry, folder: DataFolder) -> EntryData:
 
 
 def missing_consent(entry: Entry, folder: DataFolder) -> LicenceNotAccepted | None:
-    """Return which licence of an entry's data is not accepted; null if none is missing."""
+    """Return the licence of an entry's data that is not accepted; None if there is none."""
     for source in entry.configuration.consents:
         try:
             folder.consent(entry.suite.name, source)
@@ -123,7 +122,7 @@ def _write(target: Path, content: bytes) -> None:
 
 
 def without_data(error: BiasError, *, named: bool) -> SuiteStatus:
-    """Say what becomes of an entry whose items could not be read, asked for by name or not."""
+    """Return the status of an entry whose items could not be read; `named`: requested by name."""
     match error:
         case LicenceNotAccepted():
             return "skipped"
@@ -135,5 +134,5 @@ def without_data(error: BiasError, *, named: bool) -> SuiteStatus:
 
 
 def exit_code(found: Sequence[EntryData]) -> int:
-    """Return 0 if all is there, else 3."""
+    """Return 0 if all files are available, else 3."""
     return 0 if all(data.is_ready for data in found) else 3

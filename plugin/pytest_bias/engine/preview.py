@@ -1,4 +1,4 @@
-"""What can be told of a suite's items before a real model is asked: counts, doubles, a dry run."""
+"""A preview of a suite's items before a real model is run: counts, duplicates, a dry run."""
 
 import statistics
 from collections import Counter
@@ -22,16 +22,16 @@ SHOWN: Final = 5
 """Items that a preview shows."""
 
 TRIED: Final = 20
-"""Items that the dry run asks the demo model about."""
+"""Items in the dry run with the demo model."""
 
 REPLACEMENT: Final = "\N{REPLACEMENT CHARACTER}"
 
 
 @dataclass(frozen=True, slots=True)
 class DryRun:
-    """What came of asking the demo model: nothing that its numbers say means anything.
+    """The result of a dry run with the demo model; its numbers mean nothing.
 
-    `reason` says why it could not be asked.
+    `reason` says why it could not be run.
     """
 
     measure: str = ""
@@ -50,16 +50,16 @@ class Preview:
     items : tuple of Item
         All of them.
     problems : mapping of str to int
-        Why the data alone leave items out, with how many.
+        Reason why the data alone exclude items, to the number of these items.
     groups : mapping of str to mapping
         Key of ``by`` to group to number of items, the largest first.
     doubles : tuple of tuple of str
-        Identifiers of items with the same texts, two or more each.
+        Groups of two or more item ids with the same texts.
     lengths : tuple of int
         Characters of the shortest, the median and the longest text.
     non_ascii, replaced : int
-        Items with characters outside ASCII, and with the one that stands for bytes that could not
-        be read, which is a sign of a wrong encoding.
+        Items with characters outside ASCII, and items with the replacement character (U+FFFD), a
+        sign of a wrong encoding.
     is_hidden : bool
         Whether no identifier, and no text that may quote an item, is to be shown.
     """
@@ -75,12 +75,12 @@ class Preview:
 
     @property
     def n_clusters(self) -> int:
-        """How many clusters the items are of."""
+        """How many clusters the items form."""
         return len({item.cluster for item in self.items})
 
 
 def preview(configuration: Configuration, data: DataFolder) -> Preview:
-    """Read the items of a configuration and count.
+    """Read the items of a configuration and count them.
 
     Raises
     ------
@@ -110,13 +110,13 @@ def preview(configuration: Configuration, data: DataFolder) -> Preview:
         sum(any(not text.isascii() for text in item.texts.values()) for item in items),
         sum(any(REPLACEMENT in text for text in item.texts.values()) for item in items),
     )
-    # What may be told is said in the data's description (`hidden_results.load_hidden`).
+    # What may be disclosed is in the data's description (`engine.hidden.load_hidden`).
     least = loaded.info.least
     return found if least is None else counts_of_hidden(found, least)
 
 
 def counts_of_hidden(found: Preview, least: int) -> Preview:
-    """Return what may be shown of hidden items: counts, and groups of which scores are told."""
+    """Return what may be shown of hidden items: counts, and groups whose scores are disclosed."""
     groups = {
         key: {name: n for name, n in sizes.items() if name not in too_small(sizes, least)}
         for key, sizes in found.groups.items()
@@ -133,10 +133,10 @@ def shown(items: Sequence[Item]) -> list[Item]:
 
 
 def dry_run(suite: Suite, items: Sequence[Item], model: Model) -> DryRun:
-    """Ask a small model about a few items, and compute every score of what it says.
+    """Measure a small model on a few items, and compute every score.
 
-    Its vocabulary is closed: most texts have words that it does not know, which is a reason like
-    any other here.
+    Its vocabulary is closed: most texts have words that it does not know, so that many items are
+    unscored for that reason.
     """
     measure = suite.measure_for(model.capabilities)
     if measure is None or measure.reads or measure.scorer:
@@ -148,7 +148,7 @@ def dry_run(suite: Suite, items: Sequence[Item], model: Model) -> DryRun:
 
 
 def hidden_dry_run(suite: Suite, items: Sequence[Item], model: Model) -> DryRun:
-    """Do the same with hidden items; of whatever goes wrong the reason is not told."""
+    """Do the same with hidden items, without giving the reason of any failure."""
     try:
         found = measure_quietly(partial(dry_run, suite, items, model))
     except MeasurementError as error:

@@ -1,4 +1,4 @@
-"""What stands in a report besides scores: model, settings, versions and devices."""
+"""Building of a report: results with model, settings, versions and devices."""
 
 import platform
 from collections.abc import Mapping, Sequence
@@ -24,9 +24,9 @@ def build_report(
     suites: Sequence[SuiteResult],
     about_run: Mapping[str, Any],
 ) -> Report:
-    """Put results together; what does not change scores goes into `run`.
+    """Build a report from results; what does not change scores goes into `run`.
 
-    Others will read it, so that no text of it names the folders of this machine.
+    Reports are published, so no text in them names folders of this machine.
     """
     settings = plan.settings
 
@@ -57,7 +57,7 @@ def build_report(
 
 
 def depends_on(plan: Plan, data: Mapping[str, Any]) -> dict[str, Any]:
-    """Return all that the scores of a run depend on; `data` is of its entries."""
+    """Return everything that the scores of a run depend on; `data` is by entry."""
     model, settings = plan.model, plan.settings
     return {
         "tool": tool_version(),
@@ -80,7 +80,7 @@ def depends_on(plan: Plan, data: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def environment(model: Model | None, device_map: str | None = None) -> dict[str, Any]:
-    """Versions and devices, for the part of the report that the digest does not cover."""
+    """Return versions and devices, for the part of the report that the digest does not cover."""
     found: dict[str, Any] = {
         "python": platform.python_version(),
         "platform": platform.platform(),

@@ -1,8 +1,8 @@
-"""Which items a sample takes: a beginning of one fixed order, so that more time means more items.
+"""Sampling of items: a sample is a prefix of one fixed order, so that samples are nested.
 
-Whole clusters stand in an order that is random but for the seed, and the same whatever is taken of
-it. Every stretch of it holds about its share of every group, so that a sample speaks of the same
-mixture as the whole. In front stand a few clusters that together have every group.
+The order is of whole clusters, random given the seed, and does not depend on the size of the
+sample. Every stretch of it has about the same proportions of groups as the whole, so that a sample
+represents it. It begins with a few clusters that together have every group.
 """
 
 from collections import defaultdict
@@ -13,13 +13,13 @@ from typing import Final, TypeAlias
 from pytest_bias.records.report import Item, canonical_json, sha256
 
 QUICK_ITEMS: Final = 200
-"""Items of a suite under ``--profile quick``; whole clusters, so a few more may come."""
+"""Items of a suite under ``--profile quick``; clusters stay whole, so there may be a few more."""
 
 QUICK_CLUSTERS: Final = 30
 """Clusters under ``--profile quick``: an interval drawn over fewer would be too narrow."""
 
 MOST_GROUPS: Final = 50
-"""A `by` key with more values than this names single things, no groups to be represented."""
+"""A `by` key with more values than this names single things, not groups to be represented."""
 
 Cluster: TypeAlias = tuple[Item, ...]
 Groups: TypeAlias = frozenset[tuple[str, str]]
@@ -29,8 +29,8 @@ Groups: TypeAlias = frozenset[tuple[str, str]]
 class Order:
     """Whole clusters in the order in which samples take them; the first `n_front` have all groups.
 
-    An item that the data alone decide stays with its cluster, and counts for nothing here: it costs
-    no time and tells nothing about the model.
+    An item that is decided by the data alone stays in its cluster and is not counted here: it takes
+    no time and gives no information about the model.
     """
 
     clusters: tuple[Cluster, ...]
@@ -39,7 +39,7 @@ class Order:
     def quick(
         self, n_items: int = QUICK_ITEMS, n_clusters: int = QUICK_CLUSTERS
     ) -> tuple[Cluster, ...]:
-        """Return the first clusters: those with all groups, and no fewer than asked for."""
+        """Return the first clusters: those with all groups, and at least the given numbers."""
         items = clusters = 0
         for n, cluster in enumerate(self.clusters):
             enough = items >= n_items and clusters >= n_clusters and n >= self.n_front
@@ -68,7 +68,7 @@ def in_order(items: Iterable[Item], seed: int) -> Order:
     strata: dict[tuple[bool, tuple[tuple[str, str], ...]], list[str]] = defaultdict(list)
     for name in sorted(members, key=lambda name: sha256(f"{seed}/{name}")):
         strata[n_open(members[name]) > 0, tuple(sorted(groups[name]))].append(name)
-    # Cluster k of the n of its stratum stands at (k + start) / n of the way.
+    # Cluster k of the n of its stratum is at the fraction (k + start) / n of the order.
     place: dict[str, float] = {}
     for stratum, names in strata.items():
         start = int(sha256(canonical_json([seed, stratum]))[:8], 16) / 16**8
@@ -84,14 +84,14 @@ def in_order(items: Iterable[Item], seed: int) -> Order:
 
 
 def n_open(cluster: Sequence[Item]) -> int:
-    """Return how many items a model has to be asked about."""
+    """Return how many items need the model."""
     return sum(item.status is None for item in cluster)
 
 
 def extent(items: Sequence[Item], taken: Collection[str]) -> tuple[int | None, int | None]:
-    """Return how many items were taken of how many, by their ids; null twice for the whole.
+    """Return how many items were taken, and of how many; None and None for the whole suite.
 
-    What the suite's own rule drops counts on neither side.
+    Items that the suite's own rule drops are counted in neither number.
     """
     if all(item.id in taken for item in items):
         return None, None
@@ -108,6 +108,6 @@ def _keys(clusters: Iterable[Sequence[Item]]) -> list[str]:
 
 
 def _groups(cluster: Sequence[Item], keys: Sequence[str]) -> Groups:
-    """Return the groups that a cluster has items of, those to be measured if it has any."""
+    """Return the groups of a cluster's items: of those to be measured, if it has any."""
     asked = [item for item in cluster if item.status is None] or cluster
     return frozenset((k, item.by[k]) for item in asked for k in keys if k in item.by)

@@ -1,8 +1,8 @@
-"""Which items of each entry are measured, in which order, and until when.
+"""The schedule of a run: which items of each entry are measured, in which order, until when.
 
-Under ``--budget`` an entry has an equal share of the time that is left, the shortest entry first,
-so that what one leaves falls to the longer ones. Its clusters are taken in their fixed order, in
-parts whose sizes do not depend on the clock: a run that is killed finds its parts again.
+Under ``--budget`` each entry has an equal share of the time that is left, the shortest entry first,
+so that unused time goes to the longer ones. Clusters are taken in their fixed order, in parts whose
+sizes do not depend on the clock: after a run is killed, the next one finds the same parts.
 """
 
 import time
@@ -20,16 +20,16 @@ from pytest_bias.settings.settings import Settings
 from pytest_bias.suites.suite import Entry
 
 FIRST_PART: Final = 16
-"""Items of an entry's first part, which every entry gets."""
+"""Items in the first part of an entry, which is measured whatever the budget."""
 
 LARGEST_PART: Final = 512
-"""Parts double up to so many items: large enough for full batches, small enough to stop in time."""
+"""Largest part, up to which sizes double: full batches, and still small enough to stop in time."""
 
 MARGIN: Final = 1.1
-"""A part is begun if so many times its expected seconds are left."""
+"""A part is started if this many times its expected seconds are left."""
 
 RESERVE_S: Final = 2.0
-"""Seconds of a budget that are kept for the last scores and the files."""
+"""Seconds of a budget that are reserved for the last scores and the files."""
 
 Take: TypeAlias = Callable[[Sequence[Item]], Sequence[Record]]
 
@@ -52,7 +52,7 @@ class Schedule:
     started: float
     n_entries: int
     sampled: dict[str, int | None] = field(default_factory=dict)
-    """Entry to the items that its profile takes, of all shards together; null for the whole."""
+    """Entry to the number of items that its profile takes over all shards; None for all."""
     _orders: dict[str, Order] = field(default_factory=dict)
     _chosen: dict[tuple[str, Part | None], tuple[Cluster, ...]] = field(default_factory=dict)
     _expected: dict[str, Expected] = field(default_factory=dict)
@@ -61,7 +61,7 @@ class Schedule:
     def clusters(
         self, entry: Entry, items: Sequence[Item], part: Part | None = None
     ) -> tuple[Cluster, ...]:
-        """Return the clusters that an entry or a part of it has, in their fixed order."""
+        """Return the clusters of an entry or of a part of it, in their fixed order."""
         key = entry.id, part
         if key not in self._chosen:
             order = self._order(entry, items)
@@ -86,7 +86,7 @@ class Schedule:
         forecaster: Forecaster,
         part: Part | None = None,
     ) -> Expected:
-        """Find out what an entry, or a part of it, will take."""
+        """Estimate the time that an entry, or a part of it, will take."""
         entry, measure = planned.entry, planned.measure
         assert measure is not None, "an entry without a measure is not measured"
         if entry.id not in self._expected:
@@ -102,7 +102,7 @@ class Schedule:
         return self._expected[entry.id]
 
     def forecast(self, device: str) -> Forecast:
-        """Return what is known of the whole, from all that was asked about."""
+        """Return the forecast for all entries that were estimated."""
         return forecast(list(self._expected.values()), device, self._left)
 
     def take(
@@ -113,7 +113,7 @@ class Schedule:
         take: Take,
         part: Part | None = None,
     ) -> list[Record]:
-        """Measure the items of an entry, or as many of them as its share of the time allows."""
+        """Measure the items of an entry, as many as its share of the time allows."""
         clusters = self.clusters(planned.entry, items, part)
         if self._left is None or planned.is_structure:
             return list(take(joined(clusters)))
@@ -125,7 +125,7 @@ class Schedule:
 
     @property
     def _left(self) -> float | None:
-        """Seconds that are left of the budget, null without one."""
+        """Seconds that are left of the budget, None without one."""
         if self.settings.budget is None:
             return None
         return self.started + self.settings.budget - RESERVE_S - time.perf_counter()
@@ -145,13 +145,13 @@ def take_until(
     until : float
         When to stop, by `time.perf_counter`.
     clusters : sequence of Cluster
-        All that there is.
+        All clusters.
     take : callable
         Measures items.
     meter : Meter
-        The model's, which says whether answers were there already: they tell nothing of speed.
+        The model's meter. It shows which answers were kept from before: they are no sign of speed.
     an_item : float, optional
-        Expected seconds of an item; learned anew from every part.
+        Expected seconds per item; estimated again after every part.
     """
     found: list[Record] = []
     at, size = 0, FIRST_PART
@@ -173,14 +173,14 @@ def take_until(
 
 
 def joined(clusters: Sequence[Cluster]) -> list[Item]:
-    """Return the items of clusters, by their names."""
+    """Return the items of clusters, in the order of their ids."""
     return sorted((item for cluster in clusters for item in cluster), key=lambda item: item.id)
 
 
 def _end(clusters: Sequence[Cluster], at: int, size: int, *, over: bool = True) -> int:
-    """Return where a part ends that has `size` items to measure, the last cluster whole or left.
+    """Return the end of a part with `size` items to measure; clusters are not divided.
 
-    What costs nothing goes along.
+    Clusters that cost nothing are included.
     """
     n = 0
     for end in range(at, len(clusters)):

@@ -1,4 +1,4 @@
-"""Classifiers that the user names, to score what the model under test writes."""
+"""Scorers: classifiers named by the user that score the texts of the model under test."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -20,14 +20,14 @@ class Scorer:
     labels: Mapping[str, str]
 
     def identity(self, loaded: Model | None = None) -> ScorerIdentity:
-        """Return what exactly scores; the digest of the weights is known once they are loaded."""
+        """Return the scorer's identity; the digest of its weights is known once they are loaded."""
         about = (loaded or self.model).identity
         return ScorerIdentity(
             self.role, about.reference, about.revision, about.weights_sha256, about.config_sha256
         )
 
     def depends_on(self) -> list[str | None]:
-        """Return what its numbers depend on; no weight is loaded."""
+        """Return what its scores depend on; no weight is loaded."""
         about = self.model.identity
         return [
             about.reference,
@@ -45,7 +45,7 @@ def described(settings: Settings, roles: Iterable[str]) -> dict[str, Scorer]:
     Raises
     ------
     UsageError
-        If a model is no classifier, or none of its labels means what the role asks for.
+        If a model is not a classifier, or has no label for the role.
     """
     return {
         role: _described(settings, role, settings.scorers[role])
@@ -74,7 +74,7 @@ def _described(settings: Settings, role: str, name: str) -> Scorer:
 
 
 def loaded(scorers: Mapping[str, Scorer], settings: Settings) -> dict[str, Model]:
-    """Load each classifier once, on the device of the run, though it may have several roles."""
+    """Load each classifier once, on the device of the run, even if it has several roles."""
     models: dict[str, Model] = {}
     for scorer in scorers.values():
         name = str(scorer.model.ref)

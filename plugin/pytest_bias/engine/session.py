@@ -1,7 +1,7 @@
-"""Suites on a model: measured one at a time, put into one report.
+"""A session measures suites on one model, one at a time, and returns one report.
 
-The engine knows neither pytest nor the terminal. A `Session` holds one loaded model and measures
-the entries of a plan, so that a command, a pytest worker and a notebook do the same thing.
+The engine does not depend on pytest or the terminal. A `Session` holds one loaded model and
+measures the entries of a plan, so that a command, a pytest worker and a notebook do the same.
 """
 
 import datetime
@@ -49,23 +49,23 @@ from pytest_bias.suites.suite import LoadedData
 
 @dataclass
 class Session:
-    """One model, loaded when it is first needed, and what was measured on it."""
+    """One model, loaded when it is first needed, and the results measured on it."""
 
     plan: Plan
     listener: Listener = ignore
     results: dict[tuple[str, Part | None], SuiteResult] = field(default_factory=dict)
-    """By entry, and by which part of it was measured; null for the whole."""
+    """Results by entry and part; the part is None for a whole entry."""
     prepared: dict[str, LoadedData | SuiteResult] = field(default_factory=dict)
     costs: dict[str, dict[str, float]] = field(default_factory=dict)
     notices: list[str] = field(default_factory=list)
     started: float = field(default_factory=time.perf_counter)
     energy: GpuEnergy = field(default_factory=GpuEnergy)
     unfinished: Path | None = None
-    """Where what is measured is kept until the run has ended."""
+    """Folder in which answers are kept until the run has ended."""
     part: Part | None = None
-    """Which part of every entry is measured; by default what the settings say."""
+    """Part of every entry that is measured; by default the shard of the settings."""
     stopped: str | None = None
-    """Why a server answers no longer; what it has answered is kept for the next run."""
+    """Why a server no longer answers; its answers so far are kept for the next run."""
 
     def __post_init__(self) -> None:
         self.part = self.part or part_of(self.settings)
@@ -81,19 +81,19 @@ class Session:
         return self.plan.settings
 
     def notify(self, text: str) -> None:
-        """Tell what a user should know, now and in the report."""
+        """Send a notice to the user, now and in the report."""
         self.notices.append(text)
         self.listener(Notice(text))
 
     @cached_property
     def schedule(self) -> Schedule:
-        """Which items are measured, in which order and until when."""
+        """The schedule: which items are measured, in which order and until when."""
         measurable = [p for p in self.plan.entries if p.measure and not p.is_structure]
         return Schedule(self.settings, self.started, len(measurable))
 
     @cached_property
     def data(self) -> DataFolder:
-        """Where suites find their data."""
+        """The folder in which suites find their data."""
         s = self.settings
         return DataFolder(s.data_dir, s.offline, s.accept_licences, s.texts, tell=self._fetching)
 
@@ -102,7 +102,7 @@ class Session:
 
     @property
     def model(self) -> Model:
-        """The loaded model; a failure to load is tried once and raised every time."""
+        """The loaded model; loading is tried once, and its failure is raised every time."""
         loaded = self._loaded
         if isinstance(loaded, BiasError):
             raise loaded
@@ -131,11 +131,11 @@ class Session:
 
     @cached_property
     def forecaster(self) -> Forecaster:
-        """What tells how long an entry will take on the loaded model."""
+        """The forecaster for the loaded model."""
         return Forecaster(self.model)
 
     def unload(self) -> None:
-        """Let the model go, and the memory of its devices, before another one is loaded."""
+        """Release the model and the memory of its devices before another one is loaded."""
         for name in ("forecaster", "_loaded"):
             self.__dict__.pop(name, None)
         free()
@@ -157,7 +157,7 @@ class Session:
         return None
 
     def prepare(self, planned: Planned) -> LoadedData | SuiteResult:
-        """Load the items of an entry once, or find the result that says why they are not there."""
+        """Load the items of an entry once, or return the result that says why they are missing."""
         key = planned.entry.id
         if key not in self.prepared:
             self.prepared[key] = self._prepare(planned)
@@ -180,9 +180,9 @@ class Session:
             return entry.result("error", told(error))
 
     def depends_on(self, known: Mapping[str, str] | None = None) -> dict[str, Any]:
-        """Return all that the scores of this run depend on, data included; no weight is loaded.
+        """Return everything that the scores of this run depend on, with data; no weight is loaded.
 
-        Data whose digests are `known`, by entry, are not read.
+        Data whose digests are in `known`, by entry, are not read.
         """
         data = {}
         for planned in self.plan.entries:
@@ -193,7 +193,7 @@ class Session:
         return depends_on(self.plan, data)
 
     def items(self) -> dict[str, dict[str, Item]]:
-        """Return the items of every prepared entry by id, but hidden ones: no record has texts."""
+        """Return items by entry and id, without hidden ones: records have no texts."""
         return {
             entry: {item.id: item for item in loaded.items}
             for entry, loaded in self.prepared.items()
@@ -201,9 +201,9 @@ class Session:
         }
 
     def measure(self, planned: Planned, part: Part | None = None) -> SuiteResult:
-        """Measure one entry or a part of it, once; a failure is a result, not an exception."""
+        """Measure one entry or a part of it once; a failure is a result, not an exception."""
         prepared = self.prepare(planned)
-        # Every process checks the model itself.
+        # Every process runs the structural checks itself.
         whole = planned.is_structure or not isinstance(prepared, LoadedData)
         part = None if whole else part or self.part
         if part and part[0] == 1 and planned.entry.configuration.hidden:
@@ -219,7 +219,7 @@ class Session:
         return self.results[key]
 
     def expected(self, entries: Sequence[Planned]) -> list[Expected]:
-        """Find out what entries will take; nothing where the model is not sound."""
+        """Estimate the time of entries; nothing where the model failed the structural checks."""
         waiting = [p for p in entries if not p.is_structure]
         if not waiting or self.unsound:
             return []
@@ -227,13 +227,13 @@ class Session:
         self.schedule.n_entries = len(there)
         found = []
         for planned, data in there:
-            # What is wrong here is wrong when the entry is measured, and is reported then.
+            # An error here occurs again when the entry is measured, and is reported then.
             with suppress(Exception):
                 found += [self.schedule.expect(planned, data.items, self.forecaster, self.part)]
         return found
 
     def foreseen(self, entries: Sequence[Planned]) -> list[Planned]:
-        """Tell how long entries will take; returns them in the order that suits a budget."""
+        """Emit the forecast; return the entries in the order that suits a budget."""
         has_budget = self.settings.budget is not None
         if self.listener is ignore and not has_budget:
             return list(entries)
@@ -294,11 +294,11 @@ class Session:
         if data.hiding:
             return scored_hidden(result, entry.suite, self.settings.seed, data.hiding)
         result = scored(result, entry.suite, self.settings.seed)
-        # Whether too much is unscored is a question to the whole.
+        # Whether too many items are unscored is decided for the whole entry.
         return replace(result, status="scored", reason=None) if part else result
 
     def _classifiers(self, planned: Planned, model: Model) -> dict[str, Any]:
-        """Return what a result says of the classifiers that were asked."""
+        """Return the fields of a result about the classifiers that were used."""
         scorer = self.plan.scorers.get(planned.scorer)
         if scorer is None:
             return {"labels": planned.labels}
@@ -307,12 +307,12 @@ class Session:
 
     @contextmanager
     def _watched(self, planned: Planned, model: Model) -> Iterator[None]:
-        """Listen to a model, keep its answers, and take account of what it costs."""
+        """Listen to a model, keep its answers, and record its cost."""
         entry, meter = planned.entry, model.meter
         meter.on_progress = lambda done, total: self.listener(Progress(entry.id, done, total))
         is_hidden = entry.configuration.hidden
         meter.on_notice = lambda text: self.notify(f"{entry.id}: {NOTICE if is_hidden else text}")
-        # The structure is checked anew: that an answer is kept says nothing about its repeat.
+        # Structural checks use no kept answers: these cannot show whether an answer repeats.
         folder = None if planned.is_structure or is_hidden else self.unfinished
         for each in (model, *model.scorers.values()):
             each.keep(folder)
@@ -378,8 +378,8 @@ class Session:
 def run(session: Session) -> Report:
     """Measure everything in a session's plan.
 
-    Data are loaded before the weights, so that what is missing is said early. An interrupt ends the
-    run; what was measured until then is in the report.
+    Data are loaded before the weights, so that missing data are reported early. An interrupt ends
+    the run; the report has the results so far.
 
     Raises
     ------

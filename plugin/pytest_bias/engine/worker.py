@@ -1,8 +1,8 @@
-"""One of several processes that share a run: it measures a part of every suite and decides nothing.
+"""A worker process of a shared run: it measures a part of every suite and decides nothing.
 
-``python -m pytest_bias.engine.worker`` reads one line of JSON from standard input: what to measure.
-It writes lines of JSON to standard output: what happens, and at the end what was measured, or why
-that was not possible. Standard input stays open as long as the parent lives.
+``python -m pytest_bias.engine.worker`` reads one line of JSON from standard input: the task. It
+writes lines of JSON to standard output: events, and at the end the measurements or the error.
+Standard input stays open as long as the parent process lives.
 """
 
 import json
@@ -30,19 +30,19 @@ from pytest_bias.settings.settings import from_json, require_model
 EVENTS: Final[Mapping[str, type[Event]]] = {
     kind.__name__: kind for kind in (Notice, Loading, SuiteStarted, Progress, PartFinished)
 }
-"""What is told line by line; a result is sent with its records at the end."""
+"""Events that are sent line by line; results are sent with their records at the end."""
 
 
 @dataclass(frozen=True)
 class Asked:
-    """What a child is to measure.
+    """The task of a child process.
 
     Parameters
     ----------
     settings : str
         `Settings` as JSON, with the child's own device.
     part : Part
-        Which part of how many.
+        The part of every entry, and the number of parts.
     unfinished : str
         Folder in which answers are kept until the run has ended.
     """
@@ -63,7 +63,7 @@ class Asked:
 
 
 def measured(asked: Asked, listener: Callable[[Event], None]) -> str:
-    """Measure what is asked for; returns `merging.Measured` as JSON."""
+    """Measure a task; return `merging.Measured` as JSON."""
     from pytest_bias.engine.merging import Measured
     from pytest_bias.engine.planning import describe_for, plan
     from pytest_bias.engine.session import Session, run
@@ -80,9 +80,9 @@ def measured(asked: Asked, listener: Callable[[Event], None]) -> str:
 
 
 def main() -> None:
-    """Do what standard input asks for."""
+    """Measure the task on standard input."""
     tell = _teller(os.fdopen(os.dup(1), "w", encoding="utf-8"))
-    # What a library prints does not belong among the lines.
+    # Output of libraries must not mix with the lines.
     os.dup2(2, 1)
     with os.fdopen(os.dup(0), "rb", buffering=0) as stream:
         asked = Asked.from_json(stream.readline().decode())
@@ -111,7 +111,7 @@ def _tell_event(tell: Callable[[Mapping[str, Any]], None], event: Event) -> None
 
 
 def _end_with_parent() -> None:
-    """Wait until the parent is gone, however it ended, and end as well."""
+    """Wait until the parent process has ended, in whatever way, and exit as well."""
     while os.read(0, 1):
         pass
     os._exit(1)

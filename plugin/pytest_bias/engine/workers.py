@@ -1,4 +1,4 @@
-"""A run on several devices: a process each, which measures its part of every suite."""
+"""A run on several devices: one process per device, which measures its part of every suite."""
 
 import json
 import queue
@@ -23,7 +23,7 @@ from pytest_bias.suites.suite import LoadedData
 
 COMMAND: Final = ("-P", "-m", "pytest_bias.engine.worker")
 PATIENCE_S: Final = 10.0
-"""How long a process may take to end when it is told to."""
+"""Seconds that a process may take to end after it was asked to."""
 
 
 @dataclass
@@ -40,8 +40,8 @@ class Child:
 def run_on(session: Session, devices: Sequence[str]) -> Report:
     """Measure everything in a session's plan, shared among devices.
 
-    The session's own process measures nothing; it listens, and puts the parts together: scores from
-    all records, the digest of a run in one piece.
+    The session's own process measures nothing: it listens and merges the parts. Scores are computed
+    from all records, so the digest is that of a run in one piece.
 
     Raises
     ------
@@ -55,7 +55,7 @@ def run_on(session: Session, devices: Sequence[str]) -> Report:
             session.measure(planned)
     described = session.plan.model
     session.listener(Loading(str(described.ref), described.identity.parameters))
-    # Once, not by every process.
+    # Fetched once, not by every process.
     described.fetch()
     asked = [_asked(session, device, n, len(devices)) for n, device in enumerate(devices, 1)]
     with _started(devices, asked) as children:
@@ -90,7 +90,7 @@ def _started(devices: Sequence[str], asked: Sequence[Asked]) -> Iterator[list[Ch
                     stdout=subprocess.PIPE,
                     stderr=errors,
                     encoding="utf-8",
-                    # Ctrl-C is for the parent, which stops them all.
+                    # Ctrl-C is handled by the parent, which stops all children.
                     start_new_session=True,
                 )
                 children.append(Child(name, process, errors))
@@ -106,7 +106,7 @@ def _started(devices: Sequence[str], asked: Sequence[Asked]) -> Iterator[list[Ch
 
 def _ask(process: subprocess.Popen[str], what: Asked) -> None:
     assert process.stdin
-    # One that has ended already says why when it is listened to.
+    # If the process has ended already, reading its output shows why.
     with suppress(OSError):
         process.stdin.write(what.to_json() + "\n")
         process.stdin.flush()
@@ -125,7 +125,7 @@ def _end(child: Child) -> None:
 
 
 def _listen(session: Session, children: Sequence[Child]) -> None:
-    """Take what the processes tell until all have measured their part."""
+    """Handle the processes' events until all have measured their parts."""
     said: queue.SimpleQueue[tuple[Child, str | None]] = queue.SimpleQueue()
 
     def read(child: Child) -> None:
@@ -157,7 +157,7 @@ def _hear(session: Session, child: Child, told: dict[str, Any]) -> None:
         case Loading():
             return
         case Notice(text) if text in session.notices:
-            # Said before the weights were read.
+            # Already reported before the weights were read.
             return
         case SuiteStarted(entry):
             child.started.add(entry)
@@ -167,7 +167,7 @@ def _hear(session: Session, child: Child, told: dict[str, Any]) -> None:
 
 
 def _broken(child: Child) -> MeasurementError:
-    """Say what is known of a process that ended before it said anything."""
+    """Return an error about a process that ended without sending a result."""
     code = child.process.wait()
     why = f"signal {-code}, {Signals(-code).name}" if code < 0 else f"exit code {code}"
     child.errors.seek(0)
@@ -180,7 +180,7 @@ def _broken(child: Child) -> MeasurementError:
 
 
 def _account(session: Session, children: Sequence[Child], report: Report) -> dict[str, Any]:
-    """Return what the run took as a whole, and on each device."""
+    """Return the cost of the run as a whole, and on each device."""
     names = ("wall_s", "model_s", "tokens", "forwards", "suites")
     costs = [child.measured.report.run["cost"] for child in children if child.measured]
     by_device = [

@@ -1,1 +1,1 @@
-"""Published reports: verified, reproduced, published, locked."""
+"""Evidence: reports verified, reproduced and published, and models locked."""

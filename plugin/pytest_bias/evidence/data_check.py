@@ -1,8 +1,8 @@
-"""Was a suite run on its own data, on all of them or on an honest sample?
+"""Check that a suite was run on its own data: on all items or on a proper sample.
 
-The digest of the files is the pinned one. Where the data are at hand, the records are held against
-them item by item: texts, groups, clusters, what the data alone decide; none twice, none left out,
-and a sample is the beginning of the one order in which samples are taken.
+The digest of the files must be the pinned one. Where the data are available, the records are
+compared with them item by item: texts, groups, clusters, and items decided by the data alone. No
+item may be duplicated or left out, and a sample must be a prefix of the order of samples.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -37,11 +37,11 @@ def data_check(suite: SuiteResult, settings: Settings, report: Report, *, publis
     suite : SuiteResult
         With its records.
     settings : Settings
-        Where data are looked for.
+        Where to look for data.
     report : Report
-        Which has the suite; its settings say which sample is taken.
+        The report of the suite; its settings say which sample was taken.
     published : bool
-        What is published cannot be of changed copies.
+        Whether the report is published, and so may not rest on changed copies of the data.
     """
     try:
         definition = settings.catalogue.find(suite.name)
@@ -56,7 +56,7 @@ def data_check(suite: SuiteResult, settings: Settings, report: Report, *, publis
     expected = pinned(configuration.files, data.source) if configuration.files else None
     if expected and data.sha256 != expected:
         told = f"{data.sha256[:12]} was used, {expected[:12]} is pinned"
-        # Copies of one's own may be changed; what is published of the suite may not rest on them.
+        # The user's own copies may be changed; published results may not rest on them.
         outcome: Outcome = "unverified" if data.local and not published else "fails"
         return Check(NAME, outcome, f"not the data of {suite.entry}: {told}")
     loaded = _at_hand(suite, settings)
@@ -80,7 +80,7 @@ def data_check(suite: SuiteResult, settings: Settings, report: Report, *, publis
 def _at_hand(suite: SuiteResult, settings: Settings) -> LoadedData | None:
     definition = settings.catalogue.find(suite.name)
     configuration = definition.configuration(suite.config)
-    # Reading what the user has fetched already needs no consent anew.
+    # Reading files that the user has fetched already needs no new consent.
     accepted = {suite.name: ", ".join(source.licence for source in configuration.consents)}
     folder = DataFolder(settings.data_dir, offline=True, accepted=accepted, texts=settings.texts)
     try:
@@ -90,7 +90,7 @@ def _at_hand(suite: SuiteResult, settings: Settings) -> LoadedData | None:
 
 
 def _of_records(records: Sequence[Record], data: DataInfo) -> Iterator[str]:
-    """Say what is wrong with records whatever the data are."""
+    """Yield what is wrong with records, independently of the data."""
     if twice := len(records) - len({r.item for r in records}):
         yield f"{twice} records are of an item that has one already"
     if items_digest(records) != data.items_sha256:
@@ -110,7 +110,7 @@ def _of_data(stated: DataInfo, found: DataInfo) -> Iterator[str]:
 
 
 def _of_items(suite: SuiteResult, items: Sequence[Item], report: Report) -> Iterator[str]:
-    """Say in what the records differ from the items of the data."""
+    """Yield how the records differ from the items of the data."""
     known = {i.id: i for i in items}
     if unknown := [r.item for r in suite.records if r.item not in known]:
         yield f"{len(unknown)} items are not in the data: {unknown[0]}"
@@ -137,7 +137,7 @@ def _of_items(suite: SuiteResult, items: Sequence[Item], report: Report) -> Iter
 
 
 def _of_sample(taken: set[str], items: Sequence[Item], stated: Mapping[str, Json]) -> Iterator[str]:
-    """Say whether items were picked: every sample is a beginning of one order."""
+    """Yield signs that items were hand-picked: every sample is a prefix of one order."""
     seed, is_quick = stated.get("seed"), stated.get("profile") == "quick"
     if not isinstance(seed, int):
         yield "no seed is stated by which they were taken"

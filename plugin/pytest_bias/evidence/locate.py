@@ -1,4 +1,4 @@
-"""What a user may name where a report or a published model is wanted: path, address, or model."""
+"""Find a report or a published model by what a user names: a path, an address, or a model."""
 
 import re
 import tempfile
@@ -29,7 +29,7 @@ FORMS: Final = (
     "model of the Hub (org/name)"
 )
 MOST_FILES: Final = 1000
-"""Files of records that are downloaded for one report."""
+"""Largest number of files of records that are downloaded for one report."""
 
 _ON_HUB: Final = re.compile(
     r"/(?P<name>[\w.-]+/[\w.-]+)(/(tree|blob|resolve|raw)/(?P<revision>[^/]+)(/(?P<path>.*))?)?/?"
@@ -38,11 +38,11 @@ _ON_HUB: Final = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """What a text names: the folder of one report, or what a model's repository publishes.
+    """What a text names: the folder of one report, or the publication of a model's repository.
 
-    `digest` is that of a link, which the report has to have: empty if the link has none, null if
+    `digest` is given by a link, and the report must have it: empty if the link has none, None if
     there is no link. `is_run` says that the folder is as a run wrote it, badges included. `remarks`
-    are checks of the way that led there.
+    are checks from finding it.
     """
 
     report: Path | None = None
@@ -54,7 +54,7 @@ class Named:
 
     @property
     def is_public(self) -> bool:
-        """Whether it is a claim to others: what a model of the Hub publishes, or an address has."""
+        """Whether it is public: published by a model on the Hub, or available at an address."""
         return (self.ref is not None and self.ref.source == "hub") or self.digest is not None
 
     @property
@@ -68,12 +68,12 @@ class Named:
 
 @contextmanager
 def named(text: str, *, offline: bool) -> Iterator[Named]:
-    """Find what a text names; what was downloaded is gone when the block ends.
+    """Find what a text names; downloaded files are removed when the block ends.
 
     Raises
     ------
     BiasError
-        If there is nothing of that name, or it publishes no report.
+        If nothing has that name, or it publishes no report.
     """
     path = Path(text).expanduser()
     if text.startswith(PROTOCOL):
@@ -85,10 +85,10 @@ def named(text: str, *, offline: bool) -> Iterator[Named]:
         with _at_address(text, offline=offline) as found:
             yield found
     elif (path / CURRENT).is_file():
-        # Whatever else lies there: what a model publishes is what its pointer names.
+        # Whatever else is there, the report that its pointer names is the one that is published.
         yield of_model(ModelRef.parse(text), offline=offline)
     elif (path / REPORT).is_file() or path.is_file():
-        # Published evidence has its badges elsewhere.
+        # The badges of published evidence are elsewhere.
         folder = path if path.is_dir() else path.parent
         yield Named(report=path, is_run=folder.absolute().parent.name != BIAS)
     elif path.is_dir():
@@ -100,12 +100,12 @@ def named(text: str, *, offline: bool) -> Iterator[Named]:
 
 
 def of_model(ref: ModelRef, *, offline: bool) -> Named:
-    """Return what the repository of a model publishes.
+    """Return the publication of a model's repository.
 
     Raises
     ------
     ReportError
-        If that is nothing.
+        If it publishes no report.
     """
     found = published(ref, offline=offline)
     if found is None:
@@ -122,7 +122,7 @@ def _public(ref: ModelRef, found: Published, *, offline: bool) -> Named:
 
 
 def _of_revision(ref: ModelRef, *, offline: bool) -> tuple[Check, ...]:
-    """Return what has to be said of a commit: that of a pull request goes by the name too."""
+    """Return a remark on a commit that is not the head: it may be that of a pull request."""
     commit = ref.revision or ""
     if ref.source != "hub" or not re.fullmatch("[0-9a-f]{7,40}", commit):
         return ()
@@ -138,7 +138,7 @@ def _of_revision(ref: ModelRef, *, offline: bool) -> tuple[Check, ...]:
 
 
 def publication(ref: ModelRef, found: Published | None, *, offline: bool) -> Publication:
-    """Return a model's repository as it is; of one without a report the folder is ``bias``."""
+    """Return a model's repository as it is; without a report, its folder is ``bias``."""
     now = fingerprint(ref, offline=offline)
     snapshot = locate(ref, offline=offline)
     root = found.root if found else ref.path or snapshot.folder
@@ -155,7 +155,7 @@ def publication(ref: ModelRef, found: Published | None, *, offline: bool) -> Pub
 
 @contextmanager
 def _at_address(text: str, *, offline: bool) -> Iterator[Named]:
-    """Find what an address names: a model's page, a report in its repository, or a report."""
+    """Find what an address names: a model's page, a report in a repository, or another report."""
     parts = urlsplit(text)
     digest = parts.fragment
     if digest and not re.fullmatch(DIGEST, digest):
@@ -196,7 +196,7 @@ def _in_repository(ref: ModelRef, path: str, digest: str, *, offline: bool) -> N
 
 
 def _downloaded(address: str, folder: Path) -> Path:
-    """Download a report, its signature, and the records that it names."""
+    """Download a report, its signature, and its records."""
     downloads.save(address, folder / REPORT)
     with suppress(DataMissing):
         bundle = f"{urlsplit(address).path.rpartition('/')[2]}{SIGNATURE}"

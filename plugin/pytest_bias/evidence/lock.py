@@ -1,7 +1,7 @@
-"""The lock of models that others publish: what each one was, and what of it changed since.
+"""The lock of models that others publish: the state of each, and what has changed since.
 
 ``pytest-bias.lock`` holds any number of models of the Hub by name. A model that was locked by a
-branch or tag (``org/name@v1``) follows that name, any other the default branch.
+branch or tag (``org/name@v1``) follows that branch or tag, any other the default branch.
 """
 
 import re
@@ -27,7 +27,7 @@ _COMMIT: Final = re.compile("[0-9a-f]{7,40}")
 
 @dataclass(frozen=True, slots=True)
 class LockedScore:
-    """The headline of one suite: how much of what, in which interval, of how many items."""
+    """The headline of one suite: metric, value, interval and number of items."""
 
     metric: str
     value: float | None
@@ -41,7 +41,7 @@ class LockedScore:
 class LockedReport:
     """A report of the locked model: published with it, or measured when it was locked.
 
-    `scores` are the headlines by entry, none where they are `withheld`; the rest is what it takes
+    `scores` are the headlines by entry, none where they are `withheld`; the other fields are needed
     to measure the same again.
     """
 
@@ -58,12 +58,12 @@ class LockedReport:
 
     @classmethod
     def of(cls, report: Report, source: Literal["published", "measured"]) -> "LockedReport":
-        """Keep what a lock keeps of a report.
+        """Return the part of a report that a lock keeps.
 
         Raises
         ------
         ReportError
-            If it does not say how it was measured.
+            If the report does not say how it was measured.
         """
         settings = report.settings
         headlines = {s.entry: s.headline for s in report.suites if s.kind != "structure"}
@@ -95,7 +95,7 @@ class LockedReport:
 
 @dataclass(frozen=True, slots=True)
 class Locked:
-    """One model as it was locked on a day."""
+    """One model as it was locked on a date."""
 
     name: str
     locked: str
@@ -128,9 +128,9 @@ class FileChanges:
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """A locked model and what it is now, or the `error` for which that is not known.
+    """A locked model and its current state, or the `error` because of which that is not known.
 
-    `report` is what is published with it now, `notes` what else a user should know.
+    `report` is the report that is published with it now, `notes` what else a user should know.
     """
 
     locked: Locked
@@ -141,18 +141,18 @@ class Checked:
 
     @property
     def differing(self) -> tuple[str, ...]:
-        """Parts of the model that are not what they were, in words."""
+        """Parts of the model that have changed, in words."""
         return differences(self.locked.head, self.now) if self.now else ()
 
     @property
     def files(self) -> FileChanges:
-        """Files that are not what they were."""
+        """Files that have changed."""
         before, now = self.locked.head, self.now
         return FileChanges.between(_files(before), _files(now)) if now else FileChanges()
 
     @property
     def verdict(self) -> Verdict:
-        """What became of the model; ``moved`` is another commit with the same model in it."""
+        """The verdict on the model; ``moved`` is another commit with the same model in it."""
         if self.now is None:
             return "unknown"
         if self.differing:
@@ -161,7 +161,7 @@ class Checked:
 
     @property
     def exit_code(self) -> int:
-        """0 if it is the same model, 1 if it is another one; else that of the error."""
+        """0 if the model is the same, 1 if it changed, else the exit code of the error."""
         if self.error:
             return self.error.exit_code
         return int(self.verdict == "changed")
@@ -181,14 +181,14 @@ def pinned(name: str, found: ModelFingerprint) -> str:
 
 
 def lock(ref: ModelRef, date: str) -> tuple[Locked, tuple[str, ...]]:
-    """Find out what a model is now, with the report that is published of it, and what to tell.
+    """Lock a model as it is now, with its published report; also return notices for the user.
 
     Raises
     ------
     UsageError
-        If it is no model of the Hub.
+        If it is not a model of the Hub.
     ModelError
-        If it cannot be known what it is.
+        If its state cannot be determined.
     """
     _check_hub(ref)
     found = fingerprint(ref)
@@ -203,7 +203,7 @@ def lock(ref: ModelRef, date: str) -> tuple[Locked, tuple[str, ...]]:
 
 
 def check(locked: Locked) -> Checked:
-    """Ask what a locked model is now."""
+    """Compare a locked model with its current state."""
     try:
         ref = ModelRef.parse(locked.name)
         _check_hub(ref)
@@ -222,14 +222,14 @@ def _check_hub(ref: ModelRef) -> None:
         if one and one.source != "hub":
             what = _ELSEWHERE.get(one.source, "a folder here")
             raise UsageError(
-                f"{one} is {what}, and only models of the Hub can be locked: those that somebody "
-                "else can change.",
+                f"{one} is {what}, and only models of the Hub can be locked: those that others "
+                "can change.",
                 "pytest-bias lock org/name",
             )
 
 
 def _followed(ref: ModelRef, found: ModelFingerprint) -> str:
-    """Return the name that a lock follows: without a commit, which never moves."""
+    """Return the name that a lock follows, without a commit, since a commit never moves."""
 
     def name(one: ModelRef, commit: str | None) -> str:
         asked = one.revision or ""
@@ -242,9 +242,9 @@ def _followed(ref: ModelRef, found: ModelFingerprint) -> str:
 
 
 def earlier(locked: Locked) -> Path | None:
-    """Return the folder of the report that was published of a model when it was locked.
+    """Return the folder of the report that was published for a model when it was locked.
 
-    Reports stay where they are when others are published. Null if there is none with scores.
+    Reports stay where they are when others are published. None if there is none with scores.
     """
     report, found = locked.report, locked.head
     if report is None or report.source != "published" or report.withheld:
@@ -263,10 +263,10 @@ def earlier(locked: Locked) -> Path | None:
 def _published(
     ref: ModelRef, found: ModelFingerprint
 ) -> tuple[LockedReport | None, tuple[str, ...]]:
-    """Return the published report that is of a model as it was found, and why there is none.
+    """Return the published report of exactly this state of a model, and notes if there is none.
 
-    It lies in the commit that was found; of a branch, tag or older commit it may have been
-    published later, at the head of the default branch.
+    It is looked for in the commit that was found, and, for a branch, tag or older commit, also at
+    the head of the default branch, where it may have been published later.
     """
     own = ref.adapter or ref
     notes = []
@@ -297,12 +297,12 @@ def _about(ref: ModelRef, found: ModelFingerprint) -> tuple[str, ...]:
     ]
     closed = [word for word in ("private", "gated") if getattr(found, word)]
     if closed:
-        about.append(f"It is {' and '.join(closed)}: whoever checks the lock needs a token.")
+        about.append(f"It is {' and '.join(closed)}: checking the lock requires a token.")
     return tuple(about)
 
 
 def _files(found: ModelFingerprint) -> Mapping[str, str]:
-    """Return the files of a model, and of its adapter behind its name."""
+    """Return the files of a model, and those of its adapter prefixed with the adapter's name."""
     if not found.adapter:
         return found.files
     adapter = found.adapter_files or {}
@@ -310,5 +310,5 @@ def _files(found: ModelFingerprint) -> Mapping[str, str]:
 
 
 def beside(paths: Sequence[str]) -> tuple[str, ...]:
-    """Return the paths that only speak of a model."""
+    """Return the paths of files that only describe a model."""
     return tuple(p for p in paths if is_beside(p.rpartition(": ")[2]))

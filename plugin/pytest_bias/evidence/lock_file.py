@@ -1,4 +1,4 @@
-"""``pytest-bias.lock``: locked models by name, as YAML that people read and compare."""
+"""``pytest-bias.lock``: locked models by name, as human-readable YAML."""
 
 from collections.abc import Mapping
 from dataclasses import asdict
@@ -19,9 +19,9 @@ ABOUT: Final = """\
 # What changed since: pytest-bias lock --check
 """
 
-_REPAIR: Final = "It is written by pytest-bias lock MODEL: take it from version control again."
+_REPAIR: Final = "It is written by pytest-bias lock MODEL: restore it from version control."
 _NOT_LOCKED: Final = ("private", "gated", "code_elsewhere")
-"""Of a head, what is asked anew every time."""
+"""Fields of a model's state that are not stored but requested every time."""
 _OF_AN_ADAPTER: Final = ("adapter", "adapter_files", "base")
 
 
@@ -31,7 +31,7 @@ def read_lock(path: Path) -> dict[str, Locked]:
     Raises
     ------
     UsageError
-        If there is none, or it is malformed; says where.
+        If there is none, or it is malformed; the message says where.
     """
     try:
         plain: Any = yaml.safe_load(path.read_text(encoding="utf-8-sig"))
@@ -53,7 +53,7 @@ def read_lock(path: Path) -> dict[str, Locked]:
 
 
 def write_lock(path: Path, models: Mapping[str, Locked]) -> None:
-    """Write a lock file, whole or not at all."""
+    """Write a lock file atomically."""
     plain = {"schema": SCHEMA, "models": {name: _plain(m) for name, m in models.items()}}
     text = ABOUT + yaml.safe_dump(plain, sort_keys=True, allow_unicode=True, width=100)
     try:
@@ -65,7 +65,7 @@ def write_lock(path: Path, models: Mapping[str, Locked]) -> None:
 
 
 def named(models: Mapping[str, Locked], name: str | None, path: Path) -> list[Locked]:
-    """Return the locked models of a name, or all.
+    """Return the locked model of a name, or all models without one.
 
     Raises
     ------

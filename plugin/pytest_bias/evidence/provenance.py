@@ -1,8 +1,8 @@
-"""What a report says of where its numbers come from: is it so, as far as this machine can tell?
+"""Checks of the provenance that a report states: name, completeness and denominator.
 
 Digests show that nothing was changed afterwards. They do not show that a suite was run on its own
-data, that no suite was left out, or that a name is what it looks like. That is checked here,
-without the model and without a network.
+data, that no suite was left out, or that a name is not a look-alike. These are checked without the
+model and without a network; `data_check` checks the data.
 """
 
 import unicodedata
@@ -24,12 +24,12 @@ KIND_BY_CLASS: Final[Mapping[str, ModelKind]] = {
     "ForSequenceClassification": ModelKind.CLASSIFIER,
     "ForQuestionAnswering": ModelKind.QUESTION_ANSWERING,
 }
-"""How the name of a class ends that can be of one kind only."""
+"""Endings of class names that determine the kind of model."""
 
 
 @dataclass(frozen=True, slots=True)
 class Traits:
-    """What the files of a model say that decides which suites apply to it."""
+    """Facts from a model's files that decide which suites apply to it."""
 
     closed_vocabulary: bool = False
     architecture: str = ""
@@ -39,8 +39,8 @@ class Traits:
     def of(cls, snapshot: Snapshot) -> "Traits":
         """Read them from a model's configuration and tokenizer.
 
-        That a vocabulary is closed has to be so, since most suites do not apply then: pieces of
-        words can be put together to any word.
+        A stated closed vocabulary is checked, since most suites do not apply then: a tokenizer with
+        pieces of words can represent any word.
         """
         config = snapshot.table("config.json")
         named = config.get("architectures")
@@ -49,13 +49,13 @@ class Traits:
             tokens = snapshot.table("tokenizer.json").get("model")
             is_closed = isinstance(tokens, dict) and tokens.get("type") == "WordLevel"
         first = str(named[0]) if isinstance(named, list) and named else ""
-        # A class that the checkpoint brings along is what it says it is.
+        # A class that comes with the checkpoint is taken as stated.
         kinds = (k for ending, k in KIND_BY_CLASS.items() if first.endswith(ending))
         return cls(is_closed, first, None if config.get("auto_map") else next(kinds, None))
 
 
 def traits_of(report: Report) -> Traits | None:
-    """Return the traits of a model that comes with this package; null for any other."""
+    """Return the traits of a model that comes with this package; None for any other."""
     if report.model.reference not in DEMOS:
         return None
     snapshot = locate(ModelRef.parse(report.model.reference))
@@ -74,11 +74,11 @@ def provenance(
     Parameters
     ----------
     report : Report
-        Without its records.
+        The report, without its records.
     version : str
         Version of pytest-bias that checks.
     traits : Traits, optional
-        Of the model, where its files are at hand.
+        Traits of the model, where its files are available.
     """
     yield from _name(report)
     if traits and traits.architecture:
@@ -94,11 +94,11 @@ def provenance(
 
 
 def _name(report: Report) -> Iterator[Check]:
-    """Check that a name is what it looks like: names on the Hub have ASCII letters alone."""
+    """Check that a name is not a look-alike: names on the Hub have only ASCII letters."""
     name = report.model.reference
-    # The name of a folder names nobody; it is shown without what is not seen.
+    # The name of a folder claims no owner; it is shown without invisible characters.
     if "/" in name and any(not c.isprintable() or c.isspace() for c in name):
-        told = f"{name!a} has a character that is not seen"
+        told = f"{name!a} has an invisible character"
         yield Check("name of the model", "fails", told)
         return
     strange = [c for c in name if not c.isascii()]
@@ -109,7 +109,7 @@ def _name(report: Report) -> Iterator[Check]:
 
 
 def _kind(report: Report, traits: Traits) -> Iterator[Check]:
-    """Check that a model is of the class that its configuration names: other suites apply else."""
+    """Check that a model is of the class that its configuration names: suites depend on it."""
     model, name, has = report.model, "kind of the model", traits.architecture
     if model.architecture != has:
         said = f"it is given as {model.architecture!a}, its configuration has {has!a}"
@@ -129,7 +129,9 @@ def _denominator(
         return Check(name, "unknown", "the report does not say which suites apply, and why")
     if report.tool.get("version") != version:
         ran = report.tool.get("version")
-        return Check(name, "unknown", f"version {ran} of pytest-bias made it, {version} is here")
+        return Check(
+            name, "unknown", f"version {ran} of pytest-bias made it, {version} is installed"
+        )
     capabilities = frozenset(c for c in Capability if c.value in words)
     if reason := _unexplained(report, capabilities, traits):
         return Check(name, "unknown", reason)
@@ -151,7 +153,7 @@ def _names(value: object) -> list[str] | None:
 def _unexplained(
     report: Report, capabilities: frozenset[Capability], traits: Traits | None
 ) -> str | None:
-    """Say what a model is said to lack that its kind has, unless its files explain it."""
+    """Return a stated lack of a capability of the model's kind, unless its files explain it."""
     try:
         kind = CAPABILITIES[ModelKind(report.model.kind)]
     except ValueError:
@@ -168,7 +170,7 @@ def _unexplained(
 def _applicable(
     capabilities: frozenset[Capability], languages: list[str], catalogue: Catalogue
 ) -> tuple[set[str], set[str]]:
-    """Return the social suites that apply, and those that do if labels of a classifier fit."""
+    """Return the social suites that apply, and those that apply if a classifier's labels fit."""
     sure: set[str] = set()
     possible: set[str] = set()
     for entry in catalogue.social_entries(languages):

@@ -1,8 +1,8 @@
-"""A report made public: the repository as it will be, checked before anything is written.
+"""Publishing of a report: the future repository is built and checked before anything is written.
 
-The future state is made in a folder of its own: evidence, pointer, badges, README.md. It is checked
-as any reader would check it; what differs from the present state is then written, to a folder or in
-one commit.
+The future state is built in a separate folder: evidence, pointer, badges, README.md. It is checked
+as any reader would check it; the difference to the present state is then written, to a folder or
+in one commit.
 """
 
 import difflib
@@ -60,14 +60,14 @@ DIFF_LINES: Final = 400
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One file that publishing changes; null for one that is not there before, or after."""
+    """One file that publishing changes; None where it does not exist before, or after."""
 
     path: str
     before: bytes | None
     after: bytes | None
 
     def diff(self) -> list[str]:
-        """Return the lines that change, of a text."""
+        """Return the lines of a text file that change."""
         before, after = (
             (content or b"").decode("utf-8", "replace").splitlines()
             for content in (self.before, self.after)
@@ -78,7 +78,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """What will be published: the changes, the checks of the state after, and what to tell."""
+    """A prepared publication: the changes, the checks of the future state, and notices."""
 
     report: Report
     changes: tuple[Change, ...]
@@ -87,7 +87,7 @@ class Prepared:
 
     @property
     def files(self) -> dict[str, bytes]:
-        """Files to write."""
+        """Files to write, by path."""
         return {c.path: c.after for c in self.changes if c.after is not None}
 
     @property
@@ -104,7 +104,7 @@ def prepare(
     *,
     keeps: bool = False,
 ) -> Prepared:
-    """Work out what publishing a folder changes in a repository.
+    """Determine what publishing a folder changes in a repository.
 
     Parameters
     ----------
@@ -113,18 +113,18 @@ def prepare(
     target : Publication
         The repository as it is; its `folder` and `digest` may be empty.
     settings : Settings
-        Where data are looked for.
+        Where to look for data.
     trust : Trust
         How signatures are checked.
     keeps : bool
-        Whether results of earlier reports that this one has not stay in the metadata.
+        Whether results of earlier reports that this one does not have stay in the metadata.
 
     Raises
     ------
     ReportError
-        If the folder's own report does not hold, is not finished, or is not of this model.
+        If the folder's own report fails a check, is not finished, or is not of this model.
     UsageError
-        If README.md cannot be changed without changing what is not ours.
+        If README.md cannot be changed without changing its owner's text.
     """
     try:
         with tempfile.TemporaryDirectory(prefix="pytest-bias-") as name:
@@ -151,7 +151,7 @@ def _prepared(
         report = _checked(source, settings)
         folder = future / evidence(report)
         _add_evidence(source, report, folder)
-        # Of two runs that found the same the first stays, with its date, and that is drawn.
+        # Of two runs with the same result the first stays, with its date, and badges show that one.
         report = read_plain_report(folder / REPORT)
         (future / CURRENT).write_text(pointer_of(report), encoding="utf-8")
     place = target.place(report)
@@ -174,10 +174,10 @@ def _prepared(
 
 
 def _require_sound(checks: Sequence[Check], target: Publication) -> None:
-    """Raise `ReportError` if a reader would find that something does not hold.
+    """Raise `ReportError` if a check by a reader would fail.
 
-    That the model has changed since is said by the badges, and what others left as a reproduction
-    counts for nothing if it does not hold.
+    Two failures are allowed: the badges show that the model has changed since, and an invalid
+    reproduction by others is ignored.
     """
     for check in checks:
         excused = check.what == "model" or check.what.startswith(f"{REPRODUCTION_CHECK} ")
@@ -190,7 +190,7 @@ def _require_sound(checks: Sequence[Check], target: Publication) -> None:
 
 
 def _copied(root: Path, future: Path) -> None:
-    """Copy what a repository holds about bias, and its card; not the model."""
+    """Copy the folder ``bias`` of a repository and its card, but not the model."""
     if (root / BIAS).is_dir():
         shutil.copytree(root / BIAS, future / BIAS)
     (future / BIAS).mkdir(exist_ok=True)
@@ -205,7 +205,7 @@ def _copied(root: Path, future: Path) -> None:
 
 
 def _checked(source: Path, settings: Settings) -> Report:
-    """Return a report that holds and is finished."""
+    """Return a report that passes its checks and is finished."""
     report = read_report(source)
     require_finished(report, source)
     if report.model.served:
@@ -224,7 +224,7 @@ def _checked(source: Path, settings: Settings) -> Report:
 
 
 def _add_evidence(source: Path, report: Report, folder: Path) -> None:
-    """Put a report where it stays; what lies there already is never overwritten."""
+    """Store a report in its permanent place; existing files are never overwritten."""
     if (folder / REPORT).is_file():
         there = read_plain_report(folder / REPORT)
         if there.digest != report.digest:
@@ -234,14 +234,14 @@ def _add_evidence(source: Path, report: Report, folder: Path) -> None:
     else:
         folder.mkdir(parents=True)
         shutil.copy(source / REPORT, folder / REPORT)
-        # Anew, since those of a run may hold texts.
+        # Written again, since the records of a run may hold texts.
         write_records(report, folder)
     _add_signature(source / REPORT, folder / REPORT)
 
 
 def _add_signature(file: Path, copy: Path) -> None:
     bundle, there = (p.with_name(f"{p.name}{SIGNATURE}") for p in (file, copy))
-    # It is of these very bytes, which may differ in time and cost from those that are there.
+    # The signature is of these bytes; time and cost may differ in an existing report.
     if bundle.is_file() and not there.exists() and file.read_bytes() == copy.read_bytes():
         shutil.copy(bundle, there)
 
@@ -285,7 +285,7 @@ def _of_another_model(name: str, checks: Sequence[Check]) -> ReportError:
 
 
 def _draw(future: Path, drawn: Mapping[str, str]) -> None:
-    """Put badges in the place of those that were there."""
+    """Replace the existing badges."""
     shutil.rmtree(future / BADGES, ignore_errors=True)
     (future / BADGES).mkdir(parents=True)
     for name, text in drawn.items():
@@ -308,7 +308,7 @@ def _files(folder: Path) -> Iterator[tuple[str, bytes]]:
 
 
 def _notices(source: Path) -> Iterator[str]:
-    """Yield what the files tell that their owner may not want to tell."""
+    """Yield what the files disclose that their owner may not want to publish."""
     text = (source / REPORT).read_text(encoding="utf-8")
     home = str(Path.home())
     if len(home) > 1 and home in text:
@@ -316,9 +316,9 @@ def _notices(source: Path) -> Iterator[str]:
 
 
 def write(prepared: Prepared, root: Path) -> None:
-    """Write to a folder what is prepared: all of it, or nothing.
+    """Write a prepared publication to a folder: all of it, or nothing.
 
-    Evidence comes first, then badges, then the pointer, and README.md, which shows the rest, last.
+    Evidence is written first, then badges, then the pointer, and README.md, which shows them, last.
     """
     ordered: Sequence[Change] = sorted(prepared.changes, key=_turn)
     done: list[Change] = []
@@ -353,9 +353,9 @@ def _put(path: Path, content: bytes | None) -> None:
 
 
 def require_own_files(root: Path) -> None:
-    """Raise `UsageError` if publishing to a folder would write elsewhere, or over something else.
+    """Raise `UsageError` if publishing to a folder would write elsewhere or overwrite other files.
 
-    A link may lead out of the repository, and would be a file of its own afterwards.
+    A link may point outside the repository, and would be replaced by a regular file.
     """
     if (card := root / README).is_symlink() or (card.exists() and not card.is_file()):
         raise UsageError(f"{card} is no file of its own.", "Put the card itself there.")
@@ -369,7 +369,7 @@ def require_own_files(root: Path) -> None:
 
 
 def require_report(source: Path) -> Path:
-    """Return the folder of a report that is given by its folder or its report.json."""
+    """Return the folder of a report, given its folder or its report.json."""
     folder = source if source.is_dir() else source.parent
     if not (folder / REPORT).is_file():
         raise UsageError(

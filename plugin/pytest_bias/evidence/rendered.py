@@ -1,7 +1,7 @@
-"""Does what people see follow from the report? Badges, the section of README.md, its metadata.
+"""Check that badges, the section of README.md and its metadata follow from the report.
 
-What is outside the section belongs to the model's owner and is not checked, but for one thing: a
-picture there must not pass for a badge of ours.
+Text outside the section belongs to the model's owner and is not checked, with one exception: an
+image there must not imitate a badge of pytest-bias.
 """
 
 import re
@@ -46,9 +46,9 @@ _SOURCE: Final = re.compile(r"""(?i)\bsrc\s*=\s*["']?([^"'\s>]+)""")
 
 
 def not_installed(report: Report, catalogue: Catalogue) -> set[str]:
-    """Return the names of badges that cannot be drawn again: their suites are not installed.
+    """Return the names of badges that cannot be rendered again: their suites are not installed.
 
-    Or another version of them is, which may say the same score in other words.
+    Or another version of a suite is installed, which may word the same score differently.
     """
     found = set()
     for suite in report.suites:
@@ -61,7 +61,7 @@ def not_installed(report: Report, catalogue: Catalogue) -> set[str]:
 def badges_check(
     root: Path, report: Report, standing: PublicationStatus, catalogue: Catalogue = INSTALLED
 ) -> Check:
-    """Check that the badges of a repository are those that its report gives, and no others."""
+    """Check that the badges of a repository are exactly those that its report gives."""
     expected = badges.by_name(report, standing)
     folder = root / BADGES
     wrong = differing(folder, expected)
@@ -79,7 +79,7 @@ def badges_check(
 def card_check(
     root: Path, report: Report, places: Sequence[Place], standing: PublicationStatus
 ) -> Check:
-    """Check README.md: its section, the scores in its metadata, and pictures outside of these.
+    """Check README.md: its section, the scores in its metadata, and images outside the section.
 
     Parameters
     ----------
@@ -88,9 +88,9 @@ def card_check(
     report : Report
         The report that counts.
     places : sequence of Place
-        Where links may lead.
-    standing : Standing
-        What holds of it now.
+        Where links may point.
+    standing : PublicationStatus
+        Current status of the report.
     """
     path = root / README
     readme = path.read_bytes() if path.is_file() else b""
@@ -102,7 +102,7 @@ def card_check(
     if shown is None:
         return Check(NAME, "unknown", f"{README} has no section of pytest-bias")
     if hides_section(readme):
-        return Check(NAME, "fails", "the section stands in a block of code, where nobody sees it")
+        return Check(NAME, "fails", "the section is in a code block, where it is not rendered")
     if shown in [section.section(report, place, standing) for place in places]:
         more = f"; {kept} results are of earlier reports, and follow from these" if kept else ""
         return Check(NAME, "holds", f"section and metadata are what the report gives{more}")
@@ -112,12 +112,12 @@ def card_check(
 def _foreign_scores(
     root: Path, readme: bytes, report: Report, places: Sequence[Place]
 ) -> tuple[list[str], int]:
-    """Say which scores of the metadata go by our name and follow from no report that is there.
+    """Return the scores in the metadata that bear our name but follow from no report here.
 
     Returns
     -------
     tuple of list of str and int
-        What is wrong, and how many results are kept of earlier reports.
+        What is wrong, and how many results of earlier reports are kept.
     """
     ours = _results(report, places)
     configurations = {f"{s.name}-{s.config}" for s in report.suites}
@@ -141,7 +141,7 @@ def _results(report: Report, places: Sequence[Place]) -> list[Any]:
 
 
 def _is_among(result: Mapping[str, Any], ours: Sequence[Any], report: Report) -> bool:
-    """Whether a result is what a report gives; one of before results had a mark counts as well."""
+    """Whether a report gives a result; results from before they had a mark match as well."""
     stated = _table(_table(result.get("dataset")).get("args")).get("report")
     if stated not in (None, report.digest):
         return False
@@ -157,7 +157,7 @@ def _of(earlier: Report, report: Report, places: Sequence[Place]) -> tuple[list[
 
 
 def _earlier(root: Path, digest: object) -> Report | None:
-    """Return the report of a digest, if a repository has it as evidence."""
+    """Return the report with a digest, if a repository has it as evidence."""
     if not isinstance(digest, str) or not re.fullmatch(DIGEST, digest):
         return None
     try:
@@ -172,7 +172,7 @@ def _table(value: Any) -> Mapping[str, Any]:
 
 
 def _imitations(readme: bytes, places: Sequence[Place], drawn: set[str]) -> Iterator[str]:
-    """Say which pictures outside the section claim what only badges from the report may."""
+    """Yield the images outside the section that claim what only badges from the report may."""
     own = {f"{place.badges}/{name}" for place in places for name in drawn}
     for line, text in outside_of(readme):
         for found in _PICTURE.finditer(text):

@@ -1,8 +1,8 @@
-"""Does a report hold what it claims? Checked from its own files, without the model.
+"""Verification of a report from its own files, without the model.
 
-This version checks that the digest is that of the content, that the records are those that were
-digested, that the records give the scores, and that the scores give the badges. Scores that are
-withheld cannot be checked without the full report and the salt.
+It checks that the digest is that of the content, that the records are those that were digested,
+that the records give the scores, and that the scores give the badges. Withheld scores cannot be
+checked without the full report and the salt.
 """
 
 import json
@@ -34,8 +34,8 @@ from pytest_bias.suites.results import scored
 from pytest_bias.suites.suite import STRUCTURE, Suite
 
 RELATIVE: Final = 1e-9
-"""Relative difference up to which a recomputed number is the same: other builds of numpy add up in
-another order."""
+"""Relative difference up to which a recomputed number is the same, since builds of numpy differ in
+the order of summation."""
 
 
 def verify(
@@ -53,20 +53,20 @@ def verify(
     path : Path
         The report.
     full : Path, optional
-        The full report of one whose scores are withheld; its salt lies beside the withheld one.
+        The full report of one whose scores are withheld; its salt is beside the withheld one.
     settings : Settings, optional
-        Where data are looked for, which is nowhere but in caches by default.
+        Where to look for data; by default only in caches.
     traits : Traits, optional
-        Of the model, where its files are at hand.
+        Traits of the model, where its files are available.
     is_run : bool
-        Whether the folder is one's own, as a run wrote it, with its badges; else it is published.
+        Whether the folder is as a run wrote it, with its badges; otherwise it is published.
 
     Raises
     ------
     ReportError
-        If there is no report, or none of a schema that can be read.
+        If there is no report, or its schema cannot be read.
     UsageError
-        If a full report is given of scores that are not withheld.
+        If a full report is given although the scores are not withheld.
     """
     file = path / REPORT if path.is_dir() else path
     report = read_plain_report(file, check=False)
@@ -124,7 +124,7 @@ def _suite(
     name = "records"
     if suite.records_sha256 is None:
         if suite.is_hidden:
-            told = "its items are hidden: who has them and the salt can run it again"
+            told = "its items are hidden: only a holder of them and the salt can run it again"
             yield Check(name, "unknown", told)
         elif suite.scores:
             yield Check(name, "fails", "it has scores but names no records")
@@ -159,7 +159,7 @@ def _scores(suite: SuiteResult, report: Report, settings: Settings) -> Check:
         return Check(name, "unknown", f"version {ran} of the suite was run, {here} is installed")
     try:
         again = _scored(_Records.of(suite, definition), int(report.settings["seed"]))
-        # What the p-value of a headline is adjusted for are the other headlines of the report.
+        # The p-value of a headline is adjusted for the other headlines of the report.
         others = [again if s.entry == suite.entry else s for s in report.suites]
         again = next(s for s in with_decision_family(others) if s.entry == suite.entry)
         measure = definition.measure_named(suite.measure or "")
@@ -208,7 +208,7 @@ def _scores(suite: SuiteResult, report: Report, settings: Settings) -> Check:
 
 @dataclass(frozen=True, slots=True)
 class _Records:
-    """A suite's result, known by the digest of its records and all that scores depend on."""
+    """A suite's result as a cache key: the digest of its records and all that scores depend on."""
 
     key: tuple[str, ...]
     suite: SuiteResult = field(compare=False)
@@ -217,14 +217,14 @@ class _Records:
     @classmethod
     def of(cls, suite: SuiteResult, definition: Suite) -> "_Records":
         about = repr(replace(suite, scores=(), records_sha256=None))
-        # A file of the user's may have changed since.
+        # A suite file of the user may have changed since.
         key = (records_digest(suite.records), about, repr(statistics.DRAWS), str(id(definition)))
         return cls(key, suite, definition)
 
 
 @lru_cache(maxsize=64)
 def _scored(records: _Records, seed: int) -> SuiteResult:
-    """Score records; once, where a report is checked several times while it is published."""
+    """Score records; cached, since a report is checked several times while it is published."""
     return scored(records.suite, records.definition, seed)
 
 
@@ -233,9 +233,9 @@ _ABOUT: Final = (
     *("metric", "by", "ideal", "tolerance", "headline"),
     *("n_unscored", "n_excluded"),
 )
-"""What does not depend on how scores, intervals and tests are made of the records."""
+"""Fields that do not depend on how scores, intervals and tests are computed from the records."""
 _VALUES: Final = (*_ABOUT, "value", "n")
-"""What does not depend on how intervals and tests are made."""
+"""Fields that do not depend on how intervals and tests are computed."""
 
 
 def _differing(claimed: Score, found: Score, names: Sequence[str]) -> str | None:

@@ -1,6 +1,6 @@
-"""A report run again by somebody else: content of reproduction.json.
+"""The reproduction of a report by a second run: the content of reproduction.json.
 
-`reproducing` holds two reports against one another; here is what that comes to, as it is kept.
+`reproduction_compare` compares the two reports; this module has the result as it is stored.
 """
 
 import os
@@ -16,7 +16,7 @@ from pytest_bias.records.validation import built
 SCHEMA: Final = "pytest-bias/reproduction/1"
 
 ROUNDING: Final = 1e-9
-"""Numbers that differ by no more are the same number, added up in another order."""
+"""Numbers that differ by no more are equal up to the order of summation."""
 
 Level: TypeAlias = Literal["agrees", "consistent", "differs", "not compared"]
 Verdict: TypeAlias = Literal["agrees", "differs", "not comparable"]
@@ -26,7 +26,7 @@ EXITS: Final[Mapping[Verdict, int]] = {"agrees": 0, "differs": 1, "not comparabl
 
 @dataclass(frozen=True, slots=True)
 class Digest:
-    """One thing that has to be the same in both runs."""
+    """A digest that has to be the same in both runs."""
 
     what: str
     published: str | None
@@ -34,13 +34,13 @@ class Digest:
 
     @property
     def is_same(self) -> bool:
-        """Whether both are known, or not there, and equal."""
+        """Whether the digests are equal, or both absent."""
         return self.published == self.again
 
 
 @dataclass(frozen=True, slots=True)
 class ScoreAgain:
-    """One score in both runs; `margin` is that of a suite whose texts a model wrote."""
+    """One score in both runs; `margin` is set for a suite whose texts a model generated."""
 
     metric: str
     by: Mapping[str, str]
@@ -60,7 +60,7 @@ class ScoreAgain:
 
     @property
     def is_consistent(self) -> bool:
-        """Whether the values could be two measurements of one model with other samples."""
+        """Whether the values could be two measurements of one model with different samples."""
         if self.agrees or self.difference is None or self.margin is None:
             return self.agrees
         return abs(self.difference) <= self.margin
@@ -70,8 +70,8 @@ class ScoreAgain:
 class SuiteAgain:
     """One suite in both runs.
 
-    `counts` says that the badge counts it: it is about bias, reviewed, and no control of another.
-    Of `n` items, `n_same` had the same outcome.
+    `counts` says that the badge counts it: it is about bias, reviewed, and not a control of another
+    suite. Of `n` items, `n_same` had the same outcome.
     """
 
     entry: str
@@ -86,7 +86,7 @@ class SuiteAgain:
 
 @dataclass(frozen=True, slots=True)
 class Party:
-    """Who ran it, as the run itself says: nothing is proved by it, a signature is."""
+    """Who ran it, as the run itself states; only a signature proves it."""
 
     owner: str = ""
     source: Literal["github", "stated", "unknown"] = "unknown"
@@ -96,9 +96,9 @@ class Party:
 
 @dataclass(frozen=True, slots=True)
 class Reproduction:
-    """What came of running a report again: content of reproduction.json.
+    """The result of a second run of a report: the content of reproduction.json.
 
-    `of` is the digest of the published report, `report` that of the second one; `published_at` says
+    `of` is the digest of the published report, `report` that of the second one; `published_at` is
     where the first was read.
     """
 
@@ -119,12 +119,12 @@ class Reproduction:
         return tuple(s for s in self.suites if s.counts)
 
     def n(self, level: Level) -> int:
-        """Return how many of the suites that count came out so."""
+        """Return how many of the counted suites have this level."""
         return sum(s.level == level for s in self.counted)
 
     @property
     def verdict(self) -> Verdict:
-        """What it comes to: every suite that counts has to agree, or be consistent."""
+        """The verdict: every counted suite has to agree, or be consistent."""
         if not all(d.is_same for d in self.digests):
             return "not comparable"
         if not self.counted or self.n("not compared") == len(self.counted):
@@ -139,7 +139,7 @@ class Reproduction:
 
     @property
     def digest(self) -> str:
-        """Return ``sha256:`` and the digest of all of it."""
+        """Return ``sha256:`` and the digest of the whole content."""
         return digest_of(self.digested())
 
     def to_json(self) -> str:
@@ -154,7 +154,7 @@ class Reproduction:
         Raises
         ------
         ReportError
-            If it is no reproduction of this schema, or was changed after it was written.
+            If it is not a reproduction of this schema, or was changed after it was written.
         """
         plain = with_schema(text, SCHEMA, "reproduction")
         try:
@@ -168,7 +168,7 @@ class Reproduction:
 
 
 def claimed_party(stated: str | None, environment: Mapping[str, str] | None = None) -> Party:
-    """Return who says that they run this: as stated, else the repository of a GitHub workflow."""
+    """Return who claims to run this: as stated, else the repository of a GitHub workflow."""
     environment = os.environ if environment is None else environment
     if stated:
         return Party(stated, "stated")

@@ -1,10 +1,10 @@
-"""Two reports of one model side by side: every score and every item.
+"""Comparison of two reports of one model: every score and every item.
 
-What has to be the same is said by digests: of the weights, the configuration, the tokenizer and the
-code of the model, of the data and the items of every suite. What may differ is bounded: a score by
-the tolerance of its metric, in its own unit; the outcomes of the items of a suite by 0.5 % of them.
-Texts that a model writes part ways after one token that differs, so a suite that has it write may
-be `consistent` instead: every score within the margin of two independent measurements.
+Digests have to be equal: of the weights, configuration, tokenizer and code of the model, and of the
+data and items of every suite. Other differences are bounded: a score by the tolerance of its
+metric, in its own unit; the outcomes of a suite's items by 0.5 % of them. Generated texts diverge
+after one different token, so a suite of generated texts may be `consistent` instead: every score is
+within the margin of two independent measurements.
 """
 
 import math
@@ -42,7 +42,7 @@ OF_THE_MODEL: Final[Mapping[str, str]] = {
     "code_sha256": "remote code",
     "adapter": "adapter",
 }
-"""Fields of a model's identity that have to be the same, and what they are for people."""
+"""Fields of a model's identity that have to be the same, with human-readable names."""
 
 
 def reproduction(
@@ -52,16 +52,16 @@ def reproduction(
     by: Party,
     catalogue: Catalogue = INSTALLED,
 ) -> Reproduction:
-    """Hold two reports of one model against one another, with their records.
+    """Compare two reports of one model, with their records.
 
     Parameters
     ----------
     published, again : Report
-        The report that was there, and the one of the second run.
+        The published report, and the report of the second run.
     published_at : str
-        Where the first was read, for people.
+        Where the first was read, as human-readable text.
     by : Party
-        Who ran the second, as they say.
+        Who ran the second, as they state.
     """
     ours = {s.entry: s for s in again.suites}
     measured = [s for s in published.suites if s.status == "scored"]
@@ -80,7 +80,7 @@ def reproduction(
 
 
 def model_digests(published: Report, again: Report) -> tuple[Digest, ...]:
-    """Return what has to be the same of model and settings."""
+    """Return the digests of model and settings that have to be the same."""
     rows = []
     for name, what in OF_THE_MODEL.items():
         one, two = (_stated(r.model, name) for r in (published, again))
@@ -121,10 +121,10 @@ def _suite(one: SuiteResult, two: SuiteResult | None, catalogue: Catalogue) -> S
     try:
         writes = asks_for_texts(one, catalogue)
     except UnknownName as error:
-        # Which scores may differ by how much is known to the suite alone.
+        # Only the suite knows how much each score may differ.
         return SuiteAgain(one.entry, "not compared", counts, error.message, digests=digests)
     scores = _scores(one, two, writes=writes)
-    # Of hidden items only the scores are there.
+    # Hidden items have scores only, no records.
     n, n_same = (0, 0) if is_without else (len(one.records), _same_outcomes(one, two, catalogue))
     level, reason = _level(scores, n_same, n)
     return SuiteAgain(one.entry, level, counts, reason, n, n_same, digests, scores)
@@ -143,7 +143,7 @@ def _digests(one: SuiteResult, two: SuiteResult) -> tuple[Digest, ...]:
 
 
 def _items(suite: SuiteResult) -> str | None:
-    """Return the digest of the items: of the records, or the salted one that is stated."""
+    """Return the digest of the items: computed from the records, or the stated salted one."""
     if suite.data and suite.is_hidden:
         return suite.data.items_sha256
     return items_digest(suite.records)
@@ -187,10 +187,10 @@ def _name(score: Score) -> tuple[str, tuple[tuple[str, str], ...]]:
 
 
 def _margin(scores: Sequence[Score]) -> float | None:
-    """Return how far two measurements may lie apart whose texts were drawn independently.
+    """Return how far two measurements with independently sampled texts may lie apart.
 
     It is the root of the sum of squares of the half-widths of the two intervals: half the width of
-    the interval of the difference of two independent means. Null where a score has no interval.
+    the interval of the difference of two independent means. None where a score has no interval.
     """
     if len(scores) < 2 or any(s.interval is None for s in scores):
         return None
@@ -199,10 +199,10 @@ def _margin(scores: Sequence[Score]) -> float | None:
 
 
 def _same_outcomes(one: SuiteResult, two: SuiteResult, catalogue: Catalogue) -> int:
-    """Count the items whose outcome is the same: scored or not, and what they add to the headline.
+    """Count the items with the same outcome: status, and contribution to the headline.
 
-    In percent an outcome is one of a few values, and has to be that one; in other units it may
-    differ by the tolerance of the headline.
+    In percent an outcome is one of a few values, and has to be equal; in other units it may differ
+    by the tolerance of the headline.
     """
     headline = one.headline
     if headline is None:
@@ -214,7 +214,7 @@ def _same_outcomes(one: SuiteResult, two: SuiteResult, catalogue: Catalogue) -> 
 
 
 def _outcomes(suite: SuiteResult, catalogue: Catalogue) -> dict[str, tuple[str, float | None]]:
-    """Return item to status and contribution to the headline; that of no mean is its value."""
+    """Return item to status and contribution to the headline, or value if that is not a mean."""
     found = {r.item: (r.status, r.value) for r in suite.records}
     headline = suite.headline
     measure = catalogue.find(suite.name).measure_named(suite.measure or "")

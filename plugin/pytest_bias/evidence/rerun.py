@@ -1,4 +1,4 @@
-"""A report run again on this machine: the settings under which it was made, and the same model."""
+"""A second run of a report on this machine, with the same settings and the same model."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -25,14 +25,14 @@ _OF_THIS_MACHINE: Final = (
     *("device", "devices", "device_map", "data_dir", "config", "fresh", "offline"),
     *("trust_remote_code", "allow_pickle", "texts"),
 )
-"""Settings of the second run that are its own; the data it finds are compared afterwards."""
+"""Settings that the second run chooses itself; the data it finds are compared afterwards."""
 
 _NEEDED: Final = ("requested", "profile", "chat")
-"""What a report has to say so that it can be run again, with the seed."""
+"""Settings that a report must state so that it can be run again, besides the seed."""
 
 
 def settings_of(report: Report, found: Named, given: Settings, text: str) -> Settings:
-    """Return the settings under which a report was made, on the machine of the second run."""
+    """Return the settings of a report, adapted to the machine of the second run."""
     _refuse_served(report, given, text)
     model = given.model or _model(report, found)
     if model is None:
@@ -48,7 +48,7 @@ def settings_of(report: Report, found: Named, given: Settings, text: str) -> Set
     if any(s.sampled is not None for s in report.suites) and report.settings["profile"] != "quick":
         raise ReportError(
             f"{text} was measured under --budget, which took as many items as there was time for: "
-            "no second run takes the same.",
+            "a second run would take others.",
             "--profile quick takes the same sample everywhere.",
         )
     plain = Settings()
@@ -72,18 +72,18 @@ def settings_of(report: Report, found: Named, given: Settings, text: str) -> Set
 
 
 def _refuse_served(report: Report, given: Settings, text: str) -> None:
-    """Raise `UsageError` where a server answers: nobody can say that it is the same model."""
+    """Raise `UsageError` for a served model: there is no proof that it is the same model."""
     if report.model.served is None and not (given.model or "").startswith(PROTOCOL):
         return
     raise UsageError(
-        f"{text} cannot be reproduced with a served model: nothing tells which weights a server "
-        "has, so a second run would prove nothing of the first.",
+        f"{text} cannot be reproduced with a served model: nothing shows which weights a server "
+        "has, so a second run would prove nothing about the first.",
         "To compare: pytest-bias run MODEL --baseline REPORT",
     )
 
 
 def _model(report: Report, found: Named) -> str | None:
-    """Return what to measure: the repository that the report lies in, else what it names."""
+    """Return the model to measure: the repository that holds the report, else the one it names."""
     reference, revision = report.model.reference, report.model.revision
     if found.ref:
         own = found.publication and found.publication.head and found.publication.head.revision
@@ -119,18 +119,18 @@ def _role(name: str, measure: str | None, catalogue: Catalogue) -> str:
 
 
 def run_again(report: Report, settings: Settings, console: Console) -> tuple[Report | None, Path]:
-    """Run a report again; null if it was interrupted.
+    """Run a report again; the new report is None if it was interrupted.
 
     Raises
     ------
     ReportError
-        If the model is another one than was measured; known before its weights are loaded.
+        If the model is not the one that was measured; this is found before weights are loaded.
     """
     from pytest_bias.runs.finishing import run_job
 
     def check(plan: "Plan") -> None:
         ref = plan.model.ref
-        # At the commit that was described, should the head move meanwhile.
+        # At the commit that was described, in case the head moves meanwhile.
         exact = replace(ref, revision=plan.model.identity.revision)
         now = fingerprint(exact if ref.source == "hub" else ref, offline=settings.offline)
         if other := differences(report.model, now):

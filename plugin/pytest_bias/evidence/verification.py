@@ -1,8 +1,8 @@
-"""Do the badges of a model say what its evidence gives? Everything that is published, checked.
+"""Verification of everything that a model's repository publishes.
 
-`evidence` checks one report from its own files. Here a model's repository is checked: that the
-report is of the model that it holds, that badges and card follow from the report, who signed it,
-and what others found who ran it again.
+`evidence.report` checks one report from its own files. This module checks a model's repository:
+that the report is of the model in it, that badges and card follow from the report, who signed it,
+and the reproductions by others.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -39,7 +39,7 @@ from pytest_bias.reports.publication_layout import (
 from pytest_bias.settings.settings import Settings
 
 REPRODUCTION_CHECK: Final = "reproduction"
-"""What checks of reproductions are called, before the name of the folder."""
+"""Name of the checks of reproductions, before the name of the folder."""
 
 VALIDATING: Final = (
     "Results Validated takes a signature by a workflow of pytest-bias, of another owner than the "
@@ -49,7 +49,7 @@ VALIDATING: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Publication:
-    """A model's repository, as far as it is about bias.
+    """The publication in a model's repository.
 
     Parameters
     ----------
@@ -60,11 +60,11 @@ class Publication:
     folder : Path
         Folder of the report that counts.
     digest : str
-        Digest of that report, as the pointer says.
-    head : Head or None
-        What the model is now; null where it cannot be known.
+        Digest of that report, as the pointer states it.
+    head : ModelFingerprint or None
+        Current state of the model; None where it is not known.
     traits : Traits or None
-        What its files say of which suites apply.
+        Facts from its files that decide which suites apply.
     endpoint : str
         Address of the Hub; empty for a folder.
     """
@@ -79,11 +79,11 @@ class Publication:
 
     @property
     def owner(self) -> str:
-        """Who owns the repository on the Hub; empty for a folder."""
+        """Owner of the repository on the Hub; empty for a folder."""
         return self.name.partition("/")[0] if self.endpoint else ""
 
     def place(self, report: Report) -> Place:
-        """Return where the links of its card lead."""
+        """Return where the links of its card point."""
         if self.endpoint:
             return Place.on_hub(self.name, report, self.endpoint)
         return Place.in_repository(report)
@@ -91,7 +91,7 @@ class Publication:
 
 @dataclass(frozen=True, slots=True)
 class Verified:
-    """What became of the checks, and what badges may say now."""
+    """The outcomes of the checks, and the status that badges may show."""
 
     checks: tuple[Check, ...]
     standing: PublicationStatus
@@ -106,7 +106,7 @@ class Trust:
     offline: bool = False
 
     def of(self, file: Path) -> Signature:
-        """Check the signature that lies beside a file."""
+        """Check the signature beside a file."""
         bundle = file.with_name(f"{file.name}{SIGNATURE}")
         content = bundle.read_bytes() if bundle.is_file() else None
         return signatures.signature(
@@ -115,15 +115,15 @@ class Trust:
 
 
 def signature_check(found: Signature) -> Check:
-    """Say who signed a report."""
+    """Return the check that states who signed a report."""
     detail = found.detail
     if found.outcome == "unverified":
-        detail = "nobody signed it: whoever published it could have made it up as a whole"
+        detail = "nobody signed it: its publisher could have made up all of it"
     return Check("signature", found.outcome, detail)
 
 
 def verify_publication(found: Publication, settings: Settings, trust: Trust) -> Verified:
-    """Check what a model's repository publishes.
+    """Check everything that a model's repository publishes.
 
     Raises
     ------
@@ -147,7 +147,7 @@ def verify_publication(found: Publication, settings: Settings, trust: Trust) -> 
     otherwise = None
     if any(c.outcome == "unknown" and c.what.startswith(REPRODUCTION_CHECK) for c in checks):
         otherwise = PublicationStatus(stale, _best([replace(r, signed=True) for r in reruns]))
-    # A folder that was published and then pushed has links to its own files.
+    # A folder that was published locally and then pushed has links to its own files.
     places = (found.place(report), Place.in_repository(report))
     drawn = partial(badges_check, found.root, report, catalogue=settings.catalogue)
     checks.append(_shown(drawn, standing, otherwise))
@@ -159,7 +159,7 @@ def verify_publication(found: Publication, settings: Settings, trust: Trust) -> 
 def require_checked(found: Verified) -> None:
     """Raise `ReportError` if badges would lose a signature only because it cannot be checked here.
 
-    Whether a re-run validates is then not known, and what is drawn now would say that it does not.
+    Whether a re-run validates is then not known, and badges drawn now would show that it does not.
     """
     for check in found.checks:
         if check.outcome == "unknown" and check.what.startswith(REPRODUCTION_CHECK):
@@ -171,7 +171,7 @@ def require_checked(found: Verified) -> None:
 
 
 def _best(reruns: Sequence[Rerun]) -> Rerun | None:
-    """Return the re-run that badges name: a signed one, of these the one that agrees most."""
+    """Return the re-run that badges name: of the signed ones, if any, the one that agrees most."""
     return max(reruns, key=lambda r: (r.signed, r.agree + r.consistent, r.agree), default=None)
 
 
@@ -185,7 +185,7 @@ def _pointer(found: Publication, report: Report) -> Check:
 
 
 def _model(found: Publication, report: Report) -> Iterator[Check]:
-    """Check that a report is of the model in whose repository it lies, and of no older one."""
+    """Check that a report is of the model in its repository, and not of an older version."""
     stated = report.model.reference
     if found.owner and "/" in stated and stated != found.name:
         yield Check("model", "fails", f"the report is of {stated!a}, not of {found.name}")
@@ -212,9 +212,9 @@ def _shown(
     standing: PublicationStatus,
     otherwise: PublicationStatus | None,
 ) -> Check:
-    """Check what is shown; where it is right if signatures hold that could not be checked, say so.
+    """Check badges or card; state if they are right provided that unchecked signatures are valid.
 
-    `otherwise` is the standing of the report if they do.
+    `otherwise` is the status of the report if these signatures are valid.
     """
     found = check(standing)
     if found.outcome != "fails" or otherwise is None or check(otherwise).outcome != "holds":
@@ -223,7 +223,7 @@ def _shown(
 
 
 def _misnamed(stated: ModelIdentity, head: ModelFingerprint) -> str:
-    """Say where a report calls the parts of an adapted model by other names than they have."""
+    """Return where a report gives the parts of an adapted model other names than they have."""
     one, other = stated.adapter, head.adapter
     if one and other and (stated.base_model, one.reference) != (head.base, other.reference):
         given = f"{stated.base_model}+{one.reference}"
@@ -239,7 +239,7 @@ def _reproductions(
     settings: Settings,
 ) -> Iterator[tuple[Rerun | None, list[Check]]]:
     folder = found.folder / REPRODUCTIONS
-    # Its records are read once, and only if there is something to hold against them.
+    # Its records are read once, and only if there is a reproduction to compare.
     whole = cache(partial(read_report, found.folder))
     others = (authors, found.owner)
     for path in sorted(folder.glob(f"*/{REPRODUCTION}")):
@@ -254,10 +254,10 @@ def _checked_reproduction(
     trust: Trust,
     settings: Settings,
 ) -> tuple[Rerun | None, list[Check]]:
-    """Check one reproduction of a report; null where it does not hold.
+    """Check one reproduction of a report; None where a check fails.
 
-    The second run is checked like the first; what it comes to is computed again from the records
-    of both, so that reproduction.json itself is believed in nothing.
+    The second run is checked like the first; its result is computed again from the records of both,
+    so that no value in reproduction.json itself is trusted.
     """
     name = f"{REPRODUCTION_CHECK} {path.parent.name}"
     try:
@@ -272,7 +272,7 @@ def _checked_reproduction(
     except (BiasError, OSError, UnicodeDecodeError, ValueError) as error:
         detail = error.message if isinstance(error, BiasError) else str(error)
         return None, [Check(name, "fails", detail[:300])]
-    # Data are looked for nowhere but in caches.
+    # Look for data only in caches.
     plain = Settings(suites=settings.suites)
     bad = [c for c in verify(path.parent, settings=plain, is_run=False) if c.outcome == "fails"]
     if bad:
@@ -298,7 +298,7 @@ def _signed(
     signed: Signature,
     others: tuple[Sequence[Signer], str],
 ) -> tuple[Rerun | None, list[Check]]:
-    """Return a re-run as what its signature makes of it."""
+    """Return a re-run with the status that its signature gives it, and the checks."""
     counts = f"{rerun.agree} of {rerun.of} suites agree"
     if rerun.consistent:
         counts += f", {rerun.consistent} more are consistent"
@@ -318,13 +318,15 @@ def _signed(
     if signed.signer.runner == "self-hosted":
         by += " on a machine of its own"
     if not authors:
-        said = f"{counts}; re-run by {by}, signed; nobody signed the report, so whose it is is open"
+        said = (
+            f"{counts}; re-run by {by}, signed; nobody signed the report, so its author is unknown"
+        )
         return rerun, [Check(name, "unverified", said)]
-    # Who signed with an e-mail address owns nothing that could be compared.
+    # A signer with an e-mail address has no owner name to compare.
     known: list[str | Signer] = [a for a in authors if a.owner]
     known += [owner] if owner else []
     if not known:
-        said = f"{counts}; re-run by {by}, signed; whose model it is is not known"
+        said = f"{counts}; re-run by {by}, signed; the model's owner is not known"
         return rerun, [Check(name, "unverified", said)]
     if not owners_differ(signed.signer, *known):
         said = f"re-run by {by}, who owns the report or the model: no validation"
@@ -333,7 +335,7 @@ def _signed(
 
 
 def _named(owner: str) -> str:
-    """Return the name that somebody gives without a signature, if it is one and claims nothing."""
+    """Return a name that is stated without a signature, if it is valid and claims nothing."""
     return owner if OWNER.fullmatch(owner) and "validated" not in owner.lower() else ""
 
 
@@ -351,7 +353,7 @@ def verify_report(
     is_run: bool = True,
     is_public: bool = False,
 ) -> list[Check]:
-    """Check a report that lies by itself: its files, and who signed it.
+    """Check a report outside of a model's repository: its files, and who signed it.
 
     A report that is public is expected to be signed.
     """

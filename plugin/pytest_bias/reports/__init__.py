@@ -1,1 +1,1 @@
-"""Reports on disk, compared, and held against limits."""
+"""Reports: read, written, compared, and decided against limits."""

@@ -15,7 +15,7 @@ def why_not(
     baseline: Report,
     catalogue: Catalogue,
 ) -> str | None:
-    """Say why two results of a suite cannot be compared, and what to do."""
+    """Return why two results of a suite cannot be compared, and what to do; None if they can."""
     if other is None:
         return "the baseline did not measure it; measure the baseline again with this suite"
     if suite is None:
@@ -57,7 +57,7 @@ def why_not(
 
 
 def _scored_by(suite: SuiteResult) -> str | None:
-    """Name the classifier that scored the texts, with all that its numbers depend on."""
+    """Name the classifier that scored the texts, with everything that its scores depend on."""
     if suite.scorer is None:
         return None
     about = suite.scorer
@@ -69,7 +69,7 @@ def _scored_by(suite: SuiteResult) -> str | None:
 def _other_setting(
     suite: SuiteResult, current: Report, baseline: Report, catalogue: Catalogue
 ) -> str | None:
-    """Say which setting had the suite ask something else of the model."""
+    """Return which setting made the suite give the model other inputs."""
     before, now = (r.settings.get("chat", "off") for r in (baseline, current))
     if before == now or not asks_for_texts(suite, catalogue):
         return None
@@ -77,7 +77,7 @@ def _other_setting(
 
 
 def not_known(suite: SuiteResult, catalogue: Catalogue) -> str | None:
-    """Say why the installed suite cannot tell what the records of a report mean."""
+    """Return why the installed suite cannot interpret the records of a report."""
     try:
         installed = catalogue.find(suite.name)
         known = {m.name for m in installed.measure_named(suite.measure or "").metrics}
@@ -95,7 +95,7 @@ def not_known(suite: SuiteResult, catalogue: Catalogue) -> str | None:
 def note_on(
     suite: SuiteResult, other: SuiteResult, current: Report, baseline: Report
 ) -> str | None:
-    """Say what makes the change of a result less certain, or None."""
+    """Return what makes the change of a result less certain, or None."""
     notes = []
     if current.model.dtype != baseline.model.dtype:
         notes.append(f"{baseline.model.dtype} before, {current.model.dtype} now")
@@ -110,6 +110,6 @@ def note_on(
 
 
 def asks_for_texts(suite: SuiteResult, catalogue: Catalogue) -> bool:
-    """Whether the measure of a result had the model write texts."""
+    """Whether the measure of a result has the model generate texts."""
     measure = catalogue.find(suite.name).measure_named(suite.measure or "")
     return Capability.GENERATE in measure.needs

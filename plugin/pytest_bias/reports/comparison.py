@@ -1,7 +1,7 @@
-"""What changed between two reports on the same items, and whether it can be said at all.
+"""Comparison of two reports on the same items: what changed, and what cannot be compared.
 
-The primary quantity is the paired signed change of a score; the distance to the ideal comes second.
-A comparison speaks of these two checkpoints, not of two ways to train.
+The primary quantity is the paired signed change of a score; the change of its distance to the ideal
+is secondary. A comparison is about these two checkpoints, not about two training procedures.
 """
 
 from collections.abc import Callable, Sequence
@@ -37,10 +37,10 @@ NO_CHANGE: Final = Estimate(
     0.0, (0.0, 0.0), method="no item changed", test="no item changed", p_value=1.0
 )
 UNCHANGED: Final = 1e-9
-"""Contributions that differ by no more than this have not changed."""
+"""Contributions that differ by no more than this are unchanged."""
 
 Named: TypeAlias = Callable[[SuiteResult, Score], bool]
-"""Whether a project has named a score beforehand, so that it belongs to the decision."""
+"""Whether a project has named a score in advance, so that it belongs to the decision family."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +88,7 @@ class Comparison:
     suites: tuple[SuiteComparison, ...]
 
     def change(self, entry: str, score: Score) -> Change | None:
-        """Return the change of one score, or null if there is none."""
+        """Return the change of one score, or None if there is none."""
         for suite in self.suites:
             for change in suite.changes if suite.entry == entry else ():
                 if (change.current.metric, dict(change.current.by)) == (
@@ -122,12 +122,12 @@ def compare(
     Parameters
     ----------
     named : callable, optional
-        Says which scores besides the headlines belong to the decision family: those that a limit
-        names.
+        Selects the scores besides the headlines that belong to the decision family: those that a
+        limit names.
     level : float
-        Level of the intervals that decide on those limits.
+        Confidence level of the intervals that decide on those limits.
     catalogue : Catalogue
-        Has the suites that the reports are of.
+        Catalogue with the suites of the reports.
     """
     policy = _Policy(named, level, int(current.settings["seed"]), catalogue)
     now, then = (
@@ -159,7 +159,7 @@ def compare(
 def _with_todays_statistics(
     suite: SuiteResult, report: Report, catalogue: Catalogue
 ) -> SuiteResult:
-    """Score records again whose intervals and p-values were made in another way."""
+    """Score records again if their intervals are of another version of the statistics."""
     if statistics_of(report) == statistics.VERSION or not suite.records:
         return suite
     if suite.status != "scored" or not_known(suite, catalogue):
@@ -169,7 +169,7 @@ def _with_todays_statistics(
 
 @dataclass(frozen=True, slots=True)
 class _Policy:
-    """Which scores a project decides on, at which level; the seed of what is drawn; the suites."""
+    """Scores that a project decides on, the level, the seed for resampling, and the suites."""
 
     named: Named
     level: float
@@ -209,7 +209,7 @@ def _change(
         return _without_items(score, before, suite.records == other.records)
     records = _in_both(suite, other, metric, score)
     now, then = (estimator.values(r) for r in records)
-    # An item that entered or left the mean has changed, by less than one that crossed over.
+    # An item that entered or left the mean has changed, but by less than one that changed sides.
     entered = np.isnan(now) != np.isnan(then)
     moved = np.where(entered, 2 * UNCHANGED, np.nan_to_num(np.abs(now - then)))
     items = [r.item for r in records[0]]
@@ -249,14 +249,14 @@ def _change(
 def _in_both(
     suite: SuiteResult, other: SuiteResult, metric: Metric, score: Score
 ) -> tuple[list[Record], list[Record]]:
-    """Return the records of the items that a score is made of in both results.
+    """Return the records of the items that contribute to a score in both results.
 
-    What one of them could not score leaves the other as well, with what it is compared with.
+    An item that is unscored in one result is dropped from both, with the items it is compared with.
     """
     now, then = (
         {r.item: r for r in members(s.records, metric, dict(score.by))} for s in (suite, other)
     )
-    # What one of the models answered may say that an item is no part of its score.
+    # An item can be excluded from the score because of the answer of one of the models.
     complete = {
         item: (now[item], then[item])
         for item in now
@@ -269,7 +269,7 @@ def _in_both(
 
 
 def _without_items(score: Score, before: Score, same: bool) -> Change:
-    """Compare two values of a metric that single items have no part in."""
+    """Compare two values of a metric that has no value for single items."""
     if same:
         return Change(score, before, NO_CHANGE, NO_CHANGE, NO_CHANGE, n=score.n)
     why = "this metric has no value for single items"
@@ -281,7 +281,7 @@ def _without_items(score: Score, before: Score, same: bool) -> Change:
 
 
 def _decided(suites: Sequence[SuiteComparison]) -> tuple[SuiteComparison, ...]:
-    """Adjust the decision family over the whole comparison, then say where each score moved."""
+    """Adjust the decision family over the whole comparison, then set each change's direction."""
     flat = [c for suite in suites for c in suite.changes]
     adjusted = iter(_adjusted(flat, "decision", statistics.holm))
     return tuple(
@@ -304,17 +304,17 @@ def _adjusted(
 
 
 def _directed(found: Change) -> Change:
-    """Say where a score moved, if that is clear; crossed, if it went to the other side."""
+    """Set the direction of a change if it is clear; crossed, if it went past the ideal."""
     score, before = found.current, found.baseline
     alpha = 1 - score.level
     clear = found.p_adjusted is not None and found.p_adjusted <= alpha
-    # Less than another machine may show of the same model is no change.
+    # A difference that the same model may show on another machine is no change.
     clear = clear and abs(found.change.value or 0.0) > score.tolerance
-    # Without an interval, as of a mean of sizes, the test alone decides.
+    # Without an interval, as for a mean of sizes, the test alone decides.
     if not clear or (found.change.interval and not _excludes(found.change.interval, 0)):
         return replace(found, direction="unclear")
     moved, further = found.change.value or 0.0, found.worsening.value or 0.0
-    # On one side of the ideal the distance changes by as much as the value does.
+    # On one side of the ideal, the distance changes by as much as the value.
     if abs(moved) > abs(further) * (1 + UNCHANGED):
         sides = _excludes(before.interval, score.ideal) and _excludes(score.interval, score.ideal)
         if sides or not _excludes(found.worsening.interval, 0):

@@ -1,4 +1,4 @@
-"""Which limits on a score can be decided with the items that there are, whatever the model does."""
+"""Which limits on a score can be decided with the items of a suite, whatever the model does."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -14,7 +14,7 @@ from pytest_bias.scoring.resampling import FEWEST, FEWEST_ALIKE
 from pytest_bias.scoring.scores import estimator_for, members
 
 CHANGED: Final = 0.1
-"""Share of the items that change sides between two versions of a model, for an example."""
+"""Example share of the items that change sides between two versions of a model."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,19 +28,19 @@ class Reach:
     ideal : float
         Of the metric.
     units : int, optional
-        How many clusters there are, on the side that has the fewest; null where units are others.
+        Number of clusters on the side that has the fewest; None where other units are resampled.
     why_not : str
         Why no limit can be decided, empty where one can.
     why_no_regression : str
-        Why no limit on a regression can.
+        Why no limit on a regression can be decided, empty where one can.
     distance : float, optional
-        Smallest `max_distance` that is held by a model whose clusters are all at the ideal; null
+        Smallest `max_distance` that is held by a model whose clusters are all at the ideal; None
         where that depends on how they differ.
     is_least : bool
-        Whether no model holds a smaller one.
+        Whether no model can hold a smaller distance.
     regression : float, optional
-        Smallest `max_regression` that is held where nothing changes but one item in ten, as often
-        in either direction; null where that depends on how much items change.
+        Smallest `max_regression` that is held where one item in ten changes, equally often in
+        either direction; None where that depends on how much items change.
     """
 
     metric: str
@@ -55,19 +55,19 @@ class Reach:
 
 
 def reach(metric: Metric, items: Sequence[Item], by: Mapping[str, str] | None = None) -> Reach:
-    """Tell what limits on a score can decide with a suite's items.
+    """Return what limits on a score can decide with a suite's items.
 
     Parameters
     ----------
     metric : Metric
         Of the suite.
     items : sequence of Item
-        All that it has.
+        All its items.
     by : mapping, optional
         The group that the score is of.
     """
     estimator = estimator_for(metric, by or {})
-    # Factors are read from what an item says of itself.
+    # Factors are read from the fields of an item.
     records = [i.record("scored", metric.ideal, i.meta) for i in items if i.status is None]
     records = members(records, metric, by or {})
     unknown = Reach(

@@ -1,4 +1,4 @@
-"""What became of a project's limits: the outcome of each, and the one decision of a run."""
+"""The decision of a run on a project's limits, with the outcome of each limit."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
@@ -20,7 +20,7 @@ Status: TypeAlias = Literal[
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What became of one limit; `interval` has the `level` that decides."""
+    """The outcome of one limit; `interval` is at the `level` that decides."""
 
     limit: str
     rule: str
@@ -38,18 +38,18 @@ class Outcome:
 
     @property
     def is_failure(self) -> bool:
-        """Whether a test of the suite fails for it."""
+        """Whether the test of the suite fails because of it."""
         return self.fails or self.verdict in ("not_measured", "no_baseline")
 
     @property
     def is_waived(self) -> bool:
-        """Whether it would fail the run, and does not since it is waived."""
+        """Whether it would fail the run if it were not waived."""
         return self.waiver is not None and self.waiver.state == "waives"
 
 
 def severity(outcome: Outcome) -> float:
     """Return a sort key: the more severe the outcome of a limit, the smaller."""
-    # What is waived fails no run, and is told before what is held.
+    # A waived limit does not fail the run; it sorts before limits that are held.
     verdict = "undecided" if outcome.is_waived else outcome.verdict
     return MOST_SEVERE.index(verdict) + (0.5 if outcome.is_waived else 0)
 
@@ -58,9 +58,9 @@ def severity(outcome: Outcome) -> float:
 class Decision:
     """The one decision of a run: the same in the terminal, JUnit, the summary and the exit code.
 
-    `report` and `baseline` are told by their digests; `change` says in short what changed since the
-    baseline (`emit.change.summary_dict`). `missing` are suites without data, `without_value` those
-    that were measured without a result.
+    `report` and `baseline` are identified by their digests; `change` summarizes what changed since
+    the baseline (`emit.change.summary_dict`). `missing` are suites without data, `without_value`
+    those that were measured without a result.
     """
 
     status: Status
@@ -85,7 +85,7 @@ def read_decision(file: Path) -> Decision:
     Raises
     ------
     ReportError
-        If it cannot be read, or is none.
+        If it cannot be read, or is not a decision.
     """
     try:
         return read_document(file.read_text(encoding="utf-8"), SCHEMA, Decision)

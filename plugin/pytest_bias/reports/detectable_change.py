@@ -1,4 +1,4 @@
-"""What difference each configuration of a suite can see, from its items alone."""
+"""The smallest difference that each configuration of a suite can detect, from its items alone."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -15,14 +15,15 @@ from pytest_bias.scoring.metric import Metric
 from pytest_bias.suites.suite import Configuration, Suite
 
 CHANGED: Final = (0.1, 0.3)
-"""Shares of the items that change sides between two versions of a model, for examples."""
+"""Example shares of the items that change sides between two versions of a model."""
 
 
 @dataclass(frozen=True, slots=True)
 class OfShare:
-    """A percentage of independent items, in points: its interval at 50 %, and changes found.
+    """Resolution of a percentage of independent items, in points.
 
-    `changes` gives the smallest change that is found for each share of changed items, or null.
+    `half_width` is that of the interval at 50 %; `changes` gives the smallest detectable change for
+    each share of changed items, or None.
     """
 
     half_width: float
@@ -31,7 +32,7 @@ class OfShare:
 
 @dataclass(frozen=True, slots=True)
 class OfMean:
-    """A mean over clusters, in standard deviations of a cluster, and of a cluster's change."""
+    """Resolution of a mean over clusters, in standard deviations of a cluster or of its change."""
 
     half_width: float
     change: float
@@ -39,7 +40,7 @@ class OfMean:
 
 @dataclass(frozen=True, slots=True)
 class Resolution:
-    """How many items a headline rests on, and what it can see; null where that cannot be told."""
+    """The number of items of a headline, and what it can detect; None where that is not known."""
 
     entry: str
     n: int
@@ -47,19 +48,19 @@ class Resolution:
     clusters: str
     sees: OfShare | OfMean | None
     limits: tuple[Reach, ...] = ()
-    """What limits on the headlines can decide, one for each way to measure that has its own."""
+    """What limits on the headlines can decide, one for each measure with a headline of its own."""
 
 
 @dataclass(frozen=True, slots=True)
 class NotHere:
-    """Data that are not at hand, and what helps."""
+    """Data that are not available, and a hint on how to get them."""
 
     entry: str
     hint: str
 
 
 def resolutions(suite: Suite, folder: DataFolder, only: str = "") -> list[Resolution | NotHere]:
-    """Tell what a suite's configurations can see, by default those that run without a name.
+    """Return what a suite's configurations can detect, by default those that run unnamed.
 
     Parameters
     ----------
@@ -68,7 +69,7 @@ def resolutions(suite: Suite, folder: DataFolder, only: str = "") -> list[Resolu
     folder : DataFolder
         Where its data may be; nothing is fetched if it is offline.
     only : str
-        One configuration, whatever it is.
+        One configuration, whichever it is.
     """
     chosen = [suite.configuration(only)] if only else suite.configurations
     found: list[Resolution | NotHere] = []
@@ -86,7 +87,7 @@ def resolutions(suite: Suite, folder: DataFolder, only: str = "") -> list[Resolu
 def items_of(
     suite: Suite, configuration: Configuration, folder: DataFolder
 ) -> tuple[Item, ...] | NotHere:
-    """Return the items of a configuration, or what helps where they are not at hand."""
+    """Return the items of a configuration, or a hint where they are not available."""
     entry = f"{suite.name}[{configuration.name}]"
     try:
         return tuple(configuration.load(folder.of(suite.name)).items)

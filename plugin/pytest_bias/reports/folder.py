@@ -1,4 +1,4 @@
-"""The output folder: claimed before the model runs, written at the end, read back whole.
+"""The output folder: claimed before the model runs, written at the end, read back as a report.
 
 ``report.json`` is written last, so a folder that has one is complete.
 """
@@ -36,10 +36,10 @@ PAGE: Final = "report.html"
 CARD: Final = "card.md"
 MODEL_INDEX: Final = "model-index.yaml"
 FILES: Final = (REPORT, DECISION, SUMMARY, PAGE, CARD, MODEL_INDEX)
-"""Files of an output folder that are for others."""
+"""Files of an output folder that are meant to be shared."""
 UNFINISHED: Final = "unfinished"
 LOCK: Final = ".pytest-bias.lock"
-"""File that is locked while somebody writes to a folder."""
+"""File that is locked while a process writes to a folder."""
 DEFAULT_PARENT: Final = "bias-report"
 
 MOST_RECORDS: Final = 5_000_000
@@ -53,7 +53,7 @@ _TEXT: Final = "text."
 
 
 def default_folder(model: str, key: str) -> Path:
-    """Return ``bias-report/<model>-<digest>``, the digest being of all that the run depends on."""
+    """Return ``bias-report/<model>-<digest>``, with the digest of what the run depends on."""
     name = re.sub(r"[^A-Za-z0-9._-]+", "-", model).strip("-.") or "model"
     return Path(DEFAULT_PARENT) / f"{name[:80]}-{key[:7]}"
 
@@ -65,31 +65,31 @@ def run_key(what: Mapping[str, Any]) -> str:
 
 @dataclass(frozen=True)
 class Held:
-    """A folder to which nobody else writes until it is closed.
+    """A folder that is locked against other processes until it is closed.
 
-    The system lets it go if the process is killed. `notice` says why it is not held, where the file
-    system has no locks.
+    The operating system releases the lock if the process is killed. `notice` says why there is no
+    lock, where the file system has none.
     """
 
     lock: "FileLock | None"
     notice: str | None = None
 
     def close(self) -> None:
-        """Let the folder go, and leave no file of it."""
+        """Release the lock and remove its file."""
         if self.lock and self.lock.is_locked:
-            # While it is held, so that it is nobody else's.
+            # While the lock is held, so that it is not the file of another process.
             with suppress(OSError):
                 Path(self.lock.lock_file).unlink()
             self.lock.release()
 
 
 def hold(folder: Path, hint: str = "Wait until it has ended, or choose another: --out DIR") -> Held:
-    """Keep others from writing to a folder, for as long as this process lives or needs it.
+    """Lock a folder against other processes until it is closed or this process ends.
 
     Raises
     ------
     OutputError
-        If somebody else writes to it now.
+        If another process writes to it now.
     """
     from filelock import FileLock, Timeout
 
@@ -98,7 +98,7 @@ def hold(folder: Path, hint: str = "Wait until it has ended, or choose another: 
     try:
         lock.acquire(timeout=0)
         while not path.exists():
-            # It was opened before the one who had it took it away.
+            # It was opened before its previous holder removed it.
             lock.release()
             lock.acquire(timeout=0)
     except Timeout:
@@ -110,18 +110,18 @@ def hold(folder: Path, hint: str = "Wait until it has ended, or choose another: 
 
 
 def claim(folder: Path, key: str, *, fresh: bool, withholds: bool = False) -> Held:
-    """Make sure, before a model runs, that the folder can be written and holds nothing else.
+    """Check, before a model runs, that the folder can be written and holds nothing else; lock it.
 
-    It is held until the run has ended, so that of two runs the second is told.
+    It is locked until the run has ended, so that a second run on the same folder is refused.
 
-    A run that `withholds` scores takes the place of the same run with scores, not the other way
-    round: scores that were withheld do not appear because an option was forgotten.
+    A run that `withholds` scores replaces the same run with scores, but not the other way round, so
+    that withheld scores do not appear because an option was forgotten.
 
     Raises
     ------
     OutputError
-        If it cannot be written, is written to by another run, or holds the report of something else
-        or one without scores.
+        If it cannot be written, another run writes to it, or it holds the report of another run or
+        one without scores.
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -167,7 +167,7 @@ def _check_standing(folder: Path, key: str, *, withholds: bool) -> None:
 
 
 def existing_report(folder: Path) -> Report | None:
-    """Return the report that stands in a folder; null if there is none that can be read."""
+    """Return the report in a folder; None if there is none that can be read."""
     try:
         return read_plain_report(folder / REPORT, check=False)
     except ReportError:
@@ -175,7 +175,7 @@ def existing_report(folder: Path) -> Report | None:
 
 
 def release(folder: Path) -> None:
-    """Give a claimed folder up: remove it, and the default one above it, if they are empty."""
+    """Give up a claimed folder: remove it, and the default one above it, if they are empty."""
     for empty in (folder, folder.parent):
         if empty == folder or empty.name == DEFAULT_PARENT:
             with suppress(OSError):
@@ -190,13 +190,13 @@ def remove(names: Iterable[str], folder: Path) -> None:
 
 
 def remove_unfinished(folder: Path) -> None:
-    """Remove what a run keeps until it has ended."""
+    """Remove the answers that a run keeps until it has ended."""
     shutil.rmtree(folder / UNFINISHED, ignore_errors=True)
 
 
 @dataclass(frozen=True)
 class Written:
-    """All that a report leaves in a folder, made and not written yet: path below it to content.
+    """The files of a report, rendered but not written yet: path below the folder to content.
 
     `records` are tables of pyarrow.
     """
@@ -228,14 +228,14 @@ def written(
     files: Mapping[str, str],
     texts: Mapping[str, Mapping[str, Item]] | None = None,
 ) -> Written:
-    """Return what a report leaves; whatever no file can hold is found here.
+    """Return the files of a report; content that no file can hold raises here.
 
     Parameters
     ----------
     files : mapping
         Path below the folder to its text.
     texts : mapping, optional
-        Entry to items by id, whose texts are kept in the records.
+        Entry to items by id; their texts are stored in the records.
     """
     for content in files.values():
         content.encode()
@@ -260,7 +260,7 @@ def write_records(report: Report, folder: Path) -> None:
 def _tables(
     report: Report, texts: Mapping[str, Mapping[str, Item]] | None = None
 ) -> dict[str, Any]:
-    """Return the records of every suite as tables, with the texts of the items that are given."""
+    """Return the records of every suite as tables, with the texts of the given items."""
     return {
         suite.records_path: _table(suite.records, (texts or {}).get(suite.entry, {}))
         for suite in report.suites
@@ -278,9 +278,9 @@ def _write_tables(tables: Mapping[str, Any], folder: Path) -> None:
 
 
 def differing(folder: Path, texts: Mapping[str, str]) -> list[str]:
-    """Name the files below a folder that are not what they should be, missing or too many.
+    """Return the files below a folder that differ from the given texts, are missing, or are extra.
 
-    Line ends may be those of Windows; a file that is far larger than its text is not read.
+    Line ends may be those of Windows; a file much larger than its text is not read.
     """
     there = {p.relative_to(folder).as_posix(): p for p in folder.rglob("*") if p.is_file()}
     return sorted(
@@ -302,8 +302,8 @@ def read_report(path: Path, *, check: bool = True) -> Report:
     Raises
     ------
     ReportError
-        If there is none, or it cannot be read, or, unless told not to `check`, its records are not
-        those that it was made from; records that are absent are left empty.
+        If there is none, or it cannot be read, or, with `check`, its records are not those that it
+        was made from. Records that are absent are left empty.
     """
     file = path / REPORT if path.is_dir() else path
     report = read_plain_report(file, check=check)
@@ -321,7 +321,7 @@ def read_report(path: Path, *, check: bool = True) -> Report:
 
 
 def require_finished(report: Report, source: Path) -> None:
-    """Raise `ReportError` if a report is a part of one: of a shard, or of a run that broke off."""
+    """Raise `ReportError` if a report is incomplete: of a shard, or of an interrupted run."""
     if report.run.get("interrupted"):
         raise ReportError(
             f"{source} is of a run that was interrupted.", "The same command goes on with it."
@@ -347,7 +347,7 @@ def read_records(path: Path) -> tuple[Record, ...]:
     Raises
     ------
     ReportError
-        If it holds none, or more than any suite has: a small file can unfold to fill a memory.
+        If it holds none, or more than any suite has: a small file can expand to fill the memory.
     """
     from pyarrow import ArrowException
 
@@ -364,7 +364,7 @@ def _rows(path: Path) -> Iterator[dict[str, Any]]:
     import pyarrow.compute as pc
     import pyarrow.parquet as pq
 
-    # Texts stay in dictionaries until it is known how long they are, written out.
+    # Texts stay dictionary-encoded until their decoded length is known.
     texts = [f.name for f in pq.read_schema(path) if pa.types.is_string(f.type)]
     with pq.ParquetFile(path, read_dictionary=texts) as file:
         about = file.metadata
@@ -391,7 +391,7 @@ def _table(records: Sequence[Record], items: Mapping[str, Item]) -> Any:
     for record in sorted(records, key=lambda r: r.item):
         row: dict[str, Value] = {name: getattr(record, name) for name in _OWN}
         row |= {f"{_BY}{k}": v for k, v in record.by.items()}
-        # As JSON: the numbers of different suites, and of one, need not be of one type.
+        # As JSON: numbers, even of one suite, need not be of one type.
         row[_DETAIL] = canonical_json(dict(record.detail))
         if record.item in items:
             row |= {f"{_TEXT}{k}": v for k, v in items[record.item].texts.items()}

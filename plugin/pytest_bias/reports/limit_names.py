@@ -1,4 +1,4 @@
-"""Which score a limit is about, known to the suites of a catalogue."""
+"""Names of scores in limits, checked against the suites of a catalogue."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -19,7 +19,7 @@ _KEY: Final = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """What the text of a limit names: `metrics` are all of one name, one a way to measure."""
+    """The score that a limit names; `metrics` all have one name, with one per measure."""
 
     suite: Suite
     config: str | None
@@ -38,7 +38,7 @@ def read_target(text: str, catalogue: Catalogue = INSTALLED) -> Target:
     Raises
     ------
     UsageError
-        If it is malformed, or names what is not installed.
+        If it is malformed, or names something that is not installed.
     """
     if "*" in text:
         raise UsageError(
@@ -79,7 +79,7 @@ def _group(text: str, written: str | None, named: Sequence[Metric]) -> dict[str,
 
 
 def same_target(one: str, other: str) -> bool:
-    """Whether two texts name the same score, with other spaces or in another order."""
+    """Whether two texts name the same score, ignoring spaces and order."""
     return _plain(one) == _plain(other)
 
 
@@ -91,7 +91,7 @@ def _plain(text: str) -> object:
 
 
 def why_undecidable(metric: Metric, rule: str) -> str:
-    """Say why a limit on a metric could never be decided; empty where it can."""
+    """Return why a limit on a metric can never be decided; empty where it can."""
     if metric.without_interval:
         return f"{metric.name} has no interval: {metric.without_interval}"
     if rule == "max_regression" and not isinstance(metric.estimate, Additive):
@@ -100,10 +100,10 @@ def why_undecidable(metric: Metric, rule: str) -> str:
 
 
 def require_decidable(text: str, target: Target, rule: str) -> None:
-    """Raise `UsageError` for a limit on what can never have an interval."""
+    """Raise `UsageError` for a limit on a score that can never have an interval."""
     if not all(why_undecidable(m, rule) for m in target.metrics):
         return
-    # What is measured in the same way, since another way is one of other models.
+    # Of the same measure, since another measure is for other kinds of models.
     measures = (m.metrics for m in target.suite.measures if target.metrics[0] in m.metrics)
     others = [m for m in next(measures) if m.whole and not why_undecidable(m, rule)]
     best = next((m for m in others if m.headline), others[0] if others else None)

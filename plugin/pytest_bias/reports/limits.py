@@ -1,9 +1,9 @@
-"""A project's own limits, and the one decision that CI takes.
+"""A project's own limits, and the decision on them that CI acts on.
 
 A limit is *held* when the whole interval lies inside it, *exceeded* when the whole interval lies
 outside, and *undecided* otherwise: measuring less never turns undecided into held. The worst value
-of a scale exceeds a limit even without an interval: nothing worse can be seen. What a waiver covers
-does not fail the run and keeps its verdict. The decision is the project's policy, so it is in
+of a scale exceeds a limit even without an interval, since no value is worse. A waived limit does
+not fail the run and keeps its verdict. The decision is the project's policy, so it is in
 decision.json and never in report, card or badge.
 """
 
@@ -41,23 +41,23 @@ from pytest_bias.suites.results import at_level
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """What a project accepts of one score.
+    """A limit that a project sets on one score.
 
     Parameters
     ----------
     text : str
         The limit as it was written.
     suite, config, metric, by
-        Which score; without a configuration, that of every language's own configuration, such as
-        ``en``. Others, such as ``en-wikitext2``, have to be named.
+        Which score; without a configuration, the score in each language's own configuration, such
+        as ``en``. Others, such as ``en-wikitext2``, have to be named.
     max_distance : float, optional
         Largest distance from the ideal, in the metric's unit.
     max_regression : float, optional
         Largest increase of that distance since the baseline, in the metric's unit.
     undecided : str
-        Whether an undecided limit only warns or fails the run.
+        Whether an undecided limit only warns, or fails the run.
     waivers : tuple of Waiver
-        Of each of its rules, or of all of them.
+        Waivers of single rules, or of all of them.
     """
 
     text: str
@@ -85,7 +85,7 @@ class Limit:
 
     @property
     def rules(self) -> tuple[str, ...]:
-        """What is limited: the distance, the regression, or both."""
+        """The rules of the limit: on the distance, the regression, or both."""
         return tuple(r for r in ("max_distance", "max_regression") if getattr(self, r) is not None)
 
     def waiver(self, rule: str) -> Waiver | None:
@@ -102,9 +102,9 @@ def decision_level(
 ) -> float:
     """Return the level of the intervals that decide on a project's limits.
 
-    Each limit can be exceeded by chance, so with m of them every interval has the level
-    1 - (1 - `level`) / m (Bonferroni): over all of them together, chance alone then exceeds a limit
-    in at most 1 - `level` of the runs. Limits on regression count where there is a baseline.
+    Each limit can be exceeded by chance, so with m limits every interval has the level
+    1 - (1 - `level`) / m (Bonferroni): over all limits together, chance alone then exceeds one in
+    at most 1 - `level` of the runs. Limits on regression count where there is a baseline.
     """
     there = list(entries)
     rules = ("max_distance", *(["max_regression"] if has_baseline else []))
@@ -118,12 +118,12 @@ def decision_level(
 
 
 def named_by(limits: Sequence[Limit]) -> Named:
-    """Return what says whether a project named a score beforehand, by a limit on it."""
+    """Return a predicate: whether a project named a score in advance, by a limit on it."""
     return lambda suite, score: any(limit.names(suite, score) for limit in limits)
 
 
 def limits_of(settings: Settings) -> tuple[Limit, ...]:
-    """Read the limits of settings with their waivers; as `read_limits`."""
+    """Read the limits of settings with their waivers, as `read_limits` does."""
     waivers = WAIVERS(settings.stated, ("waive",), as_texts(settings.waive))
     return read_limits(settings.limits, waivers, settings.stated, settings.catalogue)
 
@@ -134,7 +134,7 @@ def read_limits(
     stated: Marked | None = None,
     catalogue: Catalogue = INSTALLED,
 ) -> tuple[Limit, ...]:
-    """Read the ``limits`` of the settings, and check every name against the suites that are known.
+    """Read the ``limits`` of the settings, and check every name against the known suites.
 
     Parameters
     ----------
@@ -143,7 +143,7 @@ def read_limits(
     waivers : sequence of Waiver
         In the order of the settings.
     stated : Marked, optional
-        What the settings file says, for messages with its lines.
+        Content of the settings file, for line numbers in messages.
 
     Raises
     ------
@@ -204,16 +204,16 @@ def decide(
     today: date | None = None,
     catalogue: Catalogue = INSTALLED,
 ) -> Decision:
-    """Hold a report, and its comparison with the baseline, against a project's limits.
+    """Decide on a project's limits, from a report and its comparison with the baseline.
 
     Parameters
     ----------
     first_run, allow_missing_data : bool
-        Whether no baseline is expected; whether a suite without its data fails nothing.
+        Whether no baseline is expected; whether suites without their data do not fail the run.
     level : float
-        Level of the intervals that decide, from `decision_level`; that of the comparison as well.
+        Level of the intervals that decide, from `decision_level`; the comparison must use it too.
     today : date, optional
-        The day on which waivers hold or have expired; by default the present one (UTC).
+        The day that decides whether waivers have expired; by default today (UTC).
     """
     judge, day = _Judge(report, comparison, level, catalogue), today or _today()
     outcomes = tuple(with_waiver(o, limit, day) for limit in limits for o in judge.outcomes(limit))
@@ -221,7 +221,7 @@ def decide(
     problems, missing = failures(report.suites, allow_missing_data=allow_missing_data)
     verdicts = {o.verdict for o in outcomes if not o.is_waived}
     undecided_fails = any(o.fails for o in outcomes if o.verdict == "undecided")
-    # From the gravest down: the first that holds is the status.
+    # From the most severe down: the first that applies is the status.
     cases: tuple[tuple[bool, Status, int], ...] = (
         ("exceeded" in verdicts, "exceeded", EXIT_EXCEEDED),
         (bool(problems) or "not_measured" in verdicts, "could-not-measure", EXIT_NOT_MEASURED),
@@ -238,7 +238,7 @@ def decide(
 
 
 def with_waiver(outcome: Outcome, limit: Limit, today: date) -> Outcome:
-    """Return an outcome with what becomes of its limit's waiver on a day."""
+    """Return an outcome with the state of its limit's waiver on a day."""
     waiver = limit.waiver(outcome.rule)
     would_fail = outcome.fails or outcome.is_waived
     if waiver is None:
@@ -264,7 +264,7 @@ def _about(comparison: Comparison | None) -> dict[str, str | None] | None:
 
 @dataclass(frozen=True, slots=True)
 class _Judge:
-    """Holds the scores of a report against limits, each interval at the level that decides."""
+    """Judges the scores of a report by limits, with each interval at the level that decides."""
 
     report: Report
     comparison: Comparison | None
@@ -299,7 +299,7 @@ class _Judge:
     ) -> Outcome:
         low, high = score.bounds
         distance = limit.max_distance or 0.0
-        # A sum of two decimal numbers is one, but for what is lost of its last digits.
+        # The sum of two decimal numbers may differ in its last digits.
         allowed = (
             max(round(score.ideal - distance, DIGITS), -math.inf if low is None else low),
             min(round(score.ideal + distance, DIGITS), math.inf if high is None else high),

@@ -1,12 +1,12 @@
-"""Was a model fitted to the public part of a suite? Its hidden part, and another model, tell.
+"""Test whether a model was fitted to the public part of a suite, by its hidden part.
 
-One suite is split at random, by cluster, into a part that is published and one that is not. What a
-model scores on either part differs by chance alone, unless it was fitted to the public items. The
-second model, the reference, takes away what the parts themselves differ in: tested is the
-difference in differences, (model - reference) on the public items minus the same on the hidden
-ones, against random splits of the same clusters.
+A suite is split at random, by cluster, into a public and a hidden part. The scores of a model on
+the two parts differ by chance alone, unless it was fitted to the public items. A second model, the
+reference, removes the difference between the parts themselves: the test is of the difference in
+differences, (model - reference) on the public items minus the same on the hidden ones, against
+random splits of the same clusters.
 
-That nothing is found does not show that nothing is there: `detectable` says what would have been
+Absence of a finding is not evidence of absence: `detectable` is the difference that would have been
 found.
 """
 
@@ -29,7 +29,7 @@ from pytest_bias.suites.catalogue import INSTALLED, Catalogue
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """What two models score on one part: means over the items that both could score."""
+    """Scores of two models on one part: means over the items that both could score."""
 
     entry: str
     n: int
@@ -39,17 +39,17 @@ class Part:
 
     @property
     def difference(self) -> float:
-        """Score of the model minus that of the reference."""
+        """Score of the model minus the score of the reference."""
         return self.model - self.reference
 
 
 @dataclass(frozen=True, slots=True)
 class SplitTest:
-    """The test that a model was not fitted to the public part of a suite.
+    """Result of the test that a model was not fitted to the public part of a suite.
 
     `value` is the difference in differences, public minus hidden, in the `unit` of the metric;
-    `detectable` the smallest one that is found with the `power` at the `level`, at the spread of
-    these items.
+    `detectable` is the smallest one that is found with the `power` at the `level`, given the spread
+    of these items.
     """
 
     metric: str
@@ -65,7 +65,7 @@ class SplitTest:
 
     @property
     def is_alarm(self) -> bool:
-        """Whether the model treats the public items otherwise than the hidden ones."""
+        """Whether the model treats the public items differently from the hidden ones."""
         return self.p_value <= 1 - self.level
 
 
@@ -82,12 +82,12 @@ def split_test(
     model, reference : tuple of SuiteResult
         Public and hidden part, scored, with their records.
     seed : int
-        Of the random splits.
+        Seed of the random splits.
 
     Raises
     ------
     MeasurementError
-        If a part was not scored, or measured in two ways, or has too few clusters.
+        If a part was not scored, was measured in two ways, or has too few clusters.
     """
     for result in (*model, *reference):
         if result.status != "scored":
@@ -96,7 +96,7 @@ def split_test(
         ways = " and ".join(sorted({str(r.measure) for r in (*model, *reference)}))
         raise MeasurementError(
             f"the models are measured in different ways: {ways}.",
-            "Take a reference of the same kind of model.",
+            "Choose a reference of the same kind of model.",
         )
     metric = _metric(model[0], catalogue)
     samples, parts = zip(
@@ -105,7 +105,7 @@ def split_test(
     if not any(sample[:, 0].any() for sample in samples):
         raise MeasurementError(
             "both models score every item alike, so that nothing can differ between the parts.",
-            "Take a reference that is another model.",
+            "Choose another model as the reference.",
         )
     context = Context(model[0].name, model[0].config, seed)
     sampling = context.sampling(f"split of {metric.name}", {})
@@ -130,8 +130,8 @@ def _metric(result: SuiteResult, catalogue: Catalogue) -> Metric:
     means = [m for m in metrics if isinstance(m.estimate, Mean | Share) and m.whole]
     if not means:
         raise MeasurementError(
-            f"no score of {result.entry} is a mean over its items, so that the split of its items "
-            "tells nothing."
+            f"no score of {result.entry} is a mean over its items, so that a split of its items "
+            "shows nothing."
         )
     return next((m for m in means if m.headline), means[0])
 

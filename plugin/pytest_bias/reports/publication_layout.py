@@ -1,16 +1,16 @@
-"""What is claimed of a model in public, and where it lies.
+"""Layout of what is published about a model in its repository.
 
 Below the folder ``bias`` of a model's repository::
 
     current.json                           which report counts, by its digest
     <digest12>/report.json                 the report, its records beside it; never overwritten
-    <digest12>/report.json.sigstore.json   its signature, if somebody signed it
+    <digest12>/report.json.sigstore.json   its signature, if it was signed
     <digest12>/reproductions/<digest12>/   reproduction.json with its signature, and the report of
                                            the second run with its records
     badges/                                what README.md shows, drawn from the report that counts
 
-``<digest12>`` is the beginning of a report's digest. What lies here, and README.md, does not count
-when it is asked whether the model has changed.
+``<digest12>`` is the beginning of a report's digest. These files, and README.md, are ignored when
+a model is checked for changes.
 """
 
 import re
@@ -23,7 +23,7 @@ from pytest_bias.reports.folder import REPORT
 from pytest_bias.scoring.metric import ALIKE
 
 BIAS: Final = PUBLISHED
-"""Folder of a model's repository that holds everything published about it."""
+"""Folder of a model's repository that holds everything that is published about it."""
 CURRENT: Final = f"{BIAS}/current.json"
 CURRENT_SCHEMA: Final = "pytest-bias/current/1"
 BADGES: Final = f"{BIAS}/badges"
@@ -31,7 +31,7 @@ README: Final = "README.md"
 REPRODUCTIONS: Final = "reproductions"
 REPRODUCTION: Final = "reproduction.json"
 SIGNATURE: Final = ".sigstore.json"
-"""Behind the name of a signed file: the name of its signature, a Sigstore bundle."""
+"""Suffix that gives the name of a file's signature, a Sigstore bundle."""
 
 DIGEST: Final = "sha256:[0-9a-f]{64}"
 """Pattern of a report's digest."""
@@ -42,7 +42,7 @@ HUB: Final = "https://huggingface.co"
 
 
 def digest12(digest: str) -> str:
-    """Return the twelve digits by which a report's folder is called."""
+    """Return the twelve digits of a digest that name a report's folder."""
     return digest.removeprefix("sha256:")[:12]
 
 
@@ -56,18 +56,18 @@ def title_of(report: Report) -> str:
 
 
 def evidence(report: Report) -> str:
-    """Return the folder of a report below the root of a repository."""
+    """Return the path of a report's folder below the root of a repository."""
     return f"{BIAS}/{digest12(report.digest)}"
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where badges and evidence lie, seen from the text that links to them.
+    """Where badges and evidence are, seen from the text that links to them.
 
     Parameters
     ----------
     badges : str
-        What stands in front of ``/name.svg``.
+        Prefix of ``/name.svg``.
     report : str
         Link to report.json.
     model : str
@@ -80,25 +80,25 @@ class Place:
 
     @property
     def command(self) -> str:
-        """How commands name it: the model by its name on the Hub, else the folder they run in.
+        """Name of the model in commands: its name on the Hub, else the folder they run in.
 
-        The name of a folder would be that of somebody else's model there.
+        On the Hub, the name of a folder could be the name of another model.
         """
         return self.model if "/" in self.model else "."
 
     @classmethod
     def beside(cls, report: Report) -> "Place":
-        """In the folder that a run has written."""
+        """Return the place in the folder that a run has written."""
         return cls("badges", REPORT, report.model.reference)
 
     @classmethod
     def in_repository(cls, report: Report) -> "Place":
-        """In a repository, whose README.md links to its own files."""
+        """Return the place in a repository, whose README.md links to its own files."""
         return cls(BADGES, f"{evidence(report)}/{REPORT}", report.model.reference)
 
     @classmethod
     def on_hub(cls, repository: str, report: Report, endpoint: str = HUB) -> "Place":
-        """In a model's repository on the Hub."""
+        """Return the place in a model's repository on the Hub."""
         root = f"{endpoint}/{repository}"
         return cls(
             f"{root}/resolve/main/{BADGES}",
@@ -109,11 +109,11 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Rerun:
-    """What it came to when somebody ran a report again.
+    """The result of a second run of a report.
 
-    `signed` says that a signature was verified which names `owner`, and that this is neither the
-    author of the report nor the owner of the model. `agree` of `of` suites have every score within
-    the tolerance, `consistent` more of them, whose texts were sampled, within a stated margin.
+    `signed` says that a verified signature names `owner`, who is neither the author of the report
+    nor the owner of the model. In `agree` of `of` suites every score is within the tolerance; in
+    `consistent` more, whose texts were sampled, every score is within a stated margin.
     """
 
     owner: str
@@ -125,9 +125,9 @@ class Rerun:
 
 @dataclass(frozen=True, slots=True)
 class PublicationStatus:
-    """What holds of a report now, and can change without it.
+    """The status of a published report, which can change while the report does not.
 
-    `stale` says that the model's repository holds another model than the report was made of.
+    `stale` says that the model in the repository is no longer the one that was measured.
     """
 
     stale: bool = False
@@ -135,7 +135,7 @@ class PublicationStatus:
 
 
 AS_MEASURED: Final = PublicationStatus()
-"""Nothing is known but the report."""
+"""The status where only the report is known."""
 
 
 SERVED: Final = (
@@ -145,17 +145,17 @@ SERVED: Final = (
 
 
 def is_badge_eligible(suite: SuiteResult) -> bool:
-    """Whether a suite is about bias or robustness, reviewed, and no control of another."""
+    """Whether a suite is about bias or robustness, reviewed, and not a control of another suite."""
     of_bias = suite.kind not in ("structure", "quality")
     return of_bias and not suite.draft and suite.control_of is None
 
 
 def unread(report: Report) -> dict[str, str]:
-    """Return the languages that the model does not read, each with what says so.
+    """Return the languages that the model does not read, each with the evidence.
 
-    The round trip says it of a tokenizer that does not give plain sentences back, general quality
-    of a model that is shown the same tokens for plain and for broken sentences, or that does not
-    tell them apart better than chance.
+    The evidence is the round trip, where the tokenizer does not reproduce plain sentences, or
+    general quality, where plain and broken sentences have the same tokens or the model does not
+    distinguish them better than chance.
     """
     found: dict[str, str] = {}
     for suite in report.suites:
@@ -169,7 +169,7 @@ def unread(report: Report) -> dict[str, str]:
 
 
 ROUND_TRIP: Final = "round trip"
-"""The structural check that says whether a tokenizer can write a language."""
+"""The structural check of whether a tokenizer can represent a language."""
 
 
 def _of_quality(suite: SuiteResult) -> str | None:
@@ -188,16 +188,16 @@ def _of_quality(suite: SuiteResult) -> str | None:
 
 
 def version(report: Report) -> str:
-    """Return seven digits of what was measured: of its commit, else of its weights."""
+    """Return seven digits that identify what was measured: of its commit, else of its weights."""
     model = report.model
     return (model.revision or model.weights_sha256 or "unknown")[:7]
 
 
 def lacking(report: Report) -> tuple[str, ...]:
-    """Say what a report would have to state for its record to be complete; empty if it is.
+    """Return what is missing for the record of a report to be complete; empty if it is.
 
-    Complete is what `Social Bias Evaluated` promises: which model, which suites on which data, how
-    many items, by which version with which seed, and what the number of suites is out of.
+    A complete record states what the badge `Social Bias Evaluated` requires: the model, the suites
+    and their data, the number of items, the version, the seed, and the number of suites that apply.
     """
     model = report.model
     stated: dict[str, object] = {

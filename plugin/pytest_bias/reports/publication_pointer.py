@@ -1,4 +1,4 @@
-"""The report that a model's repository holds: found by its pointer, fetched without any weights."""
+"""The published report of a model: found by its pointer, fetched without any weights."""
 
 import re
 from dataclasses import dataclass
@@ -25,12 +25,12 @@ from pytest_bias.reports.publication_layout import (
 
 @dataclass(frozen=True, slots=True)
 class Published:
-    """What is published in a model's repository, and which report of it counts.
+    """The reports published in a model's repository, and which of them counts.
 
     Parameters
     ----------
     root : Path
-        Folder of the repository at one commit, with README.md and all that lies below ``bias``.
+        Folder of the repository at one commit, with README.md and everything below ``bias``.
     folder : Path
         Folder of the report that counts.
     digest : str
@@ -48,7 +48,7 @@ class Published:
     notice: str | None = None
 
     def read(self) -> Report:
-        """Return the report, with its records as far as they are there.
+        """Return the report, with its records where they are available.
 
         Raises
         ------
@@ -65,22 +65,22 @@ class Published:
             raise ReportError(
                 f"{CURRENT} names the report {self.digest}, and the one in {self.folder.name} is "
                 f"{report.digest}.",
-                "Whoever publishes it has to publish it again: pytest-bias publish",
+                "Its publisher has to publish it again: pytest-bias publish",
             )
 
 
 def published(ref: ModelRef, *, offline: bool = False) -> Published | None:
-    """Return the report that counts of a model, as its repository says; null if there is none.
+    """Return the report of a model that counts, by its repository's pointer; None without reports.
 
-    On the Hub that is what the revision of `ref` holds, by default the head of its default branch.
-    No weights are fetched.
+    On the Hub, the repository is read at the revision of `ref`, by default the head of its default
+    branch. No weights are fetched.
 
     Raises
     ------
     ReportError
-        If the repository holds reports and does not say, or says wrongly, which one counts.
+        If the repository holds reports, and its pointer to the one that counts is missing or wrong.
     ModelError
-        If it cannot be known: the Hub does not answer or is not asked, and the cache has no report.
+        If that is not known: the Hub does not answer or is not asked, and the cache has no report.
     """
     if ref.path:
         root = ref.path.parent if ref.source == "gguf" else ref.path
@@ -105,7 +105,7 @@ def published(ref: ModelRef, *, offline: bool = False) -> Published | None:
 
 
 def _reports(names: tuple[str, ...]) -> list[str]:
-    """Return the folders that hold a report."""
+    """Return the names of the folders that hold a report."""
     pattern = re.compile(f"{BIAS}/({DIGEST12})/{re.escape(REPORT)}")
     return sorted(m[1] for name in names if (m := pattern.fullmatch(name)))
 
@@ -120,7 +120,7 @@ def _pointed(
         raise ReportError(
             f"{ref.name} has {len(reports)} published report{'s' * (len(reports) > 1)} "
             f"({BIAS}/{reports[0]}) and no {CURRENT}, which says which one counts.",
-            "Whoever publishes it has to publish it again: pytest-bias publish",
+            "Its publisher has to publish it again: pytest-bias publish",
         )
     digest = _pointer(ref, root / CURRENT)
     folder = root / BIAS / digest12(digest)

@@ -1,7 +1,7 @@
-"""A sequence of checkpoints: how scores moved from the oldest to the newest, and what was kept.
+"""A sequence of checkpoints: how scores moved from the oldest to the newest, and what persisted.
 
-A model that is trained on and on may carry forward what it learned early, so besides the change of
-every score this says how many outcomes of the oldest checkpoint are still those of the newest.
+A model in continued training may keep what it learned early, so besides the change of every score
+this counts how many outcomes of the oldest checkpoint are still those of the newest.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -22,7 +22,7 @@ OUTCOMES: Final = frozenset({0.0, 50.0, 100.0})
 """Values of items that have an outcome: one side, the other, or a tie."""
 
 FEWEST: Final = 3
-"""Items that a correlation needs; of two items it is always 1 or -1."""
+"""Smallest number of items for a correlation; with two items it is always 1 or -1."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,14 +36,14 @@ class Carried:
     n : int
         Items that are scored in both checkpoints.
     n_same : int, optional
-        Items whose outcome is the same; null where items have values instead of outcomes.
+        Items whose outcome is the same; None where items have values instead of outcomes.
     n_by_chance : float, optional
-        How many that would be if the outcomes of each checkpoint were dealt out anew, as in Cohen's
-        kappa (1960).
+        How many would be expected if the outcomes of each checkpoint were permuted at random, as in
+        Cohen's kappa (1960).
     correlation : float, optional
-        Pearson's r of the items' values in both, from -1 to 1; null where items have outcomes.
+        Pearson's r of the items' values in both, from -1 to 1; None where items have outcomes.
     reason : str, optional
-        Why there is neither.
+        Why there is neither a count nor a correlation.
     """
 
     entry: str
@@ -65,9 +65,9 @@ class Trajectory:
     overall : Comparison
         The newest against the oldest.
     reasons : tuple of mapping
-        One a checkpoint: entry to the reason why its scores cannot stand beside the newest.
+        One per checkpoint: entry to the reason why its scores are not comparable with the newest.
     carried : tuple of Carried
-        One for every suite that the oldest and the newest checkpoint can be compared in.
+        One for every suite in which the oldest and the newest checkpoint can be compared.
     """
 
     checkpoints: tuple[Report, ...]
@@ -86,7 +86,7 @@ class Trajectory:
                 yield suite
 
     def values(self, entry: str, score: Score) -> tuple[Score | None, ...]:
-        """Return a score of the newest checkpoint in all, null where it cannot be compared."""
+        """Return a score of the newest checkpoint in all, None where it cannot be compared."""
         found: list[Score | None] = []
         for report, reasons in zip(self.checkpoints, self.reasons, strict=True):
             suite = next((s for s in report.suites if s.entry == entry), None)
@@ -103,7 +103,7 @@ class Trajectory:
 def trajectory(
     newest: Report, older: Sequence[Report], catalogue: Catalogue = INSTALLED
 ) -> Trajectory:
-    """Put a checkpoint beside older ones.
+    """Compare a checkpoint with older ones.
 
     Parameters
     ----------
@@ -127,7 +127,7 @@ def trajectory(
 
 
 def _without_scores(report: Report) -> Report:
-    """Return a report of which only can be told whether it is comparable: nothing is resampled."""
+    """Return a report that serves only to check comparability: nothing is resampled."""
     return replace(report, suites=tuple(replace(s, scores=()) for s in report.suites))
 
 
@@ -141,7 +141,7 @@ def _name(suite: SuiteComparison) -> tuple[str, str]:
 
 
 def _carried(newest: SuiteResult, oldest: SuiteResult, catalogue: Catalogue) -> Carried:
-    """Compare the items of two comparable results of a suite, by what its headline averages."""
+    """Compare two comparable results of a suite by their items' contributions to the headline."""
     now, then = _pairs(newest, oldest, catalogue)
     empty = Carried(newest.entry, len(now))
     if OUTCOMES.issuperset(now) and OUTCOMES.issuperset(then) and len(now):

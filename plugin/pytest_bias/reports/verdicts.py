@@ -1,4 +1,4 @@
-"""What an interval says of a limit: held, exceeded, or undecided with the reason."""
+"""The verdict of an interval on a limit: held, exceeded, or undecided with the reason."""
 
 import math
 from typing import Final, Literal, TypeAlias
@@ -13,20 +13,20 @@ Verdict: TypeAlias = Literal["held", "exceeded", "undecided", "not_measured", "n
 MOST_SEVERE: Final[tuple[Verdict, ...]] = (
     *("exceeded", "not_measured", "no_baseline", "undecided", "held"),
 )
-"""Verdicts, the gravest first."""
+"""Verdicts, the most severe first."""
 
 Decided: TypeAlias = Literal["held", "exceeded", "undecided"]
-"""Verdicts on what was measured."""
+"""Verdicts on a measured value."""
 
 Allowed: TypeAlias = tuple[float, float]
-"""Least and greatest value that a limit allows."""
+"""Smallest and largest value that a limit allows."""
 
 
 def of_interval(found: Estimate, allowed: Allowed) -> tuple[Decided, str | None]:
-    """Say whether an interval lies inside what is allowed, outside, or across its edge.
+    """Return whether an interval is inside the allowed range, outside it, or across its edge.
 
-    Without an interval a limit is undecided, unless a test tells that the value is at least more
-    than is allowed.
+    Without an interval a limit is undecided, unless a test shows that the value exceeds the allowed
+    range.
     """
     if found.interval is None:
         reason = f"no interval: {found.interval_reason}"
@@ -42,9 +42,9 @@ def of_interval(found: Estimate, allowed: Allowed) -> tuple[Decided, str | None]
 
 
 def of_score(found: Estimate, allowed: Allowed, score: Score) -> tuple[Decided, str | None]:
-    """Say the same of a score, whose worst value exceeds a limit even without an interval.
+    """Return the same for a score, whose worst value exceeds a limit even without an interval.
 
-    There is nothing worse on a scale with two ends; a few clusters might all be so by chance.
+    On a scale with two ends no value is worse; with few clusters all could be at it by chance.
     """
     verdict, reason = of_interval(found, allowed)
     is_outside = found.value is not None and not allowed[0] <= found.value <= allowed[1]
@@ -54,16 +54,16 @@ def of_score(found: Estimate, allowed: Allowed, score: Score) -> tuple[Decided, 
 
 
 def _is_worst(score: Score) -> bool:
-    """Whether a value over enough clusters is as far from the ideal as its scale goes."""
+    """Whether a value over enough clusters is as far from the ideal as its scale allows."""
     ends = [abs(end - score.ideal) for end in score.bounds if end is not None]
     return len(ends) == 2 and score.distance == max(ends) and score.n_clusters >= FEWEST_ALIKE
 
 
 def n_to_decide(found: Estimate, allowed: Allowed, score: Score) -> int | None:
-    """Estimate how many items would decide, if the value stayed where it is.
+    """Estimate how many items would decide the limit if the value stayed the same.
 
-    The width of an interval falls with the square root of the number of items. Where what is
-    allowed ends with the scale itself, nothing has to be decided.
+    The width of an interval falls with the square root of the number of items. At an end of the
+    scale there is nothing to decide.
     """
     value, interval = found.value or 0.0, found.interval
     if interval is None:

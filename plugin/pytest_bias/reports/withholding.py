@@ -1,13 +1,13 @@
-"""A report without its scores: that the tests were run, and a seal on what they gave.
+"""A report without its scores: a statement that the tests were run, with a sealed digest of them.
 
-The digest of a withheld report is ``sha256:`` and the SHA-256 of salt and full report: of the 32
-bytes of the salt, followed by the digest of the full report as its report.json states it
-(``sha256:`` and 64 hexadecimal digits, in ASCII). In a shell::
+The digest of a withheld report is ``sha256:`` and the SHA-256 of salt and full report: the 32 bytes
+of the salt, followed by the digest of the full report as its report.json states it (``sha256:`` and
+64 hexadecimal digits, in ASCII). In a shell::
 
     (xxd -r -p withheld-salt.txt; printf %s sha256:...) | sha256sum
 
-Without the salt nobody can try out which scores would give the digest; with the salt and the full
-report anybody can check what was measured.
+Without the salt, candidate scores cannot be tested against the digest; with the salt and the full
+report, anybody can check what was measured.
 """
 
 from dataclasses import replace
@@ -30,10 +30,10 @@ KEPT: Final = (
     *("draft", "validity", "clusters", "control_of", "scorer", "labels"),
     *("sampled", "n_available", "data"),
 )
-"""What is said of a suite without its scores; of a field that comes later nothing is."""
+"""Fields of a suite that are kept without its scores; fields added later are not."""
 
 UNMEASURED: Final = ("not_measured", "no_baseline")
-"""Verdicts whose reason says why there is no number, and so gives none."""
+"""Verdicts whose reason says why there is no number, and so discloses none."""
 
 
 def withheld(report: Report, salt: str) -> Report:
@@ -44,7 +44,7 @@ def withheld(report: Report, salt: str) -> Report:
     report : Report
         The full report.
     salt : str
-        32 bytes as 64 hexadecimal digits; the module says how the digest comes about.
+        32 bytes as 64 hexadecimal digits; the module's docstring defines the digest.
     """
     sealed = salted(salt, report.digest)
     measured = [s for s in report.suites if s.status == "scored"]
@@ -69,9 +69,9 @@ def _emptied(suite: SuiteResult) -> SuiteResult:
 
 
 def without_numbers(decision: Decision, report: Report) -> Decision:
-    """Return a decision as it may be written beside a withheld report: verdicts alone.
+    """Return a decision as it may be written beside a withheld report: verdicts only.
 
-    The digest of the baseline goes too: without salt, it would confirm a guess at its scores.
+    The digest of the baseline is dropped too: without salt, it would confirm a guess at its scores.
     """
     outcomes = tuple(map(verdict_alone, decision.outcomes))
     baseline = decision.baseline and {**decision.baseline, "digest": None}
@@ -79,7 +79,7 @@ def without_numbers(decision: Decision, report: Report) -> Decision:
 
 
 def verdict_alone(outcome: Outcome) -> Outcome:
-    """Return what became of a limit without the numbers that it rests on."""
+    """Return the outcome of a limit without the numbers that it is based on."""
     return Outcome(
         limit=outcome.limit,
         rule=outcome.rule,
@@ -92,7 +92,7 @@ def verdict_alone(outcome: Outcome) -> Outcome:
 
 
 def read_salt(folder: Path) -> str | None:
-    """Return the salt that is kept in a folder, or null.
+    """Return the salt that is kept in a folder, or None.
 
     Raises
     ------
@@ -117,7 +117,7 @@ def read_salt(folder: Path) -> str | None:
 def salt_for(report: Report, folder: Path) -> str:
     """Return the salt of a run: that of the same run before, else a new one, which is kept.
 
-    What another run left is not taken: who is given a salt learns nothing of other reports.
+    The salt of another run is not reused, so that a disclosed salt reveals nothing about others.
     """
     before = existing_report(folder)
     kept = read_salt(folder)

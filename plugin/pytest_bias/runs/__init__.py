@@ -1,1 +1,1 @@
-"""A job from settings to the files of its output folder, with its baseline first."""
+"""Runs: a job from settings to the files of its output folder, its baseline first."""

@@ -1,14 +1,14 @@
-"""What a model is compared with: a report that is there, or another model, which is measured first.
+"""The baseline of a run: an existing report, or another model, which is measured first.
 
-``--baseline`` is read in this order; the first that fits counts:
+``--baseline`` is read in this order; the first match is used:
 
-1. A path at which something stands: a file, or a folder with ``report.json``, is a report; a folder
-   with ``config.json`` or ``adapter_config.json``, or a ``.gguf`` file, is a model.
+1. An existing path: a file, or a folder with ``report.json``, is a report; a folder with
+   ``config.json`` or ``adapter_config.json``, or a ``.gguf`` file, is a model.
 2. ``base`` is the model that the model under test was made from: an adapter's base, else the
    ``base_model`` of its card. ``published`` is the report that ``bias/current.json`` names in the
    repository of the model under test: on the Hub at the head of its default branch, or in its
    folder.
-3. A name is that of a model: ``org/name``, ``org/name@revision``, ``demo``, ``MODEL+ADAPTER``.
+3. The name of a model: ``org/name``, ``org/name@revision``, ``demo``, ``MODEL+ADAPTER``.
 """
 
 import difflib
@@ -42,7 +42,7 @@ MODEL_FILES: Final = ("config.json", "adapter_config.json")
 NOT_OF_A_BASELINE: Final = (
     *("baseline", "first_run", "fresh", "out", "show_items", "with_texts", "withhold_scores"),
 )
-"""Options of a run that its baseline is measured without."""
+"""Options of a run that are not used for its baseline."""
 
 
 def find(
@@ -50,12 +50,12 @@ def find(
 ) -> Report | ModelRef | None:
     """Find what ``--baseline`` names: a report, or a model that has to be measured.
 
-    Null if nothing is published yet and the settings say that this is a first run.
+    None if nothing is published yet and the settings say that this is a first run.
 
     Raises
     ------
     BiasError
-        If there is no such thing, or it cannot be read.
+        If it does not exist or cannot be read.
     """
     path = _path(text)
     if _is_report(path):
@@ -84,12 +84,12 @@ def find(
 
 
 def saved(text: str) -> Report:
-    """Read a baseline where only a report will do.
+    """Read a baseline that has to be a report.
 
     Raises
     ------
     UsageError
-        If it is none.
+        If it is not a report.
     """
     path = _path(text)
     if _is_report(path):
@@ -98,7 +98,7 @@ def saved(text: str) -> Report:
     raise UsageError(
         f"--baseline {text}: there is no report.{near} Here a baseline is a folder with a "
         "report.json, or a report.json.",
-        "pytest-bias run MODEL leaves one.",
+        "pytest-bias run MODEL writes one.",
     )
 
 
@@ -108,7 +108,7 @@ def read(path: Path) -> Report:
     Raises
     ------
     ReportError
-        If it cannot be read, or has no records, or its records are not those it was made from.
+        If it cannot be read, has no records, or its records are not those that it was made from.
     """
     try:
         report = read_report(path)
@@ -129,7 +129,7 @@ def read(path: Path) -> Report:
 
 
 def base_of(model: "Described") -> ModelRef:
-    """Return the model that a model was made from, as an adapter's files or a card name it.
+    """Return the base model of a model, as an adapter's files or a card name it.
 
     Raises
     ------
@@ -170,7 +170,7 @@ def settings_for(plan: "Plan", baseline: ModelRef) -> Settings:
     if settings.budget is not None:
         raise UsageError(
             f"--budget with --baseline {settings.baseline}: each of the two models would stop at a "
-            "place of its own, and other items cannot be compared.",
+            "different item, and only the same items can be compared.",
             "--profile quick takes the same sample of both; or give a report.",
         )
     plain = Settings()
@@ -178,7 +178,7 @@ def settings_for(plan: "Plan", baseline: ModelRef) -> Settings:
         settings,
         **{name: getattr(plain, name) for name in NOT_OF_A_BASELINE},
         model=baseline.argument,
-        # Those of the model under test, whatever the other card says.
+        # The languages of the model under test, whatever the other card says.
         languages=tuple(plan.coverage["languages"]),
         limits=plain.limits,
         waive=plain.waive,
@@ -186,22 +186,22 @@ def settings_for(plan: "Plan", baseline: ModelRef) -> Settings:
 
 
 def check_kinds(model: "Described", baseline: "Described") -> None:
-    """Raise `UsageError` if two models are of kinds of which no suite can be compared."""
+    """Raise `UsageError` if two models are of kinds for which no suite can be compared."""
     if model.kind != baseline.kind:
         raise UsageError(
             f"the baseline {baseline.ref} ({baseline.kind}) and {model.ref} "
-            f"({model.kind}) are models of different kinds: they are measured by other means, and "
+            f"({model.kind}) are models of different kinds: they are measured differently, and "
             "nothing could be compared.",
         )
 
 
 def kept(plan: "Plan", folder: Path, key: str) -> Report | None:
-    """Return the report that an earlier run of the same thing left, if it is whole.
+    """Return the report of an earlier run of the same baseline, if it is complete.
 
     Raises
     ------
     ReportError
-        If what stands there cannot be read.
+        If the report there cannot be read.
     """
     if not (folder / REPORT).exists():
         return None
@@ -218,7 +218,7 @@ def kept(plan: "Plan", folder: Path, key: str) -> Report | None:
         and all(p.entry.id in there for p in plan.entries)
         and all(s.status not in ("error", "unavailable") for s in report.suites)
         and all(s.records for s in report.suites if s.records_sha256)
-        # What is hidden is compared while it is in memory.
+        # Hidden results can be compared only while they are in memory.
         and not any(s.is_hidden for s in report.suites)
         and report.model.dtype == _precision(plan)
     )
@@ -228,8 +228,8 @@ def kept(plan: "Plan", folder: Path, key: str) -> Report | None:
 def command(settings: Settings, *, stated: bool) -> str:
     """Return the command that measures a baseline with these settings.
 
-    `stated` says that the settings file or the environment names a baseline, which that run is to
-    do without.
+    `stated` says that the settings file or the environment names a baseline, which this command
+    must not use.
     """
     plain = Settings()
     words = ["pytest-bias", "run", settings.model or ""]
@@ -247,7 +247,7 @@ def command(settings: Settings, *, stated: bool) -> str:
 
 
 def about(text: str, error: BiasError) -> BiasError:
-    """Return an error that says that it is about the baseline, with the nearest name there is."""
+    """Return an error that names the baseline as its subject, with the nearest known name."""
     near = "" if "Did you mean" in error.message else _nearest(text)
     return type(error)(f"--baseline {text}: {error.message}{near}", error.hint)
 
@@ -272,12 +272,13 @@ def _published(model: "Described", settings: Settings, listener: Listener) -> Re
         listener(Notice(f"{missing}: there is nothing to compare with yet."))
         return None
     raise ReportError(
-        f"--baseline published: {missing}.", "--first-run goes on without; later runs compare."
+        f"--baseline published: {missing}.",
+        "--first-run continues without one; later runs compare.",
     )
 
 
 def _precision(plan: "Plan") -> str:
-    """Return the precision in which a model would be measured now."""
+    """Return the precision at which a model would be measured now."""
     from pytest_bias.models.placing import shared
 
     s = plan.settings
@@ -305,7 +306,7 @@ def _is_model(path: Path) -> bool:
 
 
 def _nearest(text: str) -> str:
-    """Name the nearest word, or what stands beside the path that was meant."""
+    """Return a suggestion: the nearest keyword, or the nearest file beside the given path."""
     near: Sequence[str] = difflib.get_close_matches(text, BASELINES, n=1)
     path = Path(text)
     with suppress(OSError):

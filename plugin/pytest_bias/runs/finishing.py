@@ -1,4 +1,4 @@
-"""The main job from settings to files: what the command does, and the pytest plugin at its end."""
+"""A run from settings to files: the run command, and the end of a pytest session."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class Finished:
 
     @property
     def exit_code(self) -> int:
-        """Return what the command ends with."""
+        """Exit code of the command."""
         interrupted = self.report.run.get("interrupted")
         return EXIT_INTERRUPTED if interrupted else self.decision.exit_code
 
@@ -131,21 +131,21 @@ def finish(
     if salt:
         remove(_with_scores(report), out)
     with suppress(ReportError):
-        # What the run before left in its place.
+        # Files that the previous run left here.
         remove(_with_scores(read_plain_report(out / REPORT, check=False)), out)
     files.write(out)
     return finished
 
 
 def run_command(settings: Settings, console: Console) -> int:
-    """Measure a model, write and print what came of it; returns the exit code."""
+    """Measure a model, write and print the results; return the exit code."""
     return run_job(settings, console).exit_code
 
 
 def run_job(
     settings: Settings, console: Console, check: Callable[[Plan], None] = lambda plan: None
 ) -> Finished:
-    """Measure a model, write and print what came of it; `check` may refuse before weights load."""
+    """Measure a model, write and print the results; `check` may refuse before weights load."""
     started = time.perf_counter()
     printer = ProgressPrinter(console, withholds=settings.withhold_scores)
     with printer.status("Importing torch and transformers …"):
@@ -157,7 +157,7 @@ def run_job(
         with printer:
             job = stack.enter_context(claimed(prepare(settings, printer)))
             check(job.session.plan)
-            # What came before counts: imports, digests, data; but not the baseline.
+            # The time so far counts: imports, digests, data; but not that of the baseline.
             before = time.perf_counter() - started
             job = with_baseline(job, devices)
             job.session.started = time.perf_counter() - before
@@ -169,7 +169,7 @@ def run_job(
 
 @contextmanager
 def claimed(job: Job) -> Iterator[Job]:
-    """Hold the folder of a job; where nothing comes of it, give it up: none is left empty."""
+    """Hold the folder of a job; if the job fails, give it up, so that no empty folder remains."""
     try:
         yield job
     except BaseException:
@@ -179,7 +179,7 @@ def claimed(job: Job) -> Iterator[Job]:
 
 
 def measured(session: Session, devices: Sequence[str]) -> Report:
-    """Measure everything in a session's plan, on one device or shared among several."""
+    """Measure everything in a session's plan, on one device or distributed over several."""
     from pytest_bias.engine import session as engine
     from pytest_bias.engine import workers
 
@@ -189,7 +189,7 @@ def measured(session: Session, devices: Sequence[str]) -> Report:
 
 
 def with_baseline(job: Job, devices: Sequence[str]) -> Job:
-    """Return a job with its baseline, which is measured now if it has to be."""
+    """Return a job with its baseline, which is measured now if necessary."""
     first, tell = job.first, job.session.listener
     if first is None:
         return job
@@ -197,7 +197,7 @@ def with_baseline(job: Job, devices: Sequence[str]) -> Job:
         tell(Notice(f"Measuring the baseline {first.model} …"))
         first.session.started = time.perf_counter()
         report = measured(first.session, devices)
-        # Two models need not fit into one memory.
+        # Two models need not fit into memory together.
         first.session.unload()
         if report.run.get("interrupted"):
             raise KeyboardInterrupt
@@ -207,7 +207,7 @@ def with_baseline(job: Job, devices: Sequence[str]) -> Job:
 
 
 def finish_job(job: Job, report: Report) -> Finished:
-    """Compare, decide and write; returns what there is to print."""
+    """Compare, decide and write; return the finished run for printing."""
     settings = job.session.settings
     items = job.session.items() if settings.with_texts or settings.show_items else {}
     keys = {"key": job.key, **({"whole": job.whole} if job.whole else {})}
@@ -221,9 +221,9 @@ def finish_job(job: Job, report: Report) -> Finished:
 
 
 def merge_command(reports: Sequence[Path], settings: Settings, console: Console) -> int:
-    """Join the reports of shards: scores from all their records, one decision; the exit code.
+    """Join the reports of shards into one with scores and a decision; return the exit code.
 
-    One report of a whole is decided on again, with the limits and the baseline of today.
+    A single report of a whole run is decided again, with the current limits and baseline.
     """
     limits = limits_of(settings)
     baseline = baselines.saved(settings.baseline) if settings.baseline else None
@@ -242,9 +242,9 @@ def merge_command(reports: Sequence[Path], settings: Settings, console: Console)
 
 
 def _key_of(parts: Sequence[Report]) -> str:
-    """Return the key of a whole, by which the run in one piece is known as well.
+    """Return the key of the whole run, which is also that of the run in one piece.
 
-    It is of what the parts depend on, not of what came out: that may be withheld.
+    It depends on the inputs of the parts, not on their results, which may be withheld.
     """
     known = {
         str(p.run.get("whole") or (p.run.get("key") if len(parts) == 1 else "")) for p in parts
@@ -260,9 +260,9 @@ def _written(
     comparison: Comparison | None,
     texts: Mapping[str, Mapping[str, Item]],
 ) -> Written:
-    """Return everything that a run leaves in its folder."""
+    """Return all files that a run writes to its folder."""
     report = report.without_hidden_records()
-    # What cannot be shown must not be found when it is printed.
+    # Render for the terminal now, so that a failure does not first occur when it is printed.
     terminal.render(report, decision, comparison)
     shown = Shown(report, decision, comparison, texts)
     files = {path: text for o in OUTPUTS for path, text in o.render(shown).items()}
@@ -270,7 +270,7 @@ def _written(
 
 
 def _with_scores(report: Report) -> list[str]:
-    """Name the files of a run that are not there, or not the same, without its scores."""
+    """Return the files of a run that are absent or different when its scores are withheld."""
     drawn = isolated(report, badges.render)
     return [*drawn, MODEL_INDEX, *(s.records_path for s in report.suites)]
 

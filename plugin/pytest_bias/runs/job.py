@@ -1,4 +1,4 @@
-"""A run that is ready to start: all that can go wrong before any weight is read has gone right."""
+"""Preparation of a run: every check that is possible before any weight is read."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Job:
-    """A run that is ready to start: nothing but the model's weights is missing.
+    """A run that is ready to start; only the model's weights are not loaded yet.
 
-    `first` is the job that measures the baseline, where that is a model without a report; it has no
+    `first` is the job that measures the baseline, if that is a model without a report; it has no
     limits and decides nothing.
     """
 
@@ -36,40 +36,40 @@ class Job:
     key: str
     first: Job | None = None
     whole: str | None = None
-    """Key of the run that a shard is a part of."""
+    """Key of the whole run that a shard belongs to."""
     held: Held | None = None
     """The output folder, if it was claimed."""
 
     @property
     def decision_level(self) -> float:
-        """Level of the intervals that decide: it depends on how many limits were set, on what."""
+        """Level of the intervals that decide; it depends on the number and rules of the limits."""
         planned = [p.entry for p in self.session.plan.entries]
         entries = [(e.suite.name, e.configuration.name, e.configuration.language) for e in planned]
         return decision_level(self.limits, entries, has_baseline=self.baseline is not None)
 
     @property
     def model(self) -> str:
-        """The model by its name, with its adapter."""
+        """Name of the model, with its adapter."""
         return str(self.session.plan.model.ref)
 
     def close(self) -> None:
-        """Let the output folder go."""
+        """Release the output folder."""
         if self.held:
             self.held.close()
 
     def give_up(self) -> None:
-        """Let the output folder go, and remove it if it is empty."""
+        """Release the output folder, and remove it if it is empty."""
         if self.held:
             self.held.close()
             release(self.out)
 
     def claim(self) -> Held:
-        """Make sure that the output folder can be written, as that of a baseline.
+        """Claim the output folder of a baseline.
 
         Raises
         ------
         OutputError
-            If it cannot, or holds something else.
+            If it cannot be written, or holds something else.
         """
         try:
             return claim(self.out, self.key, fresh=False)
@@ -81,9 +81,9 @@ class Job:
 
 
 def prepare(settings: Settings, listener: Listener = ignore, *, claims: bool = True) -> Job:
-    """Do all that can go wrong before the weights are read, and claim the output folder.
+    """Run every check that is possible before the weights are read, and claim the output folder.
 
-    Where several processes share a run, only one of them `claims` the folder.
+    If several processes share a run, only one of them `claims` the folder.
     """
     from pytest_bias.engine.planning import describe_for
 
@@ -109,11 +109,11 @@ def prepare(settings: Settings, listener: Listener = ignore, *, claims: bool = T
 
 
 def claim_for(settings: Settings, out: Path, key: str, listener: Listener = ignore) -> Held:
-    """Make sure that the output folder can be written, and what withheld scores need is there."""
+    """Claim the output folder, and check the salt if scores are withheld."""
     held = claim(out, key, fresh=settings.fresh, withholds=settings.withhold_scores)
     try:
         if settings.withhold_scores:
-            # A salt that cannot be read is found before the model runs.
+            # So that an unreadable salt is found before the model runs.
             read_salt(out)
     except BaseException:
         held.close()
@@ -139,7 +139,7 @@ def _job(described: Described, settings: Settings, listener: Listener) -> Job:
 
 
 def _after(job: Job, baseline: ModelRef) -> Job:
-    """Return a job with the report of a model, or with the job that measures that model first."""
+    """Return a job with the report of a baseline model, or with the job that measures it first."""
     from pytest_bias.engine.planning import describe_for
 
     plan, tell = job.session.plan, job.session.listener

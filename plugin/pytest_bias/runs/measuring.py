@@ -24,8 +24,8 @@ def measure(
 ) -> Report:
     """Measure a model and return its report, with all records.
 
-    Settings of the environment and of ``pytest-bias.yaml`` count as they do for
-    ``pytest-bias run``; what is given here goes first.
+    Settings of the environment and of ``pytest-bias.yaml`` apply as for ``pytest-bias run``;
+    arguments take precedence.
 
     Parameters
     ----------
@@ -40,10 +40,9 @@ def measure(
     device : str, optional
         ``auto``, ``cpu`` or ``cuda:0``; ``auto`` by default.
     out : str or Path, optional
-        Folder that everything is written to as by ``pytest-bias run``. Without it no file is
-        written.
+        Folder for all files that ``pytest-bias run`` writes. Without it no file is written.
     listener : callable
-        Is told what happens (`pytest_bias.engine.events`); by default nobody is.
+        Called with every event (`pytest_bias.engine.events`); by default events are ignored.
     **options
         Other options of ``pytest-bias run`` by their names, such as ``seed=1``.
 

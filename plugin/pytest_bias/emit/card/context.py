@@ -1,4 +1,4 @@
-"""What a model is for, in the words of its owner, and which suites lie outside of it."""
+"""The intended context of a model, as its owner states it, and which suites are outside it."""
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -10,12 +10,12 @@ from pytest_bias.records.report import Report, SuiteResult
 from pytest_bias.settings.values import CONTEXT
 
 _ALIKE: Final = {"country": "nationality", "ethnicity": "race", "politics": "political"}
-"""Words that scope cards have for one thing."""
+"""Synonyms in scope cards."""
 
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """Languages, groups and what else the owner says; untrusted, and not escaped."""
+    """Languages, groups and other statements of the owner; untrusted, and not escaped."""
 
     said: Mapping[str, str]
     languages: tuple[str, ...]
@@ -24,7 +24,7 @@ class Context:
     """Dimensions of all suites that could have been run, as words."""
 
     def outside(self, suite: SuiteResult) -> list[str]:
-        """Say why a result lies outside the context; nothing where that cannot be told."""
+        """Return why a result is outside the context; empty where that is not known."""
         found = []
         if self.languages and suite.language and suite.kind != "quality":
             spoken = {_main(tag) for tag in self.languages}
@@ -32,14 +32,14 @@ class Context:
                 found.append(f"outside this model's context: language {suite.language}")
         named = _dimensions(suite)
         wanted = [g for g in self.groups if _covers(self.known, g)]
-        # A group that no suite knows by this name may be within any of them.
+        # A group whose name no suite knows may be covered by any of them.
         is_told = bool(wanted and named and len(wanted) == len(self.groups))
         if is_told and not any(_covers(named, group) for group in wanted):
             found.append("outside this model's context: other groups")
         return found
 
     def missed(self, suites: Sequence[SuiteResult]) -> Iterator[str]:
-        """Say what of the context no suite here is about, as far as that can be told."""
+        """Yield the parts of the context that no suite here covers, as far as is known."""
         spoken = {_main(s.language) for s in suites if s.language}
         if left := [tag for tag in self.languages if _main(tag) not in spoken]:
             yield f"Languages without a suite here: {', '.join(left)}."
@@ -50,7 +50,7 @@ class Context:
 
 
 def context_of(report: Report, given: Mapping[str, Any] | None = None) -> Context:
-    """Return the context that is given, else the one that a report tells, else an empty one."""
+    """Return the given context, else the one in a report, else an empty one."""
     told = report.run.get("context") if given is None else given
     told = told if isinstance(told, Mapping) else {}
     said = {key: _texts(told.get(key)) for key in CONTEXT}
@@ -66,7 +66,7 @@ def _texts(value: Any) -> tuple[str, ...]:
 
 
 def _main(tag: str) -> str:
-    """Return the language of a tag without script and region: ``pt`` of ``pt-BR``."""
+    """Return the language of a tag without script and region: ``pt`` for ``pt-BR``."""
     return tag.lower().replace("_", "-").partition("-")[0]
 
 
@@ -75,13 +75,13 @@ def _words(group: str) -> frozenset[str]:
 
 
 def _covers(dimensions: Collection[frozenset[str]], group: str) -> bool:
-    """Whether one of them is the group, a part of it, or holds it: religion and religion-jews."""
+    """Whether a dimension equals, is part of, or contains the group: religion and religion-jews."""
     wanted = _words(group)
     return bool(wanted) and any(wanted <= d or d <= wanted for d in dimensions)
 
 
 def _dimensions(suite: SuiteResult) -> set[frozenset[str]]:
-    """Return the dimensions of a suite by its scope card, as words; none where it names none."""
+    """Return the dimensions in a suite's scope card, as words; none where it names none."""
     found = suite.about.scope.get("dimensions") if suite.about else None
     return _as_words(found) if isinstance(found, list | tuple) else set()
 

@@ -1,9 +1,9 @@
-"""Scores in the front matter of a README.md: the block ``model-index``, and nothing else.
+"""Scores in the front matter of a README.md: edits only the block ``model-index``.
 
-PyYAML tells where the block stands. It alone is cut out and written anew, so that every other byte
-stays. Entries of others are written from their YAML nodes and not from their values: a number
-such as ``1e-5`` reads the same for every other YAML reader. The outcome is read again and compared
-with what it should say.
+PyYAML gives the position of the block. Only the block is replaced, so that every other byte stays.
+Entries of others are written from their YAML nodes and not from their values, so that a number such
+as ``1e-5`` reads the same for every other YAML parser. The result is parsed again and compared with
+the expected content.
 """
 
 import re
@@ -19,7 +19,7 @@ from pytest_bias.errors import UsageError
 
 KEY: Final = "model-index"
 EXAMPLE: Final = f"{KEY}: [{{name: ..., results: [...]}}]"
-"""What the Hub reads, for messages."""
+"""Key that the Hub reads, for messages."""
 
 _LINE: Final = re.compile(r"[^\r\n\x85\u2028\u2029]*(?:\r\n|[\n\r\x85\u2028\u2029]|$)")
 
@@ -32,7 +32,7 @@ def with_results(
     *,
     keeps: bool = False,
 ) -> str:
-    """Return front matter, without its lines of dashes, with our scores in it.
+    """Return front matter, without its delimiters, with our scores in it.
 
     Parameters
     ----------
@@ -41,16 +41,16 @@ def with_results(
     index : sequence
         Value of ``model-index`` with our results: one mapping with `name` and `results`, or none.
     line_end : str
-        What ends the lines that are put in.
+        Line end of the inserted lines.
     first_line : int
-        Line of the file that the front matter begins with, for messages.
+        Line of the file on which the front matter begins, for messages.
     keeps : bool
-        Whether results of ours stay that are of earlier reports alone.
+        Whether our results from earlier reports only are kept.
 
     Raises
     ------
     UsageError
-        If it is not YAML, no mapping, or cannot be changed without changing what is not ours.
+        If it is not YAML, is not a mapping, or cannot be changed without changing other content.
     """
     front = _FrontMatter(f"{text}{line_end}" if text else "", line_end, first_line)
     name, ours = (str(index[0]["name"]), index[0]["results"]) if index else ("", ())
@@ -59,11 +59,11 @@ def with_results(
 
 
 class _Representer(SafeRepresenter):
-    """Makes nodes of our results."""
+    """Converts our results to YAML nodes."""
 
 
 def _text(representer: SafeRepresenter, text: str) -> yaml.ScalarNode:
-    # Other readers take more for a number than PyYAML does: a revision such as 12e4567.
+    # Other parsers read more texts as numbers than PyYAML does, such as the revision 12e4567.
     is_plain = re.match(r"[A-Za-z]", text)
     return representer.represent_scalar("tag:yaml.org,2002:str", text, None if is_plain else "'")
 
@@ -105,7 +105,7 @@ class _FrontMatter:
         changed = self._replaced(2 * found[0] + 1, lines) if found else self.text + lines
         return self._checked(changed, {**data, KEY: _values(block)})
 
-    # What is there
+    # Existing content
 
     def _root(self) -> Any:
         try:
@@ -132,7 +132,7 @@ class _FrontMatter:
     def _merged(
         self, value: Any, entries: Any, name: str, ours: Sequence[Any], *, keeps: bool
     ) -> yaml.Node | None:
-        """Return the list of entries with our results; None where nothing changes."""
+        """Return the list of entries with our results; None if nothing changes."""
         results = self._results(value, entries)
         names = [entry["name"] for entry in entries]
         last = names.index(name) if name in names else 0
@@ -169,20 +169,20 @@ class _FrontMatter:
             found.append(list(lists[0].value) if results else [])
         return found
 
-    # What changes
+    # Changes
 
     def _written(self, block: yaml.Node, column: int, is_there: bool) -> str:
-        """Return the block as lines whose dashes stand in a column, below its key if it is new."""
+        """Return the block as lines with dashes in the given column, below its key if it is new."""
         text = yaml.serialize(block, Dumper=_Dumper, allow_unicode=True, width=float("inf"))
         lines = [*([] if is_there else [f"{KEY}:"]), *text.rstrip("\n").split("\n")]
         return "".join(f"{' ' * column}{line}{self.line_end}" for line in lines)
 
     def _replaced(self, place: int, lines: str) -> str:
-        """Put lines in the place of a value of the mapping: key, value, key, ... from 0."""
+        """Replace one value of the mapping by lines; `place` counts keys and values from 0."""
         start, end, is_block = _span(self.text, place)
         rest = _LINE.match(self.text, end)
         assert rest is not None
-        # A comment behind a list in brackets, or behind null, is of the key.
+        # A comment after a list in brackets, or after null, belongs to the key.
         comment = "" if is_block else rest[0].rstrip()
         before, after = self.text[:start].rstrip(), self.text[rest.end() :]
         return f"{before}{comment}{self.line_end}{lines}{after}"
@@ -192,12 +192,12 @@ class _FrontMatter:
             found = yaml.safe_load(text)
         except (yaml.YAMLError, ValueError) as error:
             raise self._refusal(str(getattr(error, "problem", error))) from None
-        # By what is written, since NaN, which others may have, equals nothing.
+        # Compared as text, since NaN, which others may have, is not equal to itself.
         if repr(found) != repr(expected):
             raise self._refusal("other keys would change with it")
         return text
 
-    # What is said
+    # Messages
 
     def _line(self, node: Any) -> int:
         return int(node.start_mark.line) + self.first_line
@@ -223,10 +223,10 @@ _EVENTS: Final = (yaml.NodeEvent, yaml.CollectionStartEvent, yaml.CollectionEndE
 
 
 def _span(text: str, place: int) -> tuple[int, int, bool]:
-    """Return where a node right below the root begins and ends, and whether it is in lines.
+    """Return where a child node of the root begins and ends, and whether it is in block style.
 
-    By events, since the marks of nodes are those of the anchor where an alias stands for them, and
-    those of lists in lines reach to what follows.
+    Found by events, since an aliased node has the marks of its anchor, and the marks of lists in
+    block style extend to the next token.
     """
     depth, at, start, end, is_block = 0, -1, 0, 0, False
     event: Any
@@ -263,7 +263,7 @@ def _list(nodes: Iterable[yaml.Node]) -> yaml.SequenceNode:
 
 
 def _with(node: Any, name: str, nodes: Iterable[yaml.Node]) -> yaml.MappingNode:
-    """Return a mapping, in lines, with another list below one of its keys."""
+    """Return a mapping in block style with another list as the value of one key."""
     new = _list(nodes)
     pairs = [(key, new if key.value == name else value) for key, value in node.value]
     return yaml.MappingNode(node.tag, pairs, flow_style=False)

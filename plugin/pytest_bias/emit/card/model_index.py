@@ -1,8 +1,8 @@
 """The scores of a report as metadata of a model card: ``model-index``, which the Hub reads.
 
-Each configuration of a suite is a result of its own, told from all others by its dataset: type and
-configuration. Otherwise the Hub's client takes several for one, and drops the sources of all but
-the first. A metric says its ideal in its name, since the format has no direction: nothing here can
+Each configuration of a suite is a separate result, distinguished by its dataset: type and
+configuration. Otherwise the Hub's client merges several into one, and drops the sources of all but
+the first. A metric's name states its ideal, since the format has no direction: values here cannot
 be ranked by size.
 """
 
@@ -40,7 +40,7 @@ TASKS: Final[Mapping[str, str]] = {
     ModelKind.CLASSIFIER: "text-classification",
     ModelKind.QUESTION_ANSWERING: "question-answering",
 }
-"""Kind of a model to the Hub's name of its task."""
+"""Kind of model to the Hub's name of its task."""
 
 KINDS: Final[Mapping[str, str]] = {
     "intrinsic": "Social bias, intrinsic",
@@ -48,11 +48,11 @@ KINDS: Final[Mapping[str, str]] = {
     "robustness": "Robustness",
     "quality": "General quality",
 }
-"""What the task is called, by the kind of the suite; other kinds are no results."""
+"""Name of the task by kind of suite; other kinds are not results."""
 
 
 def render(report: Report, place: Place) -> str:
-    """Return model-index.yaml, or nothing where there are no scores to show."""
+    """Return model-index.yaml, or an empty text where there are no scores to show."""
     found = entries(report, place)
     return f"{with_results('', found, LINE_END)}{LINE_END}" if found else ""
 
@@ -60,8 +60,8 @@ def render(report: Report, place: Place) -> str:
 def entries(report: Report, place: Place) -> list[dict[str, Any]]:
     """Return the value of ``model-index``: one entry, or none where there are no scores.
 
-    Scores of groups are left to the report; so are drafts and controls, which are no results of
-    their own, and what has no value.
+    Scores of groups are only in the report, as are drafts, controls, which are not results of
+    their own, and scores without a value.
     """
     results = [r for s in report.suites for r in _results(report, s, place)]
     return [{"name": clean(place.model), "results": results}] if results else []
@@ -74,7 +74,7 @@ def _results(report: Report, suite: SuiteResult, place: Place) -> Iterator[dict[
     found: dict[str, Any] = {
         "task": {"type": TASKS.get(report.model.kind, "other"), "name": KINDS[suite.kind]},
         "dataset": _dataset(report, suite),
-        # The headline first: what shows one number shows this.
+        # The headline first: a reader that shows one number shows this one.
         "metrics": [_metric(suite, s) for s in sorted(whole, key=lambda s: not s.headline)],
     }
     if place.report.startswith(("https://", "http://")):
@@ -87,12 +87,12 @@ def _dataset(report: Report, suite: SuiteResult) -> dict[str, Any]:
     found: dict[str, Any] = {
         "type": _source(suite.name, data),
         "name": suite_label(suite),
-        # Ours alone: what others measured on the same data stays apart.
+        # A type of our own keeps results apart from those of others on the same data.
         "config": f"{suite.name}-{suite.config}",
     }
     if data and data.revision:
         found["revision"] = clean(data.revision)
-    # By these a later report knows it as ours, and readers the report that it is of.
+    # These identify the result as ours to later reports, and its report to readers.
     found["args"] = {"made_by": MADE_BY, "report": clean(report.digest)}
     if day := date(report):
         found["args"]["date"] = day
@@ -102,7 +102,7 @@ def _dataset(report: Report, suite: SuiteResult) -> dict[str, Any]:
 
 
 def _source(name: str, data: DataInfo | None) -> str:
-    """Return who has the data, as ``owner/name`` where the report says it so."""
+    """Return where the data are from, as ``owner/name`` if the report states it in that form."""
     first = clean(data.source).partition(" ")[0] if data else ""
     return first if re.fullmatch(r"[\w.-]+/[\w.-]+", first) else f"pytest-bias/{name}"
 
@@ -121,6 +121,6 @@ def _metric(suite: SuiteResult, score: Score) -> dict[str, Any]:
     return {
         "type": clean(score.metric),
         "name": f"{metric_words(score.metric)}{unit} ({', '.join(about)})",
-        # Rounded as everywhere, so that it is the number that the card shows.
+        # Rounded as in all outputs, so that it is the number that the card shows.
         "value": float(number(score.value, score.unit)),
     }

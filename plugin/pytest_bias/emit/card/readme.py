@@ -1,7 +1,7 @@
-"""README.md of a model with our part in it: a section between markers, and scores as metadata.
+"""Our part of a model's README.md: a section between markers, and scores as metadata.
 
-What is not ours stays as it is, byte for byte: a maintainer who publishes scores sees nothing else
-in the diff. Merging the same again changes nothing.
+All other content stays unchanged, byte for byte, so that the diff of a maintainer who publishes
+scores shows nothing else. Merging the same again changes nothing.
 """
 
 import math
@@ -25,7 +25,7 @@ _BREAK: Final = re.compile(r"\r\n|\n|\r")
 _FENCE: Final = re.compile(r" {0,3}(`{3,}|~{3,})(.*)")
 _BOM: Final = "\N{ZERO WIDTH NO-BREAK SPACE}"
 
-# As the Hub and its client find it.
+# As the Hub and its client recognize it.
 _FRONT: Final = re.compile(
     r"(\s*---(?:\r\n|\r|\n))([\S\s]*?)((?:\r\n|\r|\n)---[ \t]*(?:\r\n|\n|$))"
 )
@@ -36,8 +36,8 @@ _OPENED: Final = re.compile(r"\s*---[ \t]*(?:[\r\n]|$)")
 def merged(readme: bytes, section: str, results: Sequence[Any], *, keeps: bool = False) -> bytes:
     """Return a README.md with our section and our scores in its metadata.
 
-    The section takes the place of the one between the markers, wherever its owner has moved it;
-    where there is none it comes last. Line ends are those of the file.
+    The section replaces the one between the markers, wherever its owner has moved it; without
+    markers it is appended. Line ends are those of the file.
 
     Parameters
     ----------
@@ -46,18 +46,18 @@ def merged(readme: bytes, section: str, results: Sequence[Any], *, keeps: bool =
     section : str
         Markdown that begins and ends with the markers `BEGIN` and `END`.
     results : sequence
-        Value of ``model-index``, as `emit.model_index.entries` gives it: one mapping with `name`
-        and `results`. The scores of a result take the place of those for the same dataset type,
+        Value of ``model-index``, as `emit.card.model_index.entries` returns it: one mapping with
+        `name` and `results`. The scores of a result replace those for the same dataset type,
         configuration, split and metric type.
     keeps : bool
-        Whether results of ours stay that are in none of `results`; otherwise they are withdrawn.
-        Where there are neither, the front matter is left alone.
+        Whether our results that are not in `results` are kept; otherwise they are removed. If there
+        are no results at all, the front matter is not changed.
 
     Raises
     ------
     UsageError
         If the file is not UTF-8, if markers do not form one pair, or if the front matter cannot be
-        changed without changing what is not ours; the message names the line.
+        changed without changing other content; the message names the line.
     ValueError
         If the section is not between markers, or a value is not finite.
     """
@@ -81,7 +81,7 @@ def merged(readme: bytes, section: str, results: Sequence[Any], *, keeps: bool =
 
 
 def section_of(readme: bytes) -> str | None:
-    """Return the section between the markers, line ends as we write them; null if there is none."""
+    """Return the section between the markers, with our line ends; None if there is none."""
     text = readme.decode("utf-8", errors="replace")
     markers = list(_MARKER.finditer(text))
     if [m[2] for m in markers] != ["begin", "end"]:
@@ -91,9 +91,9 @@ def section_of(readme: bytes) -> str | None:
 
 
 def outside_of(readme: bytes) -> list[tuple[int, str]]:
-    """Return what stands before, between and behind markers that form pairs, with its first line.
+    """Return the texts before, between and after paired markers, each with its first line.
 
-    Where they form none, that is the whole text.
+    If there are no pairs, that is the whole text.
     """
     text = _BREAK.sub("\n", readme.decode("utf-8", errors="replace"))
     markers = list(_MARKER.finditer(text))
@@ -104,7 +104,7 @@ def outside_of(readme: bytes) -> list[tuple[int, str]]:
 
 
 def hides_section(readme: bytes) -> bool:
-    """Whether the section stands in a block of code, where it is not shown as what it is."""
+    """Whether the section is in a code block, where it is not rendered."""
     ((_, before), *_) = outside_of(readme)
     fence = ""
     for line in before.split("\n"):
@@ -117,7 +117,7 @@ def hides_section(readme: bytes) -> bool:
 
 
 def results_of(readme: bytes) -> list[dict[str, Any]]:
-    """Return the results in the metadata of a README.md; none where these cannot be read."""
+    """Return the results in the metadata of a README.md; none if these cannot be read."""
     front = _FRONT.match(readme.decode("utf-8", errors="replace").removeprefix(_BOM))
     try:
         plain = yaml.safe_load(front[2]) if front else None
@@ -149,7 +149,7 @@ def _with_front_matter(text: str, results: Sequence[Any], line_end: str, *, keep
     if front := _FRONT.match(text):
         start, end = front.span(2)
         first = _line(text, start)
-        # A file may begin with an empty one, and have a line of dashes further down.
+        # A file may begin with empty front matter, and have a line of dashes further down.
         if not _EMPTY_FRONT.match(text) or re.match(r"---[ \t]*[\r\n]+[\w-]+:", text[start:]):
             ours = with_results(text[start:end], results, line_end, first, keeps=keeps)
             return text[:start] + ours + text[end:]

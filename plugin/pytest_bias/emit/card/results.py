@@ -1,8 +1,8 @@
-"""Which results of a model card make room for ours: decided on the data, before any text changes.
+"""Merging of results in a model card, decided on the data before any text changes.
 
-A score is a value of what `Key` names. Ours takes the place of one with the same key, whoever wrote
-it there. A result that we wrote is ours as a whole: it makes room for the one of the same data and
-configuration, and goes where the report has none any more. Everything else stays.
+A score is identified by its `Key`. Ours replaces one with the same key, whoever wrote it. A result
+that we wrote is ours as a whole: it is replaced by the one of the same data and configuration, and
+removed if the report no longer has one. Everything else stays.
 """
 
 import re
@@ -11,26 +11,26 @@ from typing import Any, Final, NamedTuple, TypeAlias
 
 SOURCE: Final = "pytest-bias report"
 MADE_BY: Final = "pytest-bias"
-"""What our results say below ``dataset.args.made_by``."""
+"""Value of ``dataset.args.made_by`` in our results."""
 OF_A_REPORT: Final = ("made_by", "report", "date")
-"""Keys below ``dataset.args`` that say who wrote a result, of which report."""
+"""Keys below ``dataset.args`` that say who wrote a result, and from which report."""
 _METRIC: Final = re.compile(r".*\(ideal .*\bn [\d,]+.*\)")
-"""How we call a metric: so our results are known that were written before they had a mark."""
+"""Pattern of our metric names, which identifies our results from before they had a mark."""
 
 Key: TypeAlias = tuple[str, ...]
-"""Dataset type, configuration and split, and metric type: what one score is a value of."""
+"""Dataset type, configuration, split and metric type, which identify a score."""
 
 
 class Theirs(NamedTuple):
-    """A result that is there, by its position, without some of its metrics."""
+    """An existing result, by its position, without some of its metrics."""
 
     at: int
     metrics: frozenset[int] = frozenset()
-    """Metrics that ours replace, by position."""
+    """Positions of the metrics that ours replace."""
 
 
 class Ours(NamedTuple):
-    """A result of ours, by its position."""
+    """One of our results, by its position."""
 
     at: int
 
@@ -48,7 +48,7 @@ def is_own(result: Any) -> bool:
 
 
 def bare(result: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a result of ours without what says of which report it is."""
+    """Return one of our results without the keys that identify its report."""
     dataset = dict(_table(result, "dataset"))
     args = {k: v for k, v in _table(dataset, "args").items() if k not in OF_A_REPORT}
     dataset.pop("args", None)
@@ -59,7 +59,7 @@ def bare(result: Mapping[str, Any]) -> dict[str, Any]:
 def outcomes(
     entries: Sequence[Any], ours: Sequence[Any], last: int, *, keeps: bool = False
 ) -> list[list[Theirs | Ours]]:
-    """Return what the results of every entry of ``model-index`` are with ours among them.
+    """Return the results of every entry of ``model-index`` after ours are merged in.
 
     Parameters
     ----------
@@ -68,9 +68,9 @@ def outcomes(
     ours : sequence
         Our results.
     last : int
-        Entry at whose end those of ours stand that replace nothing.
+        Entry to which those of our results are appended that replace nothing.
     keeps : bool
-        Whether results of ours stay that are of earlier reports and in none of `ours`.
+        Whether our results from earlier reports that are not in `ours` are kept.
     """
     keys = {key: i for i, result in enumerate(ours) for key in _keys(result)}
     left = dict.fromkeys(range(len(ours)))
@@ -95,17 +95,17 @@ def _outcome(
     ours: Sequence[Any],
     keeps: bool,
 ) -> list[Theirs | Ours]:
-    """Say what takes the place of a result; those of ours without a place yet are `left`."""
+    """Return what replaces a result; `left` are those of ours that are not placed yet."""
     found = _keys(result)
     cut = frozenset(i for i, key in enumerate(found) if key in keys)
     fits = tuple(i for i in dict.fromkeys(keys[found[j]] for j in sorted(cut)) if i in left)
     is_gone = bool(cut) and len(cut) == len(found)
     if is_own(result):
-        # By what it is about, since its metrics may be called otherwise now.
+        # Matched by data and configuration, since its metrics may have other names now.
         about = _about(result)
         same = [i for i, one in enumerate(ours) if _about(one) == about]
         fits = tuple(dict.fromkeys([*fits, *(i for i in same if i in left)]))
-        # Also one that has no metrics.
+        # Also a result without metrics.
         is_gone = is_gone or bool(same) or not keeps
     for i in fits:
         del left[i]
@@ -126,7 +126,7 @@ def _about(result: Any) -> tuple[str, ...]:
 
 
 def _keys(result: Any) -> list[Key | None]:
-    """Return what the metrics of a result are values of; None where that is not said."""
+    """Return the keys of a result's metrics; None where a metric does not state its key."""
     dataset = result.get("dataset") if isinstance(result, Mapping) else None
     metrics = result.get("metrics") if isinstance(result, Mapping) else None
     if not (isinstance(dataset, Mapping) and isinstance(metrics, list)):

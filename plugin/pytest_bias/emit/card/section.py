@@ -1,7 +1,7 @@
-"""The section of a model card, in Markdown: what was measured, with what certainty, and what not.
+"""The section of a model card, in Markdown: the results, their uncertainty, and what is missing.
 
-Scores are shown with interval, ideal and number of items, and never called passed. It names what
-was left out, how to check it and how to run it again. It holds no text of an item.
+Scores are shown with interval, ideal and number of items, and never as passed. The section names
+what was left out, how to verify it and how to run it again. It has no item texts.
 """
 
 import re
@@ -50,7 +50,7 @@ from pytest_bias.untrusted import clean, markdown
 
 SUITE_BADGES: Final = 6
 WITHOUT: Final = (*FAILED, "scored", "skipped")
-"""Statuses of what could have a score and has none, the gravest first."""
+"""Statuses of suites that could have a score but have none, the most severe first."""
 
 _PATH: Final = re.compile(r"(?<![\w/\\:.-])(?:~|[A-Za-z]:)?[/\\](?:[^\s/\\]+[/\\])+([^\s/\\]*)")
 
@@ -67,19 +67,19 @@ def section(
     standing: PublicationStatus | None = None,
     context: Mapping[str, Any] | None = None,
 ) -> str:
-    """Return the section, from the one marker to the other.
+    """Return the section, including its markers.
 
     Parameters
     ----------
     report : Report
-        What was measured; a withheld one has no tables.
+        The report; a withheld one has no tables.
     place : Place
-        Where badges and report lie, seen from the text, and how commands name the model.
-    standing : Standing, optional
-        Whether the model has changed since, and what came of a second run.
+        Where badges and report are, seen from the text, and how commands name the model.
+    standing : PublicationStatus, optional
+        Whether the model has changed since, and the result of a second run.
     context : mapping, optional
-        What the model is for: `languages`, `region`, `intended_use`, `groups`. By default what the
-        report tells of it.
+        The intended context of the model: `languages`, `region`, `intended_use`, `groups`. By
+        default the context in the report.
     """
     standing = standing or PublicationStatus()
     earned = list(badges(report, standing))
@@ -197,7 +197,7 @@ def _score(score: Score) -> str:
 
 
 def _about(report: Report, shown: Sequence[SuiteResult]) -> list[list[str]]:
-    """Return what has to be known to read scores, those together of which the same is said."""
+    """Return the notes that are needed to read scores; scores with the same notes share a row."""
     found: dict[str, list[str]] = {}
     for suite in shown:
         found.setdefault(_said(report, suite), []).append(suite_label(suite))
@@ -220,7 +220,7 @@ def _does_not_show(suite: SuiteResult) -> str:
     return f"does not show: {str(said)[:1].lower()}{str(said)[1:]}" if said else ""
 
 
-# What is missing
+# Missing suites
 
 
 def _title(report: Report, name: str) -> str:
@@ -241,18 +241,18 @@ def _without(report: Report, statuses: Sequence[str]) -> list[list[str]]:
 
 
 def _words(status: str, reason: str) -> str:
-    # What helps, below it, is for who ran it; so are the places where that person keeps files.
+    # Hints below the reason are for the person who ran it, as are local paths.
     why = _PATH.sub(_file, clean(reason.partition("\n")[0], 2000))
     return f"{status}, {markdown(why)}" if why else status
 
 
 def _file(path: re.Match[str]) -> str:
-    """Return the name of a file without its folders; that of a folder may be a person's."""
+    """Return the name of a file without its folders, which may contain a person's name."""
     return f"…/{path[1]}" if "." in path[1] else "…"
 
 
 def _rerun(rerun: Rerun | None) -> str:
-    """Say what came of a second run, and how sure it is whose it was."""
+    """Describe the result of a second run, and whether it is known who ran it."""
     if rerun is None:
         return ""
     text = f"{rerun.agree} of {rerun.of} suites agree within the tolerance of their measures"

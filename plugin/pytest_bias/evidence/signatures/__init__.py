@@ -1,17 +1,17 @@
-"""Who signed a file: Sigstore bundles, checked by the package ``sigstore``.
+"""Signatures of files: Sigstore bundles, checked by the package ``sigstore``.
 
 A bundle holds a signature, the short-lived certificate of the key that made it, and the entry of a
 public log. It comes in two forms, and both are read: a signature over the file, as ``sigstore
 sign`` makes it, and a signed statement about the file's digest (in-toto, in a DSSE envelope), as
-actions/attest makes it. What is told of a signer is read from the certificate after all of this was
+actions/attest makes it. Facts about a signer are read from the certificate after all of this was
 verified, never from the rest of the bundle.
 
-What certificates and logs are trusted is the trust root. It is one of
+The trust root says which certificates and logs are trusted. It is one of
 
 - a file (``trusted_root.json`` of a Sigstore, or the configuration of one of its clients);
 - that of the public Sigstore, refreshed over the network;
-- offline, that of the public Sigstore as it was refreshed last on this machine, else as the
-  installed package brings it. `sigstore` 4 brings one and puts it into the user's cache
+- offline, that of the public Sigstore as last refreshed on this machine, else the one in the
+  installed package. `sigstore` 4 contains one and copies it to the user's cache
   (``sigstore-python``), so that checking needs no network.
 
 A signature proves who signed, not that what is signed is right, and anybody can sign any file:
@@ -57,21 +57,21 @@ Outcome: TypeAlias = Literal["holds", "fails", "unverified", "unknown"]
 
 @dataclass(frozen=True, slots=True)
 class Signature:
-    """What came of checking a file's signature.
+    """The result of checking a file's signature.
 
     Parameters
     ----------
     outcome : {"holds", "fails", "unverified", "unknown"}
-        ``unverified``: there is none. ``fails``: there is one, and it is not of this content or
-        does not stand up. ``unknown``: it could not be checked.
+        ``unverified``: there is none. ``fails``: there is one, and it is not of this content or is
+        invalid. ``unknown``: it could not be checked.
     detail : str
         Why, in plain words; one line of printable characters.
     signer : Signer or None
-        Who signed, if it holds.
+        The signer, if it holds.
     predicate_type : str
-        What kind of statement was signed; empty for a signature over the file itself.
+        Kind of statement that was signed; empty for a signature over the file itself.
     others : tuple of Signer
-        Who else signed, if the file of bundles has several that hold.
+        Other signers, if the file of bundles has several signatures that hold.
     """
 
     outcome: Outcome
@@ -82,7 +82,7 @@ class Signature:
 
     @property
     def signers(self) -> tuple[Signer, ...]:
-        """All who signed; none where no signature holds."""
+        """All signers; none where no signature holds."""
         return (self.signer, *self.others) if self.signer else ()
 
 
@@ -100,13 +100,14 @@ def signature(
     content : bytes
         The signed file.
     bundle : bytes or None
-        Its Sigstore bundle as JSON, or several of them, one a line, as ``gh attestation download``
-        writes them: then one that holds is enough, and one by our workflow is named first.
+        Its Sigstore bundle as JSON, or several of them, one per line, as ``gh attestation
+        download`` writes them: then one that holds is enough, and one by our workflow is named
+        first.
     trusted_root : Path, optional
-        File with the trust root of a Sigstore of one's own.
+        File with the trust root of a private Sigstore.
     offline : bool
-        Use no network. Nothing is fetched either if the environment says so, or with a
-        `trusted_root`.
+        Use no network. Nothing is fetched either if the environment says so, or if a
+        `trusted_root` is given.
     """
     if bundle is None:
         return Signature("unverified", "There is no signature.")

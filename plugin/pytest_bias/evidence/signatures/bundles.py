@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from sigstore.verify import Verifier
 
 MOST_BYTES: Final = 4 * 1024 * 1024
-"""Largest file of bundles that is read; a bundle has about ten thousand bytes."""
+"""Largest file of bundles that is read; one bundle has about ten thousand bytes."""
 
 STATEMENTS: Final = ("https://in-toto.io/Statement/v1", "https://in-toto.io/Statement/v0.1")
 IN_TOTO: Final = "application/vnd.in-toto+json"
@@ -36,16 +36,16 @@ OIDS: Final = {
 }
 """Extensions of a certificate (Fulcio, docs/oid-info.md), each a DER UTF8String."""
 OLD_ISSUER: Final = "1.3.6.1.4.1.57264.1.1"
-"""Issuer in certificates from before 2023, as bare bytes."""
+"""Issuer in certificates from before 2023, as raw bytes."""
 
 INSTALL: Final = "pip install 'pytest-bias[signatures]'"
 
-# The package warns on standard error of what is asked for here, such as being offline.
+# The package warns on standard error about what is requested here, such as being offline.
 logging.getLogger("sigstore").addHandler(logging.NullHandler())
 
 
 class Unknown(Exception):
-    """It cannot be checked; the message says why and what helps."""
+    """The bundle cannot be checked; the message says why and what helps."""
 
 
 class Fails(Exception):
@@ -55,7 +55,7 @@ class Fails(Exception):
 class _Nameable:
     """Policy of the package: the certificate must say who signed.
 
-    Who may sign depends on what for, so that it is asked later.
+    Which signers are accepted depends on the purpose, so that is checked later.
     """
 
     def verify(self, cert: "Certificate") -> None:
@@ -63,7 +63,7 @@ class _Nameable:
 
 
 def bundles(raw: bytes) -> list[bytes]:
-    """Return the bundles of a file: the whole of it, or one of each line."""
+    """Return the bundles of a file: the whole file as one, or one per line."""
     if len(raw) > MOST_BYTES:
         raise Fails(f"The signature has {len(raw):,} bytes; at most {MOST_BYTES:,} are read.")
     if not raw.strip():
@@ -104,7 +104,7 @@ def verifier(trusted_root: Path | None, offline: bool) -> "Verifier":
             return Verifier(trusted_root=root)
         # ValueError is what the package's models and certificates raise.
         except (Error, OSError, ValueError, TypeError) as error:
-            raise Unknown(f"{trusted_root} is no trust root: {one_line(error)}") from error
+            raise Unknown(f"{trusted_root} is not a trust root: {one_line(error)}") from error
     if offline:
         try:
             return Verifier.production(offline=True)
@@ -157,12 +157,12 @@ def check(content: bytes, raw: bytes, verifier: "Verifier") -> tuple[Signer, str
         raise Unknown(f"The trust root lacks something: {one_line(error)}.") from error
     except CertValidationError as error:
         raise Fails(
-            "The certificate is of an authority that is not trusted, or did not hold when it was "
-            f"used ({one_line(error)}). A Sigstore of one's own needs --trusted-root FILE; "
+            "The certificate is of an authority that is not trusted, or was not valid when it was "
+            f"used ({one_line(error)}). A private Sigstore needs --trusted-root FILE; "
             "offline, the trust root may be too old."
         ) from error
-    # A bundle comes from strangers, and the libraries below raise errors of many kinds for one
-    # that is broken on purpose. Whatever they raise, it has not been verified.
+    # A bundle is untrusted, and for one that is malformed on purpose the libraries raise errors
+    # of many kinds. Whatever they raise, it has not been verified.
     except Exception as error:
         raise Fails(f"The signature does not hold: {one_line(error)}.") from error
 
@@ -181,8 +181,8 @@ def _about(digest: str, kind: str, payload: bytes) -> str:
 def _time(bundle: "Bundle", parts: Mapping[str, Any]) -> datetime:
     """Return when a verified bundle was signed, from a part of it that was verified.
 
-    The log's time was, if the log promised it. Of several timestamps one was, and which is not
-    said: then it is the time from which the certificate held, a few minutes before.
+    The log's time was verified if the log promised it. Of several timestamps one was, and which one
+    is not stated: then it is the start of the certificate's validity, a few minutes before.
     """
     entry = parts["verificationMaterial"]["tlogEntries"][0]
     seconds = int(entry.get("integratedTime", 0))
@@ -200,7 +200,7 @@ def _signer(certificate: "Certificate", signed_at: str) -> Signer:
     Raises
     ------
     ValueError
-        If it does not name one identity and who vouches for it.
+        If it does not name one identity and its issuer.
     """
     from cryptography.hazmat import asn1
     from cryptography.x509 import (
@@ -245,11 +245,11 @@ def _signer(certificate: "Certificate", signed_at: str) -> Signer:
 
 
 def _path(address: str) -> str:
-    """Return what stands behind the host of an address."""
+    """Return the part of an address after the host."""
     return address.partition("://")[2].partition("/")[2]
 
 
 def one_line(words: object) -> str:
-    """Return the words of a stranger, or of an error about them, as one short line."""
+    """Return untrusted text, or an error message about it, as one short line."""
     text = " ".join("".join(c if c.isprintable() else " " for c in str(words)).split())
     return text if len(text) <= 300 else f"{text[:299]}…"

@@ -1,4 +1,4 @@
-"""Who signed, and whose signature counts for Results Validated.
+"""Signers, and which signatures count for Results Validated.
 
 A signature proves who signed, not that what is signed is right, and anybody can sign any file.
 """
@@ -8,29 +8,29 @@ from dataclasses import dataclass
 from typing import Final
 
 GITHUB: Final = "https://token.actions.githubusercontent.com"
-"""Who vouches for runs of GitHub workflows."""
+"""Issuer of identities for runs of GitHub workflows."""
 
 SIGNER_WORKFLOWS: Final = ("https://github.com/pytest-bias/pytest-bias/.github/workflows/",)
 """Folders of the workflows that may sign for Results Validated."""
 SIGNER_REFS: Final = re.compile(r"refs/heads/main|refs/tags/v[0-9][0-9A-Za-z.-]*")
-"""Where such a workflow must have been taken from.
+"""Refs that such a workflow must have been taken from.
 
 A workflow can be called by commit or pull request too, and then it need not be ours: commits of
-every fork can be named as if they were in our repository. Tags and main only we can set.
+every fork can be named as if they were in our repository. Only we can set tags and main.
 """
 
 OWNER: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
-"""Names that owners can have on GitHub and on the Hub."""
+"""Valid names of owners on GitHub and on the Hub."""
 
 
 @dataclass(frozen=True, slots=True)
 class Signer:
-    """Who signed, as the certificate says. What it does not say is an empty string.
+    """A signer, as the certificate states it. What it does not state is an empty string.
 
     Parameters
     ----------
     issuer : str
-        Who vouches for the identity: `GITHUB` for runs of GitHub workflows.
+        Issuer of the identity: `GITHUB` for runs of GitHub workflows.
     identity : str
         Address of the workflow, or the e-mail address of a person.
     owner, owner_id : str
@@ -39,18 +39,18 @@ class Signer:
     repository : str
         ``owner/name`` of the repository that ran.
     commit, ref : str
-        What of that repository ran.
+        Commit and ref of that repository that ran.
     workflow, workflow_ref : str
-        The workflow file whose job signed, as an address, and where it was taken from. A workflow
-        that others call is named here, and not the one that calls it.
+        The workflow file whose job signed, as an address, and the ref that it was taken from. A
+        reusable workflow is named here, not the one that calls it.
     trigger : str
         The event that began the run, such as ``workflow_dispatch``.
     runner : str
-        ``github-hosted`` or ``self-hosted``. Whoever hosts a runner can change what it computes.
+        ``github-hosted`` or ``self-hosted``. The host of a runner can change what it computes.
     run : str
         Address of the run.
     signed_at : str
-        When, in UTC, as the log or a timestamp authority says; ISO 8601.
+        Time in UTC, as the log or a timestamp authority states it; ISO 8601.
     """
 
     issuer: str
@@ -75,9 +75,9 @@ class Signer:
 
 
 def by_our_workflow(signer: Signer) -> bool:
-    """Whether a workflow of this project signed, so that it says what was run.
+    """Whether a workflow of this project signed, which attests what was run.
 
-    The runs of others that call our workflow count; their owner is the signer's `owner`.
+    Runs by others that call our workflow count; their owner is the signer's `owner`.
     """
     folder, slash, name = signer.workflow.rpartition("/")
     return (
@@ -91,8 +91,8 @@ def by_our_workflow(signer: Signer) -> bool:
 def owners_differ(owner: str | Signer, *others: str | Signer) -> bool:
     """Whether an owner is none of the others.
 
-    Case does not count. A name that is missing, or has characters that no owner's name has, differs
-    from nothing: it may be a look-alike. Owners who signed are told apart by their number as well,
+    Case is ignored. A name that is missing, or has characters that no owner's name has, differs
+    from none: it may be a look-alike. Owners who signed are also distinguished by their number,
     because a login can be changed.
     """
     name = _name(owner)
