@@ -1,4 +1,4 @@
-"""What the environment says, and names that files of a user's have by convention."""
+"""Environment variables, and conventional names of the user's files."""
 
 import os
 from typing import Final
@@ -10,9 +10,9 @@ FILE_NAME: Final = "pytest-bias.yaml"
 
 
 SUITE_FILE: Final = ".bias.yaml"
-"""Ending of a file that defines a suite."""
+"""Suffix of files that define a suite."""
 
 
 def is_offline(asked: bool) -> bool:
-    """Whether the network must not be used: asked for, or by ``HF_HUB_OFFLINE``."""
+    """Whether the network must not be used, by request or by ``HF_HUB_OFFLINE``."""
     return asked or os.environ.get("HF_HUB_OFFLINE", "").lower() not in OFF

@@ -1,22 +1,22 @@
-"""Exceptions, and how a wrong name is answered.
+"""Exceptions, and the message for an unknown name.
 
 ::
 
-    BiasError                     printed without a traceback; knows its exit code
+    BiasError                     printed without a traceback; has its exit code
      |-- UsageError        (2)    the command, an option or a file of settings is wrong
-     |    |-- UnknownName         a name that is not known, with the nearest one that is
+     |    |-- UnknownName         an unknown name, with the nearest known one
      |    `-- OutputError         the output folder cannot be used
-     `-- MeasurementError  (3)    the question was right, the measurement cannot be made
-          |-- ModelError          a model cannot be found, read or trusted
-          |    |-- HubNotReached  the Hub, which has it, does not answer
-          |    `-- ServerStopped  the server that has it answers no longer
+     `-- MeasurementError  (3)    the request was valid, but the measurement failed
+          |-- ModelError          a model cannot be found, loaded or trusted
+          |    |-- HubNotReached  the Hub, which hosts it, does not answer
+          |    `-- ServerStopped  the server that runs it no longer answers
           |-- DataError           data are missing, changed or malformed
           |    |-- DataMissing
-          |    |    |-- NoAnswer  the host that has them cannot be reached
+          |    |    |-- NoAnswer  the host that serves them cannot be reached
           |    |    `-- OwnCopyNeeded
           |    `-- LicenceNotAccepted
-          |-- ReportError         a report cannot be read, or is not what it says
-          |-- PublishError        something was not published, or it is not known whether it was
+          |-- ReportError         a report cannot be read, or does not match its digests
+          |-- PublishError        publishing failed, or its outcome is unknown
           `-- ProviderError       a CI service refused something, or did not answer
                `-- GitHubError    GitHub
 """
@@ -27,14 +27,14 @@ from typing import ClassVar
 
 
 class BiasError(Exception):
-    """Base of every error that a user can do something about.
+    """Base class of errors that the user can resolve.
 
     Parameters
     ----------
     message : str
         What was given and what is wrong with it.
     hint : str, optional
-        What helps, as a command or a line to paste; printed on a line of its own.
+        Suggested fix, as a command or a line to paste; printed on a line of its own.
     """
 
     exit_code: ClassVar[int] = 3
@@ -58,13 +58,13 @@ class UsageError(BiasError):
 
 
 class UnknownName(UsageError):
-    """A name that is not known."""
+    """An unknown name."""
 
     @classmethod
     def among(
         cls, what: str, given: str, allowed: Iterable[str], hint: str | None = None
     ) -> "UnknownName":
-        """Name the wrong word, the nearest right one and all that are allowed."""
+        """Return the error with the given name, the nearest allowed one and all allowed ones."""
         allowed = list(allowed)
         near = difflib.get_close_matches(given, allowed, n=1, cutoff=0.6)
         guess = f" Did you mean {near[0]!r}?" if near else ""
@@ -76,19 +76,19 @@ class OutputError(UsageError):
 
 
 class MeasurementError(BiasError):
-    """The question was right, the measurement cannot be made."""
+    """The request was valid, but the measurement failed."""
 
 
 class ModelError(MeasurementError):
-    """A model cannot be found, read or trusted."""
+    """A model cannot be found, loaded or trusted."""
 
 
 class HubNotReached(ModelError):
-    """The Hub, which has the model, does not answer."""
+    """The Hub, which hosts the model, does not answer."""
 
 
 class ServerStopped(ModelError):
-    """The server of a model answers no longer; what it has answered is kept."""
+    """The server of a model no longer answers; its answers so far are kept."""
 
 
 class DataError(MeasurementError):
@@ -96,15 +96,15 @@ class DataError(MeasurementError):
 
 
 class DataMissing(DataError):
-    """Data are not there."""
+    """Data are missing."""
 
 
 class NoAnswer(DataMissing):
-    """The host that has the data cannot be reached: it need not be asked for other files."""
+    """The host of the data cannot be reached, so it is not asked for other files."""
 
 
 class OwnCopyNeeded(DataMissing):
-    """Data that are never fetched, and the user has given no copy of them."""
+    """Data that are never downloaded, of which the user has provided no copy."""
 
 
 class LicenceNotAccepted(DataError):
@@ -112,18 +112,18 @@ class LicenceNotAccepted(DataError):
 
 
 class ReportError(MeasurementError):
-    """A report cannot be read, or is not what it says."""
+    """A report cannot be read, or does not match its digests."""
 
 
 class PublishError(MeasurementError):
-    """Something was not published, or it is not known whether it was; the message says which."""
+    """Publishing failed, or its outcome is unknown; the message says which."""
 
 
 class ProviderError(MeasurementError):
     """A CI service refused something, or did not answer.
 
-    `status` is that of its answer, null where there was none; `limited` says that it was asked too
-    often. Both are set by who asked.
+    `status` is the HTTP status of the answer, None if there was none; `limited` means that a rate
+    limit was reached. Both are set by the caller.
     """
 
     status: int | None = None
@@ -131,12 +131,12 @@ class ProviderError(MeasurementError):
 
     @property
     def unsure(self) -> bool:
-        """Whether what was asked for may have been done all the same."""
+        """Whether the request may have been carried out despite the error."""
         return self.status is None or self.status >= 500
 
     @property
     def forbidden(self) -> bool:
-        """Whether the token may not do it, or not see it, and no waiting helps."""
+        """Whether the token lacks the permission, so that retrying is useless."""
         return self.status in (403, 404) and not self.limited
 
 

@@ -1,4 +1,4 @@
-"""Exit codes of every command, as the README's table has them."""
+"""Exit codes of all commands, as documented in the README."""
 
 from typing import Final
 

@@ -1,4 +1,4 @@
-"""Text of others, made safe to show: a line on a terminal, a word in Markdown."""
+"""Untrusted text, made safe to show on a terminal or in Markdown."""
 
 import re
 import unicodedata
@@ -18,7 +18,7 @@ def clean(text: str, limit: int = 200) -> str:
                 kept.append(" ")
         elif unicodedata.category(char) not in ("Cc", "Cf", "Cs", "Co", "Cn"):
             kept.append(char)
-        # A text may be long; no more of it is read than shows that it has to be cut.
+        # A text may be long: read only as much as shows that it has to be cut.
         if len(kept) > limit + 1:
             break
     line = "".join(kept).rstrip(" ")
@@ -26,7 +26,7 @@ def clean(text: str, limit: int = 200) -> str:
 
 
 def visible(line: str) -> str:
-    """Return one line of untrusted text as it is, without control and direction characters."""
+    """Return one line of untrusted text in full, without control and direction characters."""
     hidden = ("Cc", "Cf", "Cs", "Co", "Cn")
     return "".join(c for c in line if unicodedata.category(c) not in hidden)
 
@@ -40,14 +40,14 @@ def markdown(text: str, limit: int = 200) -> str:
 
 
 def is_secret(name: str) -> bool:
-    """Whether a variable of the environment is called like one that holds a secret."""
+    """Whether the name of an environment variable suggests that it holds a secret."""
     return _SECRET.search(name) is not None
 
 
 def without_secrets(text: str, environment: Mapping[str, str]) -> str:
-    """Return a text in which ``***`` stands for tokens, passwords and keys of an environment."""
+    """Return a text with ``***`` in place of the environment's tokens, passwords and keys."""
     found = (value.strip() for name, value in environment.items() if is_secret(name))
-    # The longest first: one may be a part of another.
+    # Longest first: one may be part of another.
     for value in sorted(set(found), key=len, reverse=True):
         if len(value) >= _SHORTEST_SECRET:
             text = text.replace(value, "***")

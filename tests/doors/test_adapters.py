@@ -229,7 +229,7 @@ def test_another_base_than_it_was_made_for_is_told(
 ) -> None:
     other = tiny_models.gpt2(tmp_path / "other", seed=5)
     found = describe(f"{other}+{adapter('gpt2')}")
-    assert found.notices == (f"adapter was made for {tiny('gpt2')}, and is put on other.",)
+    assert found.notices == (f"adapter was made for {tiny('gpt2')}, and is applied to other.",)
 
 
 @pytest.mark.parametrize(
@@ -340,7 +340,7 @@ def test_no_adapter_is_served_the_answers_of_another(
 
 def test_what_is_no_adapter_is_refused(bias: Command, tiny: Callable[[str], Path]) -> None:
     bias("run", f"{tiny('gpt2')}+{tiny('llama')}").refused(
-        3, "llama is no adapter", "MODEL+ADAPTER"
+        3, "llama is not an adapter", "MODEL+ADAPTER"
     )
 
 

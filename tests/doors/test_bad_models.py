@@ -167,7 +167,7 @@ def test_missing_shard(bias: Command, model: Path) -> None:
     )
     (model / "model.safetensors.index.json").unlink()
     bias("run", model).refused(
-        3, f"{names[0]} is there, and model.safetensors.index.json", "is not"
+        3, f"{names[0]} exists, but model.safetensors.index.json", "is missing"
     )
 
 
@@ -176,7 +176,7 @@ def test_missing_shard(bias: Command, model: Path) -> None:
     [
         ("tf_model.h5", "There is tf_model.h5."),
         ("model.safetensors.incomplete", "There is model.safetensors.incomplete."),
-        ("notes.txt", "Nothing that is there looks like weights."),
+        ("notes.txt", "None of the files looks like weights."),
     ],
 )
 def test_what_is_there_in_place_of_weights_is_named(
@@ -272,7 +272,7 @@ def test_missing_head_is_refused(bias: Command, tiny: Tiny, tmp_path: Path) -> N
     folder = Path(shutil.copytree(tiny("encoder"), tmp_path / "model"))
     edit(folder / "config.json", architectures=["BertForMaskedLM"])
     ran = bias("run", folder, *STRUCTURE)
-    ran.refused(3, "no whole BertForMaskedLM", "cls.predictions", "random", "architectures")
+    ran.refused(3, "not a complete BertForMaskedLM", "cls.predictions", "random", "architectures")
     assert ran.reports == []
 
 
@@ -361,7 +361,7 @@ def test_encoder_with_nothing_to_read_is_refused(bias: Command, tmp_path: Path) 
     folder = head(SEQ2SEQ, "t5", tmp_path / "model")
     path = folder / "tokenizer.json"
     edit(path, post_processor=None)
-    bias("run", folder).refused(3, "an encoder cannot read nothing")
+    bias("run", folder).refused(3, "an encoder needs at least one token")
 
 
 @pytest.mark.parametrize(
@@ -389,7 +389,7 @@ def test_head_for_other_labels_is_refused(bias: Command, tmp_path: Path) -> None
     ("labels", "words"),
     [
         ({"0": "a", "2": "b"}, "output 1 has no name"),
-        ({"0": "a", "1": "a"}, "'a' stands there twice"),
+        ({"0": "a", "1": "a"}, "'a' appears twice"),
         ({"0": "a", "1": None}, "output 1 has no name"),
         ({"0": "a", "1": {"x": 1}}, "output 1 has no name"),
     ],
@@ -514,7 +514,7 @@ def remote(model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path
 
 
 def test_remote_code_needs_consent(bias: Command, remote: Path, tmp_path: Path) -> None:
-    bias("run", remote).refused(3, "needs code that it brings along", "--trust-remote-code")
+    bias("run", remote).refused(3, "needs its own code", "--trust-remote-code")
     assert not (tmp_path / "touched").exists()
 
 

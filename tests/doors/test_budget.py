@@ -133,7 +133,7 @@ def test_a_killed_run_finds_its_parts_again(
     process.send_signal(signal.SIGKILL)
     process.communicate()
     ran = finish(start(*words, folder=tmp_path), tmp_path).done(0)
-    assert "sequences were done by a run before" in ran.out
+    assert "sequences were completed by an earlier run" in ran.out
     assert not kept.exists()
     assert suite(ran.report, "crows_pairs")["sampled"] is None
     finish(start(*words[:-4], "--out", "whole", folder=tmp_path), tmp_path).done(0)

@@ -195,7 +195,7 @@ def test_what_a_run_depends_on_knows_the_template(
 
 
 @pytest.mark.parametrize(
-    ("kind", "why"), [("gpt2", "has no chat template"), ("bert", "it continues no texts")]
+    ("kind", "why"), [("gpt2", "has no chat template"), ("bert", "it does not generate text")]
 )
 def test_a_chat_that_cannot_be_is_refused(
     kind: str, why: str, bias: Command, tiny: Callable[[str], Path]

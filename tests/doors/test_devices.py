@@ -192,7 +192,7 @@ def test_whatever_is_killed_the_run_goes_on_with_the_same_command(
 
     ran = finish(start(*words, folder=tmp_path), tmp_path)
     assert read(tmp_path / "two" / "report.json")["digest"] == expected, ran.said
-    assert "sequences were done by a run before" in ran.said
+    assert "sequences were completed by an earlier run" in ran.said
     assert not unfinished.exists()
 
 

@@ -127,4 +127,4 @@ def test_only_what_is_missing_is_forwarded(
     before = resumed.meter.forwards
     assert records_digest(ours.records(suite, resumed, items)) == expected
     assert resumed.meter.forwards - before == n_all - n_first
-    assert any("were done by a run before" in text for text in said)
+    assert any("were completed by an earlier run" in text for text in said)

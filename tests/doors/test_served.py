@@ -198,7 +198,7 @@ REFUSED: dict[str, tuple[Callable[[OpenAIServer], Any], int, tuple[str, ...]]] =
     "nobody there": (
         lambda s: "openai:http://127.0.0.1:9/v1",
         3,
-        ("no server of models", "(Connection refused)"),
+        ("not a usable model server", "(Connection refused)"),
     ),
     "wrong path": (
         lambda s: s.address.removesuffix("/v1"),
@@ -219,7 +219,7 @@ REFUSED: dict[str, tuple[Callable[[OpenAIServer], Any], int, tuple[str, ...]]] =
     "key wanted": (
         lambda s: setattr(s, "key", KEY),
         3,
-        ("(401): it wants a key", "OPENAI_API_KEY"),
+        ("(401): it requires a key", "OPENAI_API_KEY"),
     ),
     "no JSON": (
         lambda s: setattr(s, "fault", lambda n, p, b: Fault(200, b"<html>hello</html>")),
@@ -231,7 +231,7 @@ REFUSED: dict[str, tuple[Callable[[OpenAIServer], Any], int, tuple[str, ...]]] =
             s, "fault", lambda n, p, b: Fault(307, headers={"Location": "http://127.0.0.1:9/v1"})
         ),
         3,
-        ("sends requests on (307) to http://127.0.0.1:9/v1", "not followed"),
+        ("redirects requests (307) to http://127.0.0.1:9/v1", "not followed"),
     ),
     "nothing works": (
         lambda s: setattr(s, "completions", False),
@@ -317,7 +317,7 @@ def test_the_key_is_seen_by_the_server_alone(
         there = other.address.removeprefix("openai:")
         server.fault = lambda n, p, b: Fault(308, headers={"Location": f"{there}?{KEY}"})
         found = measure(f"{server.address}#tiny")
-        found.refused(3, "sends requests on (308)")
+        found.refused(3, "redirects requests (308)")
         assert other.asked == []
         assert KEY not in found.said
 
@@ -465,7 +465,7 @@ def test_what_was_answered_is_kept_until_the_server_is_back(
         assert n_kept > 5
     with serving(brain, port=port) as server:
         again = measure(address, retries=0).done()
-        assert f"{n_kept} of {2 * N_PAIRS} requests were answered in a run before" in again.said
+        assert f"{n_kept} of {2 * N_PAIRS} requests were answered in an earlier run" in again.said
         assert len(echoes(server)) == n_all - n_kept
     assert read(tmp_path / "out" / "report.json")["digest"] == digest
     assert not (tmp_path / "out" / "unfinished").exists()

@@ -101,7 +101,7 @@ def test_devices_listed():
     [
         ("", "none is named"),
         (",", "none is named"),
-        ("all,cpu", "all stands alone"),
+        ("all,cpu", "all cannot be combined"),
         ("gpu", "device 'gpu' is not known"),
         ("auto", "device 'auto' is not known"),
         ("cpu,meta", "of one kind"),

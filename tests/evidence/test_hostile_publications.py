@@ -149,7 +149,7 @@ def test_a_key_that_stands_there_twice(repository):
     path = repository.folder / REPORT
     text = path.read_text(encoding="utf-8")
     path.write_text(text.replace('"model": {', '"model": {}, "model": {', 1), encoding="utf-8")
-    with pytest.raises(ReportError, match="'model' stands there twice"):
+    with pytest.raises(ReportError, match="'model' appears twice"):
         repository.verify()
 
 

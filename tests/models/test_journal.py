@@ -130,4 +130,4 @@ def test_only_what_a_run_before_has_answered_is_said_to_be_of_it(tiny, tmp_path)
         return told
 
     assert asked_twice() == []
-    assert asked_twice() == ["3 of 3 sequences were done by a run before"]
+    assert asked_twice() == ["3 of 3 sequences were completed by an earlier run"]

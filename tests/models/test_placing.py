@@ -44,7 +44,7 @@ def test_parts_on_the_disk_are_fetched_and_counted(name, suite, tiny: Tiny):
     model = load(str(tiny(name)), device_map="auto", max_memory={"cpu": size // 2})
     lying = list(model.body.network.hf_device_map.values())
     assert "disk" in lying
-    said = f"{lying.count('disk')} of {len(lying)} parts of the model lie on the disk"
+    said = f"{lying.count('disk')} of {len(lying)} parts of the model are on the disk"
     assert said in model.notices[1]
     assert input_device(model.body.network) == torch.device("cpu")
     assert list(model.body.devices) == ["cpu"]

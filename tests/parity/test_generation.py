@@ -304,7 +304,7 @@ def test_what_a_killed_run_has_written_is_not_written_again(checkpoint, tmp_path
     again.meter.on_progress = lambda done, total: seen.append((done, total))
     assert texts(again, sample=True, n=3) == expected
     assert again.meter.forwards < whole.meter.forwards
-    assert "were done by a run before" in said[0]
+    assert "were completed by an earlier run" in said[0]
     assert seen[-1] == (48, 48)
     other = {"seed": 1}, {"stop": ("a",)}, {"max_new_tokens": 7}
     for how in other:

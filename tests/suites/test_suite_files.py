@@ -355,7 +355,7 @@ def test_an_embedding_association_is_one_test(tmp_path: Path) -> None:
         (PAIRS.replace("  groups: women and men\n", ""), 10, "scope lacks groups"),
         (PAIRS.replace("groups: women and men", "groups: TODO"), 12, "says nothing"),
         (PAIRS.replace("path: rows.csv", "path: rows.csv\n  encoding: utf-99"), 7, "no encoding"),
-        (PAIRS.replace("language: en", "language: en\ntitle: One: two"), 5, "stands in quotes"),
+        (PAIRS.replace("language: en", "language: en\ntitle: One: two"), 5, "must be quoted"),
         (SLOT.replace("[he, she]", "[he, he]"), 5, "none of them twice"),
         (ASSOCIATION.replace("[MASK] is", "He is"), 6, "must hold [MASK] once"),
         (ASSOCIATION.replace("women: [nurse]", "wimen: [nurse]"), 7, "Did you mean 'women'"),

@@ -1,4 +1,4 @@
-"""Data files: pinned, fetched, and read to rows."""
+"""Data files: pinned, downloaded and parsed into rows."""
 
 from pytest_bias.data.hub_files import HubFile
 from pytest_bias.data.sources import (

@@ -1,8 +1,8 @@
-"""One pinned file of the web, into the cache: taken up where it broke off, refused if changed.
+"""Download of one pinned file into the cache: resumed if interrupted, refused if changed.
 
-What has arrived stands in ``NAME.part`` beside the target, with the server's mark of that version
-(its ETag and the size) in ``NAME.part.mark``. A lock lets one process at a time fetch a file; the
-others wait and find it there. The SHA-256 decides what becomes of it.
+The received bytes are in ``NAME.part`` beside the target, and the server's version (its ETag and
+the size) in ``NAME.part.mark``. A lock lets one process at a time download a file; the others wait
+and then use it. The file is accepted only if its SHA-256 is the pinned one.
 """
 
 import re
@@ -25,10 +25,10 @@ PATIENCE: Final = Patience()
 TIMEOUT_S: Final = (10.0, 30.0)
 
 LARGEST: Final = 500 * 10**6
-"""Bytes of a file that nothing pins: more is not taken from a server."""
+"""Maximum size in bytes of a file that is not pinned."""
 
 LONGEST_S: Final = 600.0
-"""Time that such a file may take, from a server that sends a byte now and then."""
+"""Maximum duration of such a download, for servers that send very slowly."""
 
 OWN_COPY: Final = "put your own copy below a folder and give --data-dir"
 GONE: Final = f"A newer pytest-bias may know where it is now. Else {OWN_COPY}."
@@ -46,23 +46,23 @@ _HINTS: Final[Mapping[Kind, str]] = {
 }
 
 Tell: TypeAlias = Callable[[int, int | None], None]
-"""Called with the bytes that are there and the size, None if the server does not say."""
+"""Progress callback: bytes received, and the size, or None if the server does not state it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """A file to fetch.
+    """A file to download.
 
     Parameters
     ----------
     what : str
-        Subject of messages: what it is and who needs it.
+        Subject of messages: the file and the suite that needs it.
     url, sha256 : str
         Address at one commit, and SHA-256 of the bytes.
     target : Path
-        Where it is kept.
+        Where it is stored.
     again : str
-        The command that tries again.
+        The command to retry.
     """
 
     what: str
@@ -73,21 +73,21 @@ class Wanted:
 
     @property
     def part(self) -> Path:
-        """Where it stands until it is whole."""
+        """Path of the incomplete download."""
         return self.target.with_name(f"{self.target.name}.part")
 
     @property
     def mark(self) -> Path:
-        """What tells which version of the file the part is of."""
+        """Path of the mark that identifies the version of the incomplete download."""
         return self.target.with_name(f"{self.target.name}.part.mark")
 
     def discard(self) -> None:
-        """Remove what has arrived."""
+        """Remove the incomplete download."""
         self.part.unlink(missing_ok=True)
         self.mark.unlink(missing_ok=True)
 
     def there(self) -> bytes | None:
-        """Return the bytes of the target if they are the pinned ones."""
+        """Return the bytes of the target if they match the pinned SHA-256."""
         with suppress(FileNotFoundError, NotADirectoryError):
             content = self.target.read_bytes()
             return content if sha256(content) == self.sha256 else None
@@ -95,13 +95,13 @@ class Wanted:
 
 
 def save(address: str, target: Path) -> None:
-    """Fetch a file that nothing pins, once, into a folder that is made.
+    """Download a file that is not pinned, in one attempt, into a folder that is created.
 
     Raises
     ------
     DataMissing
-        If the server does not give it in reasonable time, or it is larger than any report or file
-        of records.
+        If it cannot be downloaded in reasonable time, or is larger than any report or file of
+        records.
     """
     target.parent.mkdir(parents=True, exist_ok=True)
 
@@ -123,14 +123,14 @@ def save(address: str, target: Path) -> None:
 
 
 def fetch(wanted: Wanted, tell: Tell) -> bytes:
-    """Return the bytes of a file that is pinned, fetching it unless another process just has.
+    """Return the bytes of a pinned file, downloaded unless another process has just done so.
 
     Raises
     ------
     DataMissing
-        If the server does not give it; says how often it was asked, what came back and what helps.
+        If it cannot be downloaded; states the attempts, the server's answer and what helps.
     DataError
-        If what it gives is not the pinned file.
+        If the downloaded file is not the pinned one.
     OutputError
         If the cache cannot be written.
     """
@@ -146,7 +146,7 @@ def fetch(wanted: Wanted, tell: Tell) -> bytes:
 
 
 def unwritable(folder: Path, error: OSError) -> OutputError:
-    """Return the error that a folder of the cache cannot be written."""
+    """Return the error for a cache folder that cannot be written."""
     return OutputError(
         f"the cache {folder} cannot be written: {error.strerror or error}.",
         "Set PYTEST_BIAS_CACHE to a folder that can.",
@@ -157,7 +157,7 @@ def _fetched(wanted: Wanted, tell: Tell) -> bytes:
     resumed = _received(wanted, tell)
     content = wanted.part.read_bytes()
     if resumed and sha256(content) != wanted.sha256:
-        # The beginning may have been of something else: once more, from the first byte.
+        # The resumed beginning may have been of another file: once more, from the first byte.
         wanted.discard()
         _received(wanted, tell)
         content = wanted.part.read_bytes()
@@ -180,7 +180,7 @@ def _looks_like(content: bytes) -> str:
 
 
 def _received(wanted: Wanted, tell: Tell) -> bool:
-    """Bring the whole file into its part; returns whether it was taken up in the middle."""
+    """Download the whole file into its part; returns whether the download was resumed."""
     session = Session(TIMEOUT_S)
     try:
         return PATIENCE.ask(lambda: _attempt(session, wanted, tell))
@@ -218,7 +218,7 @@ def _attempt(session: Session, wanted: Wanted, tell: Tell) -> bool:
 
 
 def _begun(wanted: Wanted) -> tuple[int, str]:
-    """Return the size of a part that is there, and the mark of the whole that it is of."""
+    """Return the size of an existing part, and the mark of the file that it belongs to."""
     with suppress(FileNotFoundError):
         return wanted.part.stat().st_size, wanted.mark.read_text(encoding="utf-8")
     return 0, ""
@@ -229,7 +229,7 @@ def _marked(answer: "Response", size: str | None) -> str:
 
 
 def _goes_on(answer: "Response", size: int, mark: str) -> bool:
-    """Whether an answer is the rest of what was begun, by its place, the size and the ETag."""
+    """Whether an answer continues the part, by its range, the size and the ETag."""
     about = re.fullmatch(r"bytes (\d+)-\d+/(\d+)", answer.headers.get("Content-Range", ""))
     at_place = answer.status_code == 206 and about is not None and int(about[1]) == size
     return at_place and about is not None and _marked(answer, about[2]) == mark

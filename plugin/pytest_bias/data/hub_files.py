@@ -1,4 +1,4 @@
-"""Files of datasets on the Hugging Face Hub, through the Hub's own client and its cache."""
+"""Files of datasets on the Hugging Face Hub, through the Hub's client and its cache."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -35,20 +35,20 @@ _DIGEST: Final = re.compile("[0-9a-f]{64}")
 class HubFile:
     """One file of a dataset repository of the Hugging Face Hub, at one commit.
 
-    Only what is there as a file: no loading script is ever run. Where a repository's main branch
-    holds nothing but a script, its branch ``refs/convert/parquet`` has the files that the Hub made
-    of it, and `revision` is a commit of that branch.
+    Loading scripts are never run. If a repository's main branch has only a script, its branch
+    ``refs/convert/parquet`` has the files that the Hub generated from it, and `revision` is a
+    commit of that branch.
 
     Parameters
     ----------
     repository : str
         ``org/name`` of the dataset.
     revision : str
-        The whole hash of the commit, 40 hexadecimal digits.
+        Full hash of the commit, 40 hexadecimal digits.
     path : str
         Path in the repository.
     kept : bool
-        Whether it is kept in the client's cache; else it is read into memory by every run.
+        Whether it is stored in the client's cache; otherwise every run reads it into memory.
     """
 
     repository: str
@@ -64,7 +64,7 @@ class HubFile:
 
     @property
     def command(self) -> str:
-        """The command that fetches it into the cache of the Hub's client, where it is kept."""
+        """The command that downloads it into the cache of the Hub's client."""
         if not self.kept:
             return "run it again"
         return (
@@ -74,12 +74,12 @@ class HubFile:
 
     @property
     def address(self) -> str:
-        """Where it can be looked at."""
+        """Address of its page."""
         return f"{HUB}/datasets/{self.repository}/blob/{self.revision}/{self.path}"
 
 
 def cached(file: HubFile) -> Path | None:
-    """Return the file in the client's cache, or null; no network is used."""
+    """Return the file in the client's cache, or None; no network is used."""
     if not file.kept:
         return None
     from huggingface_hub import try_to_load_from_cache
@@ -91,9 +91,9 @@ def cached(file: HubFile) -> Path | None:
 
 
 def is_whole(kept: Path, content: bytes) -> bool:
-    """Whether a cached file's bytes are what the Hub said: its cache names files by their digest.
+    """Whether a cached file's bytes match the digest by which the Hub's cache names it.
 
-    That is the SHA-256 of a large file and git's own of a small one; true where the cache has no
+    That is the SHA-256 of a large file and git's digest of a small one. True if the cache has no
     such names, as on systems without symbolic links.
     """
     name = kept.resolve().name
@@ -105,24 +105,24 @@ def is_whole(kept: Path, content: bytes) -> bool:
 
 
 def fetch(file: HubFile, what: str, *, again: bool = False) -> Path:
-    """Return the file in the client's cache, downloaded first unless it is there.
+    """Return the file in the client's cache, downloading it if it is missing.
 
-    The client reads ``HF_ENDPOINT``, ``HF_TOKEN`` and ``HF_HOME``, takes up a download that broke
-    off, and keeps two processes from writing one file.
+    The client reads ``HF_ENDPOINT``, ``HF_TOKEN`` and ``HF_HOME``, resumes interrupted downloads,
+    and prevents two processes from writing the same file.
 
     Parameters
     ----------
     file : HubFile
         The file.
     what : str
-        Subject of messages: what it is and who needs it.
+        Subject of messages: the file and the suite that needs it.
     again : bool
-        Whether a copy in the cache is replaced, because it is damaged.
+        Whether to replace a copy in the cache, because it is damaged.
 
     Raises
     ------
     DataMissing
-        If it cannot be had, with the reason in plain words and what helps.
+        If it cannot be downloaded, with the reason and what helps.
     OutputError
         If the client's cache cannot be written.
     """
@@ -140,7 +140,7 @@ def fetch(file: HubFile, what: str, *, again: bool = False) -> Path:
 
 
 def read(file: HubFile, what: str) -> bytes:
-    """Return the bytes of a file, which are written nowhere.
+    """Return the bytes of a file without storing them.
 
     Parameters
     ----------
@@ -152,7 +152,7 @@ def read(file: HubFile, what: str) -> bytes:
     Raises
     ------
     DataMissing
-        If it cannot be had, as `fetch` does.
+        If it cannot be downloaded, as in `fetch`.
     """
     from huggingface_hub import hf_hub_url
     from huggingface_hub.utils import build_hf_headers, hf_raise_for_status, http_backoff
@@ -166,7 +166,7 @@ def read(file: HubFile, what: str) -> bytes:
 
 @contextmanager
 def in_plain_words(file: HubFile, what: str) -> Iterator[None]:
-    """Say in plain words why the client does not bring a file."""
+    """Turn the client's errors into ours, with plain messages."""
     try:
         yield
     except Exception as error:
@@ -176,7 +176,7 @@ def in_plain_words(file: HubFile, what: str) -> Iterator[None]:
 
 
 def refusal_of(file: HubFile, what: str, error: Exception) -> BiasError | None:
-    """Say in plain words why a file did not come; None for an error that is not the client's."""
+    """Return our error for one of the client's; None for any other error."""
     failed = failure(error)
     return None if failed is None else _refusal(file, what, failed)
 

@@ -1,8 +1,8 @@
-"""Splits of datasets on the Hugging Face Hub, by the Hub's names, read with the library `datasets`.
+"""Splits of datasets on the Hugging Face Hub, read with the library `datasets`.
 
-The rows of a split are kept as canonical JSON lines, named by their own SHA-256: what one commit
-gives has one digest, and the next run needs neither the network nor `datasets`. Its own cache is
-not used, since without a network that one gives the rows of any commit.
+The rows of a split are stored as canonical JSON lines, named by their SHA-256, so that they have
+one digest per commit and the next run needs neither the network nor `datasets`. The library's own
+cache is not used, since offline it returns the rows of any commit.
 """
 
 import contextlib
@@ -27,7 +27,7 @@ Row = dict[str, Any]
 
 DEFAULT: Final = "default"
 FORMATS: Final = ("arrow", "csv", "json", "parquet", "text")
-"""Formats of a table of texts, as `datasets` calls them; others hold media, or run code."""
+"""Formats of `datasets` for tables of texts; others hold media or run code."""
 
 _DIGEST: Final = "[0-9a-f]" * 64
 _MOST_COLUMNS: Final = 10_000
@@ -37,18 +37,18 @@ _MOST_COLUMNS: Final = 10_000
 class HubSplit:
     """One split of a dataset of the Hugging Face Hub, at one commit.
 
-    No loading script is ever run.
+    Loading scripts are never run.
 
     Parameters
     ----------
     repository : str
         ``org/name`` of the dataset.
     revision : str
-        The whole hash of the commit, 40 hexadecimal digits.
+        Full hash of the commit, 40 hexadecimal digits.
     split : str
         Name of the split.
     name : str
-        Name of the configuration; empty for the one that the dataset makes the default.
+        Name of the configuration; empty for the dataset's default.
     """
 
     repository: str
@@ -57,22 +57,22 @@ class HubSplit:
     name: str = ""
 
     def __post_init__(self) -> None:
-        # The same rule for the commit as of files.
+        # The same rule for the commit as for files.
         HubFile(self.repository, self.revision, self.path)
 
     @property
     def path(self) -> str:
-        """Path of its rows below the folder of the repository in a data folder."""
+        """Path of its rows in the repository's folder of a data folder."""
         return f"{self.name or DEFAULT}/{self.split}.jsonl"
 
     @property
     def address(self) -> str:
-        """Where the dataset can be looked at."""
+        """Address of the dataset's page."""
         return f"{HUB}/datasets/{self.repository}/tree/{self.revision}"
 
 
 def cached(split: HubSplit, folder: Path) -> Path | None:
-    """Return the file of rows that a cache has, or None; no network is used."""
+    """Return the cached file of rows, or None; no network is used."""
     return next(iter(sorted(_place(split, folder).glob(_DIGEST))), None)
 
 
@@ -82,30 +82,30 @@ def _place(split: HubSplit, folder: Path) -> Path:
 
 
 def fetch(split: HubSplit, what: str, folder: Path) -> bytes:
-    """Return the rows of a split as canonical JSON lines, and keep them.
+    """Return the rows of a split as canonical JSON lines, and store them in the cache.
 
     Parameters
     ----------
     split : HubSplit
         The split.
     what : str
-        Subject of messages: what it is and who needs it.
+        Subject of messages: the split and the suite that needs it.
     folder : Path
         The cache.
 
     Raises
     ------
     DataMissing
-        If it cannot be had, with the reason in plain words and what helps.
+        If it cannot be downloaded, with the reason and what helps.
     DataError
-        If the dataset has no such configuration or split, or is no table of texts.
+        If the dataset has no such configuration or split, or is not a table of texts.
     OutputError
         If a cache cannot be written.
     """
     from huggingface_hub import HfApi
 
     readme = HubFile(split.repository, split.revision, "README.md", kept=False)
-    # The library tells of a refusal without what the Hub answered.
+    # The library reports a refusal without the Hub's answer.
     with in_plain_words(readme, what):
         HfApi().auth_check(split.repository, repo_type="dataset")
         HfApi().repo_info(split.repository, repo_type="dataset", revision=split.revision)
@@ -133,7 +133,7 @@ def fetch(split: HubSplit, what: str, folder: Path) -> bytes:
 
 
 def _in_plain_words(readme: HubFile, what: str, error: BaseException) -> BaseException:
-    """Return what is said of an error of the library, by the first cause that tells something."""
+    """Return our error for one of the library, by its first informative cause."""
     from huggingface_hub.errors import HfHubHTTPError
 
     first = error
@@ -154,7 +154,7 @@ def _in_plain_words(readme: HubFile, what: str, error: BaseException) -> BaseExc
 
 
 def _rows(split: HubSplit, what: str, folder: Path) -> list[Row]:
-    # A folder of this name in the present one is not meant.
+    # A local folder of this name must not be used.
     path = f"hf://datasets/{split.repository}"
     builder = _builder(split, what, path, folder)
     if builder.name not in FORMATS:
@@ -197,19 +197,20 @@ def _builder(split: HubSplit, what: str, path: str, folder: Path) -> "DatasetBui
 
 
 def rows_of(builder: "DatasetBuilder", split: str, folder: Path) -> list[Row]:
-    """Return the rows of one split, column to text, number, list or table, in their order.
+    """Return the rows of one split, in order: column to text, number, list or table.
 
-    A class label is its name. Cells of CSV and JSON are as they are written, whatever type a card
-    states or the library guesses, so that ``01``, ``NA`` and ``2024-01-01`` stay what they are.
+    A class label is represented by its name. Cells of CSV and JSON are kept as written, regardless
+    of the types that a card states or the library infers, so that ``01``, ``NA`` and ``2024-01-01``
+    are unchanged.
 
     Parameters
     ----------
     builder : DatasetBuilder
-        What `datasets.load_dataset_builder` returns for a dataset in one of `FORMATS`.
+        Result of `datasets.load_dataset_builder` for a dataset in one of `FORMATS`.
     split : str
         One of its splits; the others are not downloaded.
     folder : Path
-        For files that are not needed afterwards.
+        For temporary files.
     """
     from datasets.data_files import DataFilesDict
 
@@ -221,7 +222,7 @@ def rows_of(builder: "DatasetBuilder", split: str, folder: Path) -> list[Row]:
         if builder.name == "csv":
             config.converters, config.na_filter = dict.fromkeys(range(_MOST_COLUMNS), str), False
             config.features = builder.info.features = None
-        # With checks it misses the splits that are not asked for.
+        # Its checks would fail for the splits that are not requested.
         builder.download_and_prepare(str(folder / "read"), verification_mode="no_checks")
         found = builder.as_dataset(split)
         if any(column.startswith("__index_level_") for column in found.features):
@@ -232,7 +233,7 @@ def rows_of(builder: "DatasetBuilder", split: str, folder: Path) -> list[Row]:
 
 
 def _json_rows(builder: "DatasetBuilder", split: str, folder: Path) -> list[Row]:
-    """Return the rows of JSON files; the library takes texts for dates and cuts numbers short."""
+    """Return the rows of JSON files; the library would convert dates and truncate numbers."""
     from datasets import DownloadConfig, DownloadManager
 
     config = builder.config
@@ -270,7 +271,7 @@ def _cell(feature: Any, value: Any) -> Any:
 
 
 def _plain(value: Any) -> Any:
-    """Return a value as JSON has it: of bytes, such as those of an image, their digest."""
+    """Return a value that JSON can represent; bytes, such as an image, become their digest."""
     match value:
         case None | bool() | int() | str():
             return value
@@ -286,7 +287,7 @@ def _plain(value: Any) -> Any:
 
 
 def _unknown_name(split: HubSplit, what: str, path: str) -> DataError | None:
-    """Return that there is no such configuration, with those that there are; None if there is."""
+    """Return the error for an unknown configuration, with the known ones; None if it exists."""
     from datasets import get_dataset_config_names
 
     names = get_dataset_config_names(path, revision=split.revision)
@@ -309,7 +310,7 @@ def _unknown(what: str, kind: str, given: str, names: Iterable[str]) -> DataErro
 
 @contextlib.contextmanager
 def _quiet() -> Iterator[None]:
-    """Hide the library's bars and log beside ours, and keep it from counting downloads."""
+    """Hide the library's progress bars and log, and disable its download statistics."""
     from datasets import (
         are_progress_bars_disabled,
         config,

@@ -1,4 +1,4 @@
-"""Where data come from: a folder of the user's, the cache, or the pinned public file.
+"""Sources of data: the user's folder, the cache, or the pinned public file.
 
 A public file is pinned by its address at one commit and by the SHA-256 of its bytes; a download
 that does not match is refused. Files that the user provides are used as found: their SHA-256 is
@@ -33,7 +33,7 @@ from pytest_bias.records.report import DataInfo, sha256
 class DataFile:
     """One public file, pinned.
 
-    A file has a `url`, or a `hub`, or neither: then nobody has said that it may be passed on, and
+    A file has a `url`, or a `hub`, or neither: then there is no permission to redistribute it, and
     only the user's own copy is read.
 
     Parameters
@@ -43,10 +43,10 @@ class DataFile:
     url : str or None
         Address of the file at one commit.
     sha256 : str or None
-        SHA-256 of its bytes, in hexadecimal; null where we never saw them: then the commit of `hub`
-        is what pins them, and the report records the sum that was found.
+        SHA-256 of its bytes, in hexadecimal; None if unknown: then the commit of `hub` pins them,
+        and the report records the SHA-256 that was found.
     hub : HubFile or HubSplit, optional
-        The file of a dataset on the Hub, or the split whose rows it has.
+        The file of a dataset on the Hub, or the split that it holds.
     """
 
     path: str
@@ -62,15 +62,15 @@ class DataFile:
 
     @property
     def address(self) -> str | None:
-        """Where people can get it; null if it is not public."""
+        """Public address; None if it is not public."""
         return self.hub.address if self.hub else self.url
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A public dataset: who made it, at which commit, under which licence.
+    """A public dataset: its origin, commit and licence.
 
-    `consent` marks a licence (non-commercial, or unclear) that the user has to accept by name in
+    `consent` marks a licence (non-commercial or unclear) that the user must accept by name in
     the settings before the data are read.
     """
 
@@ -81,11 +81,11 @@ class Source:
 
     @property
     def raw(self) -> str:
-        """Address of the repository's files at the commit, of a repository on GitHub."""
+        """Address of the files at the commit, for a repository on GitHub."""
         return f"https://raw.githubusercontent.com/{self.name}/{self.revision}"
 
     def files(self, base: str, sums: Mapping[str, str]) -> tuple[DataFile, ...]:
-        """Return the files of a dataset: path below a data folder to SHA-256."""
+        """Return the files of a dataset; `sums` maps paths in a data folder to SHA-256."""
         return tuple(
             DataFile(path, f"{base}/{path.partition('/')[2]}", digest)
             for path, digest in sums.items()
@@ -105,10 +105,10 @@ class FoundFile:
 State: TypeAlias = Literal[
     "own", "own changed", "own unreadable", "cached", "damaged", "missing", "own copy only"
 ]
-"""Where a file is: the user's own copy, as pinned or with other bytes; the cache; or nowhere."""
+"""Location of a file: the user's copy, as pinned or with other bytes; the cache; or none."""
 
 Tell: TypeAlias = Callable[[str, int, int | None], None]
-"""Called while a file is fetched: its path, the bytes that are there, the size if it is known."""
+"""Progress callback of a download: path, bytes received, size if known."""
 
 
 def tell_nobody(path: str, done: int, total: int | None) -> None:
@@ -116,7 +116,7 @@ def tell_nobody(path: str, done: int, total: int | None) -> None:
 
 
 def cache_folder() -> Path:
-    """Return the folder for downloads: ``$PYTEST_BIAS_CACHE``, else below the user's cache."""
+    """Return the folder for downloads: ``$PYTEST_BIAS_CACHE``, else one in the user's cache."""
     given = os.environ.get("PYTEST_BIAS_CACHE")
     base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     return Path(given) if given else Path(base) / "pytest-bias"
@@ -126,25 +126,25 @@ def cache_folder() -> Path:
 class DataFolder:
     """Finds data files for suites.
 
-    A file of a web address and the rows of a split are kept in `cache_folder`, a file of the Hub in
-    the cache of the Hub's client, where ``hf download`` puts it too.
+    Files with a web address and the rows of splits are stored in `cache_folder`, files of the Hub
+    in the cache of the Hub's client, as by ``hf download``.
 
     Parameters
     ----------
     folder : Path, optional
-        The user's own copies (``--data-dir``); looked at first.
+        The user's own copies (``--data-dir``), which take precedence.
     offline : bool
         Whether downloads are forbidden.
     accepted : mapping of str to str
         Suite to the licence that the user accepted for it.
     texts : mapping
-        Suite to the texts of the user's own that it reads, by name, as `own_texts` checks them.
+        Suite to the user's own texts that it reads, by name, as checked by `own_texts`.
     suite : str
-        Whose data are looked for, so that messages can name it.
+        Suite that needs the data, for messages.
     tell : callable
-        Called while a file is fetched.
+        Progress callback of downloads.
     silent : dict of str to str
-        Hosts that gave no answer, and how: they are not waited for again.
+        Hosts that did not answer, with the failure; they are not tried again.
     """
 
     folder: Path | None = None
@@ -156,13 +156,13 @@ class DataFolder:
     silent: dict[str, str] = field(default_factory=dict, repr=False, compare=False)
 
     def of(self, suite: str) -> "DataFolder":
-        """Return the same places, for the data of a suite."""
+        """Return a copy of this object for the data of a suite."""
         return replace(self, suite=suite)
 
     def consent(self, suite: str, source: Source) -> None:
-        """Raise `LicenceNotAccepted` unless the data's licence needs no consent or has it.
+        """Raise `LicenceNotAccepted` if the data's licence needs consent that was not given.
 
-        A suite with data under several licences has them accepted with commas between.
+        Several licences of one suite are accepted as a list separated by commas.
         """
         accepted = [name.strip() for name in self.accepted.get(suite, "").split(",") if name]
         if not source.consent or source.licence in accepted:
@@ -174,19 +174,19 @@ class DataFolder:
         )
 
     def find(self, file: DataFile, *alternatives: str) -> FoundFile:
-        """Return the file's content from the user's folder, the cache, or its public place.
+        """Return the file's content from the user's folder, the cache, or its public address.
 
         Parameters
         ----------
         file : DataFile
-            What is looked for.
+            The file to find.
         *alternatives : str
-            Other paths below the user's folder that hold the same data in another shape.
+            Other paths in the user's folder with the same data in another format.
 
         Raises
         ------
         DataMissing
-            If it is in none of these places; the message names them.
+            If it is in none of these locations; the message lists them.
         DataError
             If it cannot be read, or a download is not the pinned file.
         """
@@ -199,7 +199,7 @@ class DataFolder:
         return FoundFile(file.path, content, sha256(content), local=False)
 
     def state(self, file: DataFile) -> State:
-        """Return where a file is; the network is not used."""
+        """Return the location of a file, without using the network."""
         try:
             own = self._own(file)
         except DataError:
@@ -269,7 +269,7 @@ class DataFolder:
                 self.tell(file.path, 0, None)
                 content = hub_files.fetch(hub, what).read_bytes()
                 if (pinned := _cached(file)) is None:
-                    # Damaged: the client does not look at what is in its cache.
+                    # Damaged: the client does not verify the contents of its cache.
                     content = hub_files.fetch(hub, what, again=True).read_bytes()
                     pinned = _cached(file)
                 self.tell(file.path, len(content), len(content))
@@ -293,7 +293,7 @@ class DataFolder:
 def describe_files(source: Source, found: Sequence[FoundFile], n_items: int) -> DataInfo:
     """Describe the data of one configuration for the report.
 
-    The digest of several files is that of the sorted lines ``sha256  path``.
+    The digest of several files is the SHA-256 of the sorted lines ``sha256  path``.
     """
     local = any(f.local for f in found)
     return DataInfo(
@@ -307,19 +307,19 @@ def describe_files(source: Source, found: Sequence[FoundFile], n_items: int) -> 
 
 
 def pinned(files: Sequence[DataFile], source: str) -> str | None:
-    """Return the digest that `describe_files` or `together` gives of files as they are pinned.
+    """Return the digest that `describe_files` or `together` gives for the pinned files.
 
     Parameters
     ----------
     files : sequence of DataFile
-        In the order of their sources; those of one source lie in one folder.
+        In the order of their sources; those of one source are in one folder.
     source : str
-        The sources as `together` names them.
+        The sources, named as by `together`.
 
     Returns
     -------
     str or None
-        Null where a file has no pinned digest, or there are not as many sources as folders.
+        None if a file has no pinned digest, or the numbers of sources and folders differ.
     """
     if any(f.sha256 is None for f in files):
         return None
@@ -334,14 +334,14 @@ def pinned(files: Sequence[DataFile], source: str) -> str | None:
 
 
 def _digest_of(files: Sequence[tuple[str, str]]) -> str:
-    """Return the digest of files, or sources, with theirs: of one it is its own."""
+    """Return one digest for files or sources with digests; for a single one, its own."""
     if len(files) == 1:
         return files[0][1]
     return sha256("".join(sorted(f"{digest}  {name}\n" for name, digest in files)))
 
 
 def together(infos: Sequence[DataInfo], n_items: int) -> DataInfo:
-    """Describe the data of a configuration that come from several sources, each described."""
+    """Combine the descriptions of several sources of one configuration."""
     revisions = [i.revision for i in infos]
     return DataInfo(
         source=" + ".join(i.source for i in infos),
@@ -354,12 +354,12 @@ def together(infos: Sequence[DataInfo], n_items: int) -> DataInfo:
 
 
 def _place(digest: str, path: str) -> Path:
-    """Return where a file of a web address is kept."""
+    """Return the cache path of a file with a web address."""
     return cache_folder() / digest[:16] / Path(path).name
 
 
 def _kept(file: DataFile) -> Path | None:
-    """Return where a cache has a file, or may have it."""
+    """Return the path at which a cache has a file, or would have it."""
     match file:
         case DataFile(hub=HubFile() as hub):
             return hub_files.cached(hub)
@@ -376,7 +376,7 @@ def _is_kept(file: DataFile) -> bool:
 
 
 def _cached(file: DataFile) -> bytes | None:
-    """Return the bytes that a cache has, if they are the pinned ones."""
+    """Return the cached bytes of a file if they match the pinned SHA-256."""
     kept = _kept(file)
     content = None if kept is None else content_of(kept)
     if kept is None or content is None:
@@ -387,7 +387,7 @@ def _cached(file: DataFile) -> bytes | None:
 
 
 def content_of(path: Path) -> bytes | None:
-    """Return the bytes of a file or of its gzip copy, or null if there is neither.
+    """Return the bytes of a file or of its gzip copy, or None if there is neither.
 
     Raises
     ------

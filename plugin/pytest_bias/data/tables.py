@@ -1,8 +1,8 @@
-"""Data files to rows: CSV, TSV, JSON and Parquet, with an answer for a file that is none.
+"""Parsing of data files into rows: CSV, TSV, JSON and Parquet, with errors for malformed files.
 
-One rule for all of them: a column stands in a table once, a row has one cell a column, and a row
-that has not says so, with its line (`TableRow.problem`). Only line feeds end lines, with a carriage
-return in front or without: other marks that Unicode calls line ends stand within texts.
+The same rules hold for all formats: column names are unique, and a row has one cell per column or
+a problem that states its line (`TableRow.problem`). Lines end with LF or CRLF only; other line
+separators of Unicode are part of the text.
 """
 
 import csv
@@ -19,10 +19,10 @@ Row = dict[str, Any]
 
 
 class TableRow(NamedTuple):
-    """A row, column to cell, and what is wrong with it: then its cells are not to be believed.
+    """A row (column to cell), with its problem, if any, which makes its cells unreliable.
 
-    `at` says where it stands, such as ``line 3``; `short` that it has fewer cells than columns, and
-    null in the place of the others.
+    `at` is its position, such as ``line 3``; `short` means that it has fewer cells than columns,
+    and None for the others.
     """
 
     cells: Row
@@ -42,7 +42,7 @@ def text_of(found: FoundFile, decode: Callable[[bytes], str] = utf8) -> str:
     Raises
     ------
     DataError
-        If the bytes are not of the encoding.
+        If the bytes do not have this encoding.
     """
     try:
         return decode(found.content)
@@ -52,7 +52,7 @@ def text_of(found: FoundFile, decode: Callable[[bytes], str] = utf8) -> str:
 
 
 def lines_of(text: str) -> list[str]:
-    """Return the lines of a text, without what ends them."""
+    """Return the lines of a text, without line endings."""
     lines = [line.removesuffix("\r") for line in text.split("\n")]
     return lines if lines[-1] else lines[:-1]
 
@@ -68,13 +68,13 @@ def read_csv(
 ) -> list[TableRow]:
     """Read the rows of a table whose first row names its columns.
 
-    Where cells are not `quoted`, quotation marks are letters like others. Every row has all
-    columns, so that none is `optional`.
+    If cells are not `quoted`, quotation marks are ordinary characters. `optional` has no effect,
+    since every row has all columns.
 
     Raises
     ------
     DataError
-        If the file is no such table, a column is missing, or is there twice.
+        If the file is not such a table, or a column is missing or duplicated.
     """
     numbered = list(_csv_lines(found, delimiter=delimiter, quoted=quoted, decode=decode))
     if not numbered:
@@ -89,7 +89,7 @@ def read_csv(
             len(row) < len(header),
         )
         for line, row in others
-        # A line of spaces is no row, unless a row is one cell.
+        # A line of spaces is not a row, unless rows have one cell.
         if len(header) == 1 or len(row) > 1 or row[0].strip()
     ]
 
@@ -97,7 +97,7 @@ def read_csv(
 def _csv_lines(
     found: FoundFile, *, delimiter: str, quoted: bool, decode: Callable[[bytes], str]
 ) -> Iterator[tuple[int, list[str]]]:
-    """Yield the rows that are not blank, each with the line where it begins, from 1."""
+    """Yield the rows that are not blank, each with its first line, from 1."""
     text = io.StringIO(text_of(found, decode), newline="")
     reader = csv.reader(
         text,
@@ -134,12 +134,12 @@ def _check_header(path: str, header: Sequence[str], columns: Sequence[str]) -> N
 
 
 def cells(found: FoundFile) -> list[list[str]]:
-    """Read the cells of a table in which no row names the columns.
+    """Read the cells of a table without a header.
 
     Raises
     ------
     DataError
-        If the file is no such table.
+        If the file is not such a table.
     """
     try:
         return list(csv.reader(io.StringIO(text_of(found), newline=""), strict=True))
@@ -150,7 +150,7 @@ def cells(found: FoundFile) -> list[list[str]]:
 def read_json_lines(
     found: FoundFile, columns: Sequence[str], *, optional: Collection[str] = ()
 ) -> list[TableRow]:
-    """Read one JSON object a line, each with these keys but for the `optional` ones."""
+    """Read one JSON object per line, each with these keys except the `optional` ones."""
     rows: list[tuple[str, Any]] = []
     for number, line in enumerate(lines_of(text_of(found)), 1):
         if line.strip():
@@ -161,14 +161,14 @@ def read_json_lines(
 
 
 def json_content(found: FoundFile) -> Any:
-    """Read a file that is one JSON value."""
+    """Read a file with one JSON value."""
     return _json(text_of(found), found.path)
 
 
 def read_json(
     found: FoundFile, columns: Sequence[str], *, optional: Collection[str] = ()
 ) -> list[TableRow]:
-    """Read a file that is one JSON list of objects, with keys as in `read_json_lines`."""
+    """Read a file with one JSON list of objects, with keys as in `read_json_lines`."""
     content = json_content(found)
     if not isinstance(content, list) or not all(isinstance(row, _Object) for row in content):
         raise DataError(f"{found.path} is no JSON list of objects.")
@@ -179,13 +179,13 @@ def read_json(
 def read_parquet(
     found: FoundFile, columns: Sequence[str], *, optional: Collection[str] = ()
 ) -> list[TableRow]:
-    """Read the rows of a Parquet file that has these columns, so that none is `optional`."""
+    """Read the rows of a Parquet file that has these columns; `optional` has no effect."""
     import pyarrow.parquet as pq
     from pyarrow import ArrowException, BufferReader
 
     try:
         file = pq.ParquetFile(BufferReader(found.content))
-        # Of a name that is there twice the rows would have one.
+        # Rows would keep only one of two columns with the same name.
         _check_header(found.path, file.schema_arrow.names, columns)
         return [TableRow(row) for row in file.read().to_pylist()]
     except (ArrowException, OSError) as error:
@@ -193,7 +193,7 @@ def read_parquet(
 
 
 class _Object(dict[str, Any]):
-    """A JSON object, and the keys that it names more than once."""
+    """A JSON object, with its duplicate keys."""
 
     twice: tuple[str, ...] = ()
 
@@ -233,20 +233,20 @@ def _wrong(at: str, row: _Object, columns: Sequence[str], optional: Collection[s
 
 
 def csv_rows(found: FoundFile, columns: Sequence[str], **how: Any) -> list[Row]:
-    """Read the rows of a table of a known kind, as `read_csv`.
+    """Read the rows of a table in a known format, as `read_csv`.
 
-    Cells that a row has too few are null, which is for the suite to say something of.
+    Missing cells are None, which the suite has to handle.
 
     Raises
     ------
     DataError
-        If a row has cells too many as well.
+        If a row has too many cells.
     """
     return _sound(found.path, read_csv(found, columns, **how))
 
 
 def json_lines(found: FoundFile, columns: Sequence[str]) -> list[Row]:
-    """Read one JSON object a line, each with these keys; one that is malformed is an error."""
+    """Read one JSON object per line, each with these keys; a malformed one is an error."""
     rows = read_json_lines(found, ())
     for row in rows:
         if missing := [c for c in columns if c not in row.cells]:
@@ -256,7 +256,7 @@ def json_lines(found: FoundFile, columns: Sequence[str]) -> list[Row]:
 
 
 def json_rows(found: FoundFile, columns: Sequence[str]) -> list[Row]:
-    """Read a JSON list of objects, each with these keys; one that is malformed is an error."""
+    """Read a JSON list of objects, each with these keys; a malformed one is an error."""
     return _sound(found.path, read_json(found, columns))
 
 

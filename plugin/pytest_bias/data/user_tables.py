@@ -1,4 +1,4 @@
-"""Tables of a user's own: a file, a file or split of a dataset on the Hub, or rows written down."""
+"""The user's own tables: a file, a file or split of a dataset on the Hub, or inline rows."""
 
 import math
 from collections import Counter
@@ -29,48 +29,48 @@ UNITS: Final[Mapping[str, Callable[[str], list[str]]]] = {
     "paragraph": lambda text: text.replace("\r\n", "\n").split("\n\n"),
     "file": lambda text: [text],
 }
-"""What one text of a plain text file is."""
+"""Units into which a plain text file is split."""
 
 SHAPES: Final = ("csv", "tsv", "jsonl", "json", "parquet", "text")
-"""What a file may be; by default its ending says it, and every other ending is plain text."""
+"""Formats of files; by default from the suffix, where any other suffix means plain text."""
 
 MOST_LISTED: Final = 10
 MOST_SHOWN: Final = 40
-"""Values that a message names, and characters of each."""
+"""Number of values that a message lists, and characters of each."""
 
 TEXT: Final = "text"
-"""The one column of a plain text file."""
+"""The only column of a plain text file."""
 
 
 @dataclass(frozen=True, slots=True)
 class RowSource:
-    """Where rows come from: `path`, `hub` or `rows`.
+    """Source of rows: `path`, `hub` or `rows`.
 
     Parameters
     ----------
     name : str
-        The user's name for it, for messages.
+        The user's name for the source, for messages.
     path : Path or None
-        A file of the user's, or its gzip copy; a relative one is looked for in `base`, then below
+        The user's file, or its gzip copy; a relative path is resolved in `base`, then in
         ``--data-dir``.
     base : Path
         Folder of the file that names it.
     hub : HubFile or HubSplit or None
         A file of a dataset on the Hub, or a split of one.
     part : tuple of int or None
-        First row that is read and the one after the last, as in a slice of Python.
+        First row that is read and the one after the last, as in a Python slice.
     rows : tuple of mapping
         The rows themselves, column to text.
     shape : str
-        One of `SHAPES`; empty to go by the file's ending.
+        One of `SHAPES`; empty to use the file's suffix.
     delimiter : str
-        What stands between the cells of a line; empty for that of the shape.
+        Separator of cells; empty for the default of the format.
     encoding : str
-        Python's name of the encoding of a file of text.
+        Python's name of the encoding of a text file.
     quoted : bool
-        Whether cells may stand in quotation marks, which else are letters like others.
+        Whether cells may be quoted; otherwise quotation marks are ordinary characters.
     each : str
-        What one text of a plain text file is: key of `UNITS`.
+        Unit of a plain text file: key of `UNITS`.
     """
 
     name: str
@@ -87,18 +87,18 @@ class RowSource:
 
     @property
     def file(self) -> DataFile | None:
-        """The file or split of the Hub, as suites name files; None where there is none."""
+        """The file or split on the Hub as a `DataFile`; None if there is none."""
         if self.hub is None:
             return None
         return DataFile(f"{self.hub.repository}/{self.hub.path}", None, None, self.hub)
 
 
 NESTED: Final = (list, dict, tuple, set, bytes)
-"""What is more than one cell, or none that can be read."""
+"""Values that are not a single readable cell."""
 
 
 class OwnRow(NamedTuple):
-    """A row with its number in the file, from 0, and what is wrong with it."""
+    """A row with its number in the file, from 0, and its problem, if any."""
 
     number: int
     cells: Row
@@ -113,17 +113,17 @@ def read_rows(
 ) -> tuple[FoundFile, list[OwnRow]]:
     """Read the rows of a source.
 
-    Blank lines of a plain text file are no rows. A row of JSON may lack `optional` columns, as if
-    the cell were empty; one that lacks others, or a table's row with a cell too many or too few,
-    has a problem.
+    Blank lines of a plain text file are not rows. A row of JSON may lack `optional` columns, as if
+    the cell were empty; one that lacks others, or a table's row with too many or too few cells, has
+    a problem.
 
     Raises
     ------
     DataMissing
-        If a file is not there.
+        If a file is missing.
     DataError
-        If it cannot be read, is not of its shape, or lacks a column; then those that it has are
-        named.
+        If it cannot be read, does not have its format, or lacks a column; then its columns are
+        listed.
     """
     found = found_file(source, data)
     if source.rows:
@@ -170,12 +170,12 @@ def _decoded(encoding: str, content: bytes) -> str:
 
 
 def found_file(source: RowSource, data: DataFolder) -> FoundFile:
-    """Return the file of a source, or its rows as one.
+    """Return the file of a source, or its inline rows as a file.
 
     Raises
     ------
     DataMissing
-        If it is not there.
+        If it is missing.
     DataError
         If it cannot be read.
     """
@@ -194,10 +194,10 @@ def found_file(source: RowSource, data: DataFolder) -> FoundFile:
 
 
 def cell(value: Any) -> str | None:
-    """Return a cell as a text without the spaces around it, null where there is none.
+    """Return a cell as a text without surrounding spaces, or None for a missing value.
 
-    None, a blank text and a number that is none (NaN, as tables write what is missing) are no
-    value, whatever kind of file they are from.
+    None, a blank text and NaN (which tables use for missing values) are missing values in every
+    file format.
 
     Examples
     --------
@@ -217,10 +217,10 @@ _TRUTH: Final = ("true", "false")
 
 
 def same(value: str) -> str:
-    """Return one spelling of a value, for those that programs write in several ways.
+    """Return a normalized spelling of a value, for those that programs write in several ways.
 
-    Truth values are compared without their case and whole numbers without a fraction; every other
-    value is itself.
+    Booleans are compared without their case and whole numbers without a fraction; every other
+    value is unchanged.
 
     Examples
     --------
@@ -235,16 +235,16 @@ def same(value: str) -> str:
 
 
 def not_there(values: Sequence[str], listed: Collection[str], column: str, what: str) -> str | None:
-    """Say that a column has none of the values that are listed, if it has none.
+    """Return the problem that a column has none of the listed values, or None.
 
     Parameters
     ----------
     values : sequence of str
-        What the column has.
+        Values of the column.
     listed : collection of str
-        What was to be found.
+        Expected values.
     column, what : str
-        The column; what lists them, such as ``positive``.
+        The column; the key that lists the values, such as ``positive``.
     """
     if {same(v) for v in values} & {same(v) for v in listed}:
         return None
@@ -254,7 +254,7 @@ def not_there(values: Sequence[str], listed: Collection[str], column: str, what:
 
 
 def counted(values: Sequence[str]) -> str:
-    """Return the values that there are, each with how often, for a message."""
+    """Return the distinct values with their counts, for a message."""
     found = Counter(map(same, values))
     return _few([f"{value} ({n})" for value, n in found.most_common()]) or "none"
 

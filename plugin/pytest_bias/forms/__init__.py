@@ -1,1 +1,1 @@
-"""Files that users write, read with line numbers and checked key by key."""
+"""Configuration files of users: parsing with line numbers, and validation of keys."""

@@ -1,4 +1,4 @@
-"""Tables of known keys in a file that a user wrote, checked with the line of every value."""
+"""Validation of tables with known keys in a user's file, with line numbers in errors."""
 
 import re
 import sys
@@ -11,7 +11,7 @@ from pytest_bias.errors import UnknownName, UsageError
 from pytest_bias.forms.yaml_with_lines import Marked, Place, Plain
 
 Read: TypeAlias = Callable[[Marked, Place, Plain], Any]
-"""Turns what a file says at a place into a value, or raises the error with its line."""
+"""Converts the content at a place in a file to a value, or raises an error with its line."""
 
 _YES: Final = ("true", "yes", "on", "1")
 _NO: Final = ("false", "no", "off", "0")
@@ -25,11 +25,11 @@ class Key:
     Parameters
     ----------
     read : callable
-        Reads and checks its value.
+        Parses and checks the value.
     about : str
-        What it says, for messages and the documentation.
+        Meaning of the key, for messages and the documentation.
     needed : bool
-        Whether it must be there.
+        Whether it is required.
     """
 
     read: Read
@@ -59,7 +59,7 @@ def flag(marked: Marked, place: Place, given: Plain) -> bool:
 
 
 def number(least: float = -_MOST, most: float = _MOST, *, whole: bool = False) -> Read:
-    """Return what reads a number within bounds."""
+    """Return a reader of numbers within bounds."""
     up = f" to {most:,}" if most < _MOST else " up"
     kind = ("whole " if whole else "") + "number" + (f" from {least}{up}" if least > -_MOST else "")
 
@@ -73,7 +73,7 @@ def number(least: float = -_MOST, most: float = _MOST, *, whole: bool = False) -
 
 
 def _number(given: Plain, *, whole: bool) -> float | None:
-    # A leading zero means octal in YAML 1.1, and nothing in YAML 1.2.
+    # A leading zero means octal in YAML 1.1, but not in YAML 1.2.
     if isinstance(given, str) and not re.match(r"[+-]?0\d", given):
         with suppress(ValueError):
             return int(given, 0)
@@ -87,7 +87,7 @@ count: Final = number(1, 999_999_999, whole=True)
 
 
 def one_of(*allowed: str) -> Read:
-    """Return what reads one of a few words."""
+    """Return a reader of one of a few words."""
 
     def read(marked: Marked, place: Place, given: Plain) -> str:
         if not isinstance(given, str):
@@ -102,7 +102,7 @@ def one_of(*allowed: str) -> Read:
 
 
 def several(inner: Read, what: str, *, least: int = 1, alone: bool = False) -> Read:
-    """Return what reads a list; with `alone` a single text is a list of one."""
+    """Return a reader of lists; with `alone` a single text is a list of one."""
 
     def read(marked: Marked, place: Place, given: Plain) -> tuple[Any, ...]:
         if alone and isinstance(given, str):
@@ -124,7 +124,7 @@ def texts(marked: Marked, place: Place, given: Plain) -> list[str]:
 
 
 def table(inner: Read, *, least: int = 1, hint: str | None = None) -> Read:
-    """Return what reads a table with names of the user's own and values of one kind."""
+    """Return a reader of tables with arbitrary keys and values of one kind."""
 
     def read(marked: Marked, place: Place, given: Plain) -> dict[str, Any]:
         if not isinstance(given, dict) or len(given) < least:
@@ -135,7 +135,7 @@ def table(inner: Read, *, least: int = 1, hint: str | None = None) -> Read:
 
 
 def optional(inner: Read) -> Read:
-    """Return what reads a value or null, which `keyed` treats as a key that is not there."""
+    """Return a reader of a value or null, which `keyed` treats as a missing key."""
 
     def read(marked: Marked, place: Place, given: Plain) -> Any:
         return None if given is None else inner(marked, place, given)
@@ -144,14 +144,14 @@ def optional(inner: Read) -> Read:
 
 
 def anything(marked: Marked, place: Place, given: Plain) -> Plain:
-    """Read whatever stands there."""
+    """Read any value."""
     return given
 
 
 def keyed(keys: Mapping[str, Key], what: str = "") -> Read:
-    """Return what reads a table with known keys.
+    """Return a reader of tables with known keys.
 
-    Its error names an unknown key, or all keys that are needed and missing, each with its meaning.
+    Its error names an unknown key, or all required keys that are missing, each with its meaning.
     """
 
     def read(marked: Marked, place: Place, given: Plain) -> dict[str, Any]:
@@ -172,13 +172,13 @@ def keyed(keys: Mapping[str, Key], what: str = "") -> Read:
 def lacking(
     marked: Marked, place: Place, missing: Sequence[str], keys: Mapping[str, Key], what: str = ""
 ) -> UsageError:
-    """Return the error that keys are missing, each with what it says."""
+    """Return the error for missing keys, each with its meaning."""
     hint = "\n  ".join(f"{key}: {keys[key].about}" for key in missing)
     return marked.error(place, f"{what} lacks {', '.join(missing)}.".strip(), hint)
 
 
 def shown(given: Plain) -> str:
-    """Return what stands somewhere, in short, for a message."""
+    """Return a short form of a value, for a message."""
     if isinstance(given, str):
         return repr(given if len(given) <= 40 else f"{given[:37]}...")
     return "a list" if isinstance(given, list) else "nothing" if given is None else "a table"

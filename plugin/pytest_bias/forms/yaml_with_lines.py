@@ -1,7 +1,7 @@
-"""YAML that a user wrote, with the line of every value, so that a message can name it.
+"""Parsing of a user's YAML with the line of every value, for messages.
 
-Every scalar is a text: a word such as ``no`` or ``2024-01-01`` stays what was written, and what
-reads a value says which kind it must be.
+Every scalar is a text: a word such as ``no`` or ``2024-01-01`` is kept as written, and the reader
+of a value decides its type.
 """
 
 from collections.abc import Iterator, Mapping
@@ -17,15 +17,15 @@ from pytest_bias.errors import UsageError
 
 Plain: TypeAlias = "str | list[Plain] | dict[str, Plain] | None"
 Place: TypeAlias = tuple[str | int, ...]
-"""Keys and numbers on the way from the whole to a value."""
+"""Path to a value: keys and indices from the top level."""
 
 NO_LINE_ENDS: Final = "\x85\u2028\u2029"
-"""Letters of a text, which YAML 1.1 takes for the ends of lines and would fold into spaces."""
-COLON: Final = 'A text that has a colon and a space in it stands in quotes: "like this: so".'
+"""Characters that YAML 1.1 treats as line breaks and would fold into spaces."""
+COLON: Final = 'A text that contains a colon and a space must be quoted: "like this: so".'
 MOST_DEEP: Final = 20
-"""Levels of lists and tables within one another; a suite needs five."""
+"""Maximum nesting of lists and tables; a suite needs five levels."""
 MOST_REPEATED: Final = 10_000
-"""Values that aliases may add to those that are written."""
+"""Maximum number of values that aliases may add."""
 
 _TAG: Final = "tag:yaml.org,2002:"
 _NULL: Final = f"{_TAG}null"
@@ -36,9 +36,9 @@ _TAGS: Final = {
 
 @dataclass(frozen=True)
 class Marked:
-    """Content of a file, and the line, counted from 1, on which each value begins.
+    """Content of a file, with the line, counted from 1, on which each value begins.
 
-    `lines` is empty where they are not known, as for TOML, and `name` where there is no file.
+    `lines` is empty if they are not known, as for TOML, and `name` if there is no file.
     """
 
     name: str = ""
@@ -46,23 +46,23 @@ class Marked:
     lines: Mapping[Place, int] = field(default_factory=dict)
 
     def where(self, place: Place) -> str:
-        """Return the file, and the line of a place, which need not be there."""
+        """Return the file, and the line of a place, which need not exist."""
         above = (place[:n] for n in range(len(place), -1, -1))
         line = next((self.lines[p] for p in above if p in self.lines), None)
         return self.name if line is None else f"{self.name}, line {line}"
 
     def named(self, place: Place) -> str:
-        """Return file, line and key of a place, which need not be there."""
+        """Return file, line and key of a place, which need not exist."""
         keys = (f"[{key + 1}]" if isinstance(key, int) else f".{key}" for key in place)
         return ": ".join(filter(None, (self.where(place), "".join(keys).removeprefix("."))))
 
     def error(self, place: Place, message: str, hint: str | None = None) -> UsageError:
-        """Return the error that something is wrong at a place, which need not be there."""
+        """Return an error about a place, which need not exist."""
         return UsageError(": ".join(filter(None, (self.named(place), message))), hint)
 
     @contextmanager
     def at(self, place: Place) -> Iterator[None]:
-        """Put file and line of a place in front of the message of a `UsageError` raised inside."""
+        """Prefix the message of a `UsageError` raised inside with file and line of a place."""
         try:
             yield
         except UsageError as error:
@@ -71,7 +71,7 @@ class Marked:
 
 
 def as_texts(value: Any) -> Plain:
-    """Return values of TOML, or of Python, as `read_marked` gives those of YAML."""
+    """Convert values of TOML or Python to the form in which `read_marked` returns YAML."""
     if isinstance(value, Mapping):
         return {str(key): as_texts(one) for key, one in value.items()}
     if isinstance(value, list | tuple):
@@ -82,7 +82,7 @@ def as_texts(value: Any) -> Plain:
 
 
 def text_of(path: Path) -> str:
-    """Return the text of a file that a user wrote; raises `UsageError` if it cannot be read."""
+    """Return the text of a user's file; raises `UsageError` if it cannot be read."""
     try:
         return path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
@@ -102,7 +102,7 @@ class _Texts(yaml.SafeLoader):
                 raise _wrong(key, f"{key.value} is given twice")
             own.add(key.value)
         self.flatten_mapping(node)
-        # Merged keys come first, so that those of the table itself replace them.
+        # Merged keys come first, so that the table's own keys override them.
         node.value = list({key.value: (key, value) for key, value in node.value}.values())
         return node
 
@@ -128,17 +128,17 @@ def read_marked(text: str, name: str, *, full: bool = False) -> Marked:
     Parameters
     ----------
     text : str
-        One document; None is what an empty one says.
+        One document; an empty one yields None.
     name : str
-        The file, as messages name it.
+        Name of the file, for messages.
     full : bool
-        Whether null, aliases and merge keys mean what YAML says; otherwise null is a text, and
-        aliases are refused.
+        Whether null, aliases and merge keys have their meaning in YAML; otherwise null is a text,
+        and aliases are refused.
 
     Raises
     ------
     UsageError
-        If it is not well-formed, names a key twice, or is nested too deeply.
+        If it is not well-formed, has a duplicate key, or is nested too deeply.
     """
     there, back = _stand_ins(text)
     lines: dict[Place, int] = {(): 1}
@@ -176,7 +176,7 @@ def read_marked(text: str, name: str, *, full: bool = False) -> Marked:
 
 
 def _stand_ins(text: str) -> tuple[dict[int, str], dict[int, str]]:
-    """Return what stands for `NO_LINE_ENDS` while YAML is read, and the way back."""
+    """Return the substitutes for `NO_LINE_ENDS` while YAML is parsed, and the inverse map."""
     free = (c for c in map(chr, range(0xE000, 0xF8FF)) if c not in text)
     there = {ord(letter): next(free) for letter in NO_LINE_ENDS if letter in text}
     return there, {ord(c): chr(letter) for letter, c in there.items()}

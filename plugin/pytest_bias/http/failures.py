@@ -1,4 +1,4 @@
-"""Requests without a usable answer: what went wrong, and what helps, from one table."""
+"""Failed requests: the problem and the suggested fix, from one table."""
 
 import re
 import time
@@ -11,10 +11,10 @@ from typing import Final, TypeAlias
 from pytest_bias.untrusted import clean
 
 Kind: TypeAlias = int | str
-"""Status of an answer, else one of the other keys of `ANSWERS`."""
+"""HTTP status of an answer, or another key of `ANSWERS`."""
 
 MOST_SAID: Final = 250
-"""Characters of a server's own words that are shown."""
+"""Maximum length of a server's message that is shown."""
 
 PROXY: Final = (
     "Set HTTPS_PROXY=http://USER:PASSWORD@HOST:PORT, or NO_PROXY for hosts that are reached "
@@ -58,14 +58,14 @@ ANSWERS: Final[Mapping[Kind, tuple[str, str]]] = {
     4: ("it refuses", ""),
     5: ("it fails", "Run the command again {when}."),
 }
-"""What a status or another failure means, and what helps unless a service knows better.
+"""Meaning of each status or other failure, and what helps unless a service overrides it.
 
-4 and 5 stand for every other status of four or five hundred; of a failure that is not here its
-cause is told.
+4 and 5 are the fallbacks for all other 4xx and 5xx statuses; for a failure that is not listed, its
+cause is shown.
 """
 
 SILENT: Final = ("certificate", "connection", "proxy", "timeout")
-"""Kinds of failures with which the server itself said nothing."""
+"""Kinds of failures without an answer of the server itself."""
 
 _PASSING: Final = (
     *(408, 425, 429),
@@ -73,7 +73,7 @@ _PASSING: Final = (
 )
 
 _MOST_S: Final = 1e9
-"""A longer wait is told as this one."""
+"""Longest wait that is shown; a longer one is shown as this one."""
 
 
 class Failed(Exception):
@@ -84,20 +84,20 @@ class Failed(Exception):
     kind : int or str
         Status of the answer, or another key of `ANSWERS`.
     cause : str
-        What the system or a library says of it, one line of it is kept.
+        Message of the system or a library, of which one line is kept.
     host : str
-        Who was asked.
+        Host of the request.
     said : str
-        What the server says of it; made safe to show.
+        Message of the server; made safe to show.
     after : float, optional
-        Seconds after which the server wants to be asked again.
+        Seconds after which to retry, as requested by the server.
 
     Attributes
     ----------
     again : bool
-        Whether it may pass, as far as can be told from `kind`.
+        Whether a retry may succeed, judged by `kind`.
     attempts : int
-        How often it was tried.
+        Number of attempts.
     """
 
     def __init__(
@@ -123,18 +123,18 @@ class Failed(Exception):
 
     @property
     def _general(self) -> Kind:
-        """What stands for this kind where it does not stand itself."""
+        """Key of the fallback for kinds that are not listed."""
         if isinstance(self.kind, int):
             return self.kind // 100
         return "connection" if self.kind in (*SILENT, "broken off") else ""
 
     def words(self, **names: str) -> str:
-        """Return what it means; `names` fill in the words that stand in braces."""
+        """Return the meaning; `names` are the values of the placeholders."""
         found = ANSWERS.get(self.kind) or ANSWERS.get(self._general) or ("{cause}", "")
         return self._filled(found[0], names)
 
     def answer(self, who: str, **names: str) -> str:
-        """Return what came back: ``the Hub answers 404 (Not Found): no file``, or its words."""
+        """Return the answer, as ``the Hub answers 404 (Not Found): no file``, or the meaning."""
         if self.status is None:
             return self.words(**names)
         asks = f" and asks to wait {self.after:.0f} s" if self.after else ""
@@ -142,7 +142,7 @@ class Failed(Exception):
         return f"{who} answers {in_words(self.status)}{asks}{said}"
 
     def hint(self, own: Mapping[Kind, str] | None = None, **names: str) -> str | None:
-        """Return what helps, by a service's own words `own` where it has some."""
+        """Return what helps; the service's own hints `own` take precedence."""
         own = own or {}
         known = (ANSWERS.get(key, ("", ""))[1] for key in (self.kind, self._general))
         found = own.get(self.kind) or next(known) or own.get(self._general) or next(known)
@@ -151,20 +151,20 @@ class Failed(Exception):
     def _filled(self, text: str, names: Mapping[str, str]) -> str:
         when = "later" if self.after is None else f"in {self.after:.0f} s"
         all_ = {"when": when, "cause": self.cause, "host": self.host, "at": "", **names}
-        # Once: what is filled in is of others, and may have braces.
+        # A single pass: the values are untrusted and may contain braces.
         return re.sub(r"\{(\w+)\}", lambda m: all_.get(m[1], m[0]), text)
 
 
 def in_words(status: int) -> str:
-    """Return the status of an answer with its name, such as ``404 (Not Found)``."""
+    """Return an HTTP status with its name, such as ``404 (Not Found)``."""
     return f"{status} ({HTTPStatus(status).phrase})" if status in set(HTTPStatus) else str(status)
 
 
 def seconds_asked(headers: Mapping[str, str]) -> float | None:
-    """Return the seconds after which a server wants to be asked again; None if it does not say.
+    """Return the seconds after which a server asks to retry; None if it does not say.
 
-    It says so by ``Retry-After``, as a number or a date, or as GitHub does by
-    ``X-RateLimit-Reset``, the time at which a limit that is reached begins anew.
+    They are in ``Retry-After``, as a number or a date, or follow from ``X-RateLimit-Reset``, the
+    time at which GitHub resets a limit that was reached.
     """
     after = headers.get("Retry-After", "").strip()
     with suppress(ValueError, OverflowError):
@@ -179,11 +179,11 @@ def seconds_asked(headers: Mapping[str, str]) -> float | None:
 
 
 def root_cause(error: BaseException) -> str:
-    """Return the system's words for what went wrong, which libraries wrap several times."""
+    """Return the system's error message, which libraries wrap several times."""
     inner: BaseException | None = error
     while inner is not None:
         last, inner = inner, _inner(inner)
-    # An address may be a signed one.
+    # URLs may be signed.
     return re.sub(r"\?\S+", "", str(getattr(last, "strerror", None) or last))
 
 

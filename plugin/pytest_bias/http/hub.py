@@ -1,4 +1,4 @@
-"""The Hugging Face Hub's own client: what its errors mean, and its noise."""
+"""The Hugging Face Hub's client: translation of its errors, and suppression of its output."""
 
 import re
 from collections.abc import Iterator
@@ -9,11 +9,11 @@ from pytest_bias.http.failures import Failed, seconds_asked
 
 _METADATA: Final = "Invalid metadata in README.md."
 _XET: Final = re.compile(r"HTTP status (?:client|server) error \((\d{3}) ")
-"""How the client's library for large files, hf_xet, words the answer of a server."""
+"""Message of hf_xet, the client's library for large files, for an answer of a server."""
 
 
 def failure(error: BaseException) -> Failed | None:
-    """Return what an error of the client stands for; None for an error that is not the client's."""
+    """Return the failure for an error of the client; None for any other error."""
     from huggingface_hub import errors
 
     if str(error).startswith(_METADATA):
@@ -32,9 +32,9 @@ def failure(error: BaseException) -> Failed | None:
             said = getattr(one, "server_message", None) or ""
             return Failed(answer.status_code, said=said, after=_seconds_asked(answer.headers))
     for one in chain(error):
-        # The client's own library for HTTP raises errors of its own.
+        # The client's HTTP library raises its own errors.
         if type(one).__module__.startswith("http"):
-            # It shows a header that it does not send.
+            # Its message shows the rejected header.
             said = re.sub("Bearer .*", "Bearer ***", f"{type(one).__name__}: {one}")
             return Failed("connection", said, host="the Hub")
     if isinstance(error, OSError) and error.errno is not None:
@@ -55,7 +55,7 @@ def _seconds_asked(headers: Any) -> float | None:
 
 
 def chain(error: BaseException | None) -> Iterator[BaseException]:
-    """Yield an error and what it was caused by."""
+    """Yield an error and its causes."""
     while error is not None:
         yield error
         error = error.__cause__
@@ -63,12 +63,12 @@ def chain(error: BaseException | None) -> Iterator[BaseException]:
 
 @contextmanager
 def hushed(*, bars: bool = False, advice: bool = True) -> Iterator[None]:
-    """Hide the client's bars beside ours, and its advice too; its waits for a busy Hub it may tell.
+    """Hide the client's progress bars and, on request, its advice (also its waits for the Hub).
 
     Parameters
     ----------
     bars, advice : bool
-        Whether these are shown all the same.
+        Whether these are shown.
     """
     from huggingface_hub import utils
 

@@ -1,4 +1,4 @@
-"""How often a server is asked, and how long is waited: the one loop for what is tried again."""
+"""Retries of requests: the number of attempts and the waits between them."""
 
 import math
 import random
@@ -14,21 +14,21 @@ T = TypeVar("T")
 
 @dataclass(slots=True)
 class Patience:
-    """How patiently a server is asked.
+    """Retry policy for requests to a server.
 
     Parameters
     ----------
     attempts : int
-        How often, the first one counted.
+        Number of attempts, including the first.
     backoff_s, jitter_s : float
-        Wait after the first attempt, twice as long after each further one; and how much longer at
-        most, by chance, so that requests which failed together do not come back together.
+        Wait after the first attempt, doubled after each further one; and maximum random addition,
+        so that requests that failed together are not retried together.
     longest_s, left_s : float
-        Longest wait between two attempts, and of all of them from now on.
+        Longest wait between two attempts, and total wait that is left.
     insists : bool
-        Whether a server that asks for a longer wait is asked again after the longest one.
+        Whether to retry after the longest wait if the server asks for a longer one.
     sleep : callable
-        Waits for some seconds.
+        Waits for a number of seconds.
     """
 
     attempts: int = 4
@@ -40,9 +40,9 @@ class Patience:
     sleep: Callable[[float], object] = time.sleep
 
     def ask(self, attempt: Callable[[], T], retried: Callable[[Failed], object] | None = None) -> T:
-        """Return what an attempt returns, which is made anew where it raises that it may be.
+        """Return the result of an attempt, repeated while it raises failures that may pass.
 
-        `retried` is called with each failure that another attempt follows.
+        `retried` is called with each failure that is followed by another attempt.
         """
         made = 0
         while True:

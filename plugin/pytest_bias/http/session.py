@@ -1,4 +1,4 @@
-"""Requests: the token to its own server alone, proxies and certificates as the environment says."""
+"""Requests with a token for one server only, and the environment's proxies and certificates."""
 
 import json
 import re
@@ -23,24 +23,24 @@ _TOKEN: Final = re.compile("[!-~]+")
 
 
 class Session:
-    """Asks servers, from several threads if need be, and keeps connections to them.
+    """Sends requests over persistent connections; safe to use from several threads.
 
-    A request is repeated along a redirect as it is, but not from https to http, and one that
-    changes something only below `home`.
+    Redirects are followed with the request unchanged, but never from https to http, and for
+    requests that change something only within `home`.
 
     Parameters
     ----------
     timeout : tuple of float
-        Seconds for the connection, and between two pieces of an answer.
+        Seconds to connect, and between two chunks of an answer.
     home : str
-        The address below which the token and `headers` are sent, and nowhere else. Without one
-        there is no token, and a password for a host is taken from ``~/.netrc``.
+        Base URL: the token and `headers` are sent only to addresses below it. Without one there is
+        no token, and passwords are taken from ``~/.netrc``.
     redirects : int
-        How many are followed; with 0 a redirect is an answer.
+        Maximum number of redirects; with 0 a redirect is returned as the answer.
     direct : bool
-        Whether the environment's proxies are left out.
+        Whether to ignore the environment's proxies.
     connections : int
-        How many are kept open.
+        Number of connections that are kept open.
     """
 
     def __init__(
@@ -63,22 +63,22 @@ class Session:
         self._kept = requests.Session()
         self._kept.trust_env = not direct
         self._kept.headers["User-Agent"] = _agent()
-        # Bytes as they are, so that they can be counted, limited and taken up in the middle.
+        # Uncompressed, so that bytes can be counted, limited and resumed.
         self._kept.headers["Accept-Encoding"] = "identity"
         for scheme in ("http://", "https://"):
-            # What is tried again is told, and counts against a limit: `Patience` does it.
+            # Retries are reported and limited: `Patience` does that.
             self._kept.mount(scheme, HTTPAdapter(pool_maxsize=connections, max_retries=0))
 
     @contextmanager
     def ask(self, method: str, address: str, **more: Any) -> Iterator["Response"]:
-        """Give the answer to a request, of whatever status, for as long as it is read.
+        """Yield the answer to a request, whatever its status, and close it afterwards.
 
-        `more` are ``headers``, ``params`` and ``json``, as of requests.
+        `more` are ``headers``, ``params`` and ``json``, as in requests.
 
         Raises
         ------
         Failed
-            If there is none, or it breaks off while it is read.
+            If there is no answer, or it is interrupted while it is read.
         """
         from requests import RequestException
         from urllib3.exceptions import HTTPError
@@ -90,7 +90,7 @@ class Session:
             raise self._failure(error, urlsplit(address).hostname or "") from None
 
     def is_home(self, address: str) -> bool:
-        """Whether an address is below `home`: beside it a server may have other services."""
+        """Whether an address is below `home`; the same server may host other services beside it."""
         if not self.home or origin(address) is None:
             return False
         path, top = urlsplit(address).path, urlsplit(self.home).path
@@ -108,7 +108,7 @@ class Session:
                     method,
                     address,
                     headers={**(headers or {}), **own},
-                    # Without one, requests takes a password for the host from ~/.netrc.
+                    # Otherwise requests uses a password for the host from ~/.netrc.
                     auth=_unchanged if self.home else None,
                     timeout=self.timeout,
                     allow_redirects=False,
@@ -116,7 +116,7 @@ class Session:
                     **more,
                 )
             except ValueError as error:
-                # An address that is none, which requests reads even where it follows none.
+                # An invalid address, which requests parses even if it follows no redirects.
                 raise Failed("address", root_cause(error)) from None
             location = answer.headers.get("Location")
             if answer.status_code not in _REDIRECTS or not location or not self.redirects:
@@ -129,7 +129,7 @@ class Session:
         raise Failed("redirect", "it leads from address to address")
 
     def _failure(self, error: Exception, host: str) -> Failed:
-        """Return what an error of the libraries stands for."""
+        """Return the failure for an error of the libraries."""
         from requests import exceptions
         from urllib3 import exceptions as below
 
@@ -149,22 +149,22 @@ class Session:
 
 
 def pieces(answer: "Response", *, most: int | None = None, within: float = 0) -> Iterator[bytes]:
-    """Yield what is there of an answer, piece by piece.
+    """Yield the content of an answer in chunks, as they arrive.
 
     Parameters
     ----------
     most : int, optional
-        Bytes that it may have.
+        Maximum size in bytes.
     within : float
-        Seconds that it may take since it was asked for, whenever a byte comes; 0 is no limit.
+        Maximum seconds since the request, even while bytes arrive; 0 means no limit.
 
     Raises
     ------
     Failed
-        If it has more, or takes longer.
+        If a limit is exceeded.
     """
     size, until = 0, time.monotonic() + within - answer.elapsed.total_seconds()
-    # Returns what is there; to wait for a number of bytes could take for ever.
+    # Reads what has arrived; waiting for a number of bytes could take for ever.
     read = getattr(answer.raw, "read1", None) or answer.raw.read
     while piece := read(CHUNK, decode_content=True):
         size += len(piece)
@@ -176,13 +176,13 @@ def pieces(answer: "Response", *, most: int | None = None, within: float = 0) ->
 
 
 def refused(answer: "Response", said: str = "", address: str = "") -> Failed:
-    """Return the failure that an answer of this status is; `address` is for messages."""
+    """Return the failure for an answer with an error status; `address` is for messages."""
     host = plain(address) if address else ""
     return Failed(answer.status_code, host=host, said=said, after=seconds_asked(answer.headers))
 
 
 def words_of(content: bytes) -> str:
-    """Return what a server says of an error in the JSON that it answers; empty if it is none."""
+    """Return the error message in a server's JSON answer; empty if there is none."""
     found: Any = None
     with suppress(ValueError, RecursionError):
         found = json.loads(content[:20_000])
@@ -196,18 +196,18 @@ def words_of(content: bytes) -> str:
 
 
 def shown(text: object, secret: str | None, most: int = 200) -> str:
-    """Return a server's text as it may be shown: one short line, without the token."""
+    """Return a server's text made safe to show: one short line, without the token."""
     line = str(text)
     return clean(line.replace(secret, "***") if secret else line, most)
 
 
 def is_token(text: str) -> bool:
-    """Whether a text can stand in a header; a library would show another one in its message."""
+    """Whether a text is valid in a header; libraries would show an invalid one in messages."""
     return _TOKEN.fullmatch(text) is not None
 
 
 def origin(address: str) -> tuple[str, str | None, int | None] | None:
-    """Return scheme, host and port of an address; None if it is none."""
+    """Return scheme, host and port of an address; None if it is invalid."""
     try:
         parts = urlsplit(address)
         port = parts.port or {"https": 443, "http": 80}.get(parts.scheme)
@@ -217,7 +217,7 @@ def origin(address: str) -> tuple[str, str | None, int | None] | None:
 
 
 def plain(address: str) -> str:
-    """Return an address without what may be secret: user, query and fragment."""
+    """Return an address without its parts that may be secret: user, query and fragment."""
     if origin(address) is None:
         return "an address that is none"
     parts = urlsplit(address)

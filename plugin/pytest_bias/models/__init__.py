@@ -1,4 +1,4 @@
-"""Models: a name in, numbers out. Importing this package imports no torch."""
+"""Models: loading by name, and querying. Importing this package does not import torch."""
 
 from typing import TYPE_CHECKING, Any
 

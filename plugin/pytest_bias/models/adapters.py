@@ -1,6 +1,6 @@
-"""Adapters (peft), merged into the model that they were made for.
+"""Adapters (peft), merged into their base model.
 
-Behind `merged` a model with an adapter is a plain model: the same layers, other numbers.
+The result of `merged` is a plain model: the same layers with other weights.
 """
 
 import warnings
@@ -23,7 +23,7 @@ WEIGHTS: Final = ("adapter_model.safetensors", "adapter_model.bin")
 ABOUT_THE_MAKING: Final = (
     *("base_model_name_or_path", "revision", "inference_mode", "auto_mapping", "peft_version"),
 )
-"""Keys of adapter_config.json that say where it was made, not what it does."""
+"""Keys of adapter_config.json that describe its origin, not its effect."""
 
 NOT_MERGED: Final[Mapping[str, str]] = {
     **dict.fromkeys(
@@ -35,13 +35,13 @@ NOT_MERGED: Final[Mapping[str, str]] = {
     "XLORA": "chooses among other adapters text by text",
     "POLY": "chooses among its parts task by task",
 }
-"""Kinds of adapters that are no change of weights, and what they are instead."""
+"""Types of adapters that cannot be merged into weights, and what they do instead."""
 
 TASKS: Final[Mapping[str, tuple[ModelKind, ...]]] = {
     "CAUSAL_LM": (ModelKind.CAUSAL,),
     "FEATURE_EXTRACTION": (ModelKind.ENCODER, ModelKind.MASKED),
 }
-"""Tasks that an adapter may state, and the kinds of models that are measured in them."""
+"""Tasks that an adapter may declare, and the kinds of models that they apply to."""
 
 _IN_PEFT: Final = "base_model.model."
 _NAME: Final = "default"
@@ -49,7 +49,7 @@ _NAME: Final = "default"
 
 @dataclass(frozen=True)
 class Adapter:
-    """An adapter's files, weights included."""
+    """An adapter's files, including its weights."""
 
     snapshot: Snapshot
 
@@ -60,12 +60,12 @@ class Adapter:
 
     @property
     def base(self) -> str | None:
-        """Name of the model that it was made for, as its maker wrote it."""
+        """Name of its base model, as its author wrote it."""
         named = self.config.get("base_model_name_or_path")
         return str(named) if named else None
 
     def check(self, kind: ModelKind) -> None:
-        """Raise `ModelError` if it cannot be merged into a model of a kind; reads no weights."""
+        """Raise `ModelError` if it cannot be merged into this kind of model; reads no weights."""
         what = str(self.config.get("peft_type"))
         if what in NOT_MERGED:
             raise ModelError(
@@ -86,12 +86,12 @@ class Adapter:
             )
 
     def identity(self, *, allow_pickle: bool) -> AdapterIdentity:
-        """Return what exactly it is; fetches its weights, which are small."""
+        """Return its identity; downloads its weights, which are small."""
         fetch_weights(self.snapshot, allow_pickle=allow_pickle)
         return self.identity_with(self.snapshot.weights_sha256(allow_pickle=allow_pickle))
 
     def identity_with(self, weights_sha256: str) -> AdapterIdentity:
-        """Return what exactly it is, its weights having a digest that is known."""
+        """Return its identity, given the digest of its weights."""
         kept = {k: v for k, v in self.config.items() if k not in ABOUT_THE_MAKING}
         return AdapterIdentity(
             reference=self.snapshot.ref.name,
@@ -101,7 +101,7 @@ class Adapter:
         )
 
     def weights(self, *, allow_pickle: bool) -> dict[str, Any]:
-        """Return its weights by name, on the CPU; a pickle is read without running its code."""
+        """Return its weights by name, on the CPU; pickles are read without running code."""
         import torch
         from safetensors.torch import load_file
 
@@ -112,13 +112,13 @@ class Adapter:
 
 
 def located(ref: ModelRef, *, offline: bool) -> tuple[Snapshot, Adapter | None, tuple[str, ...]]:
-    """Find a model, the adapter that is put on it if there is one, and what to tell the user."""
+    """Find a model, its adapter if there is one, and notices for the user."""
     snapshot = locate(ref, offline=offline)
     if ref.adapter:
         adapter = Adapter(_as_adapter(locate(ref.adapter, offline=offline)))
         notices: tuple[str, ...] = ()
         if adapter.base and _last(adapter.base) != _last(ref.name):
-            notices = (f"{ref.adapter} was made for {adapter.base}, and is put on {ref.name}.",)
+            notices = (f"{ref.adapter} was made for {adapter.base}, and is applied to {ref.name}.",)
     elif _has_adapter(snapshot):
         adapter = Adapter(_as_adapter(snapshot))
         ref = replace(_base_of(adapter), adapter=ref)
@@ -144,7 +144,7 @@ def _has_adapter(snapshot: Snapshot) -> bool:
         return False
     whole = {n for name in (SAFETENSORS, PICKLE) for n in (name, f"{name}.index.json")}
     if whole & snapshot.names:
-        # transformers mixes them, or does not, by whether peft is installed.
+        # Whether transformers combines them depends on whether peft is installed.
         raise ModelError(
             f"{snapshot.ref} holds the weights of a whole model and an adapter ({CONFIG}).",
             "Put the adapter into a folder of its own, and measure MODEL+ADAPTER.",
@@ -155,7 +155,7 @@ def _has_adapter(snapshot: Snapshot) -> bool:
 def _as_adapter(snapshot: Snapshot) -> Snapshot:
     if not (snapshot.folder / CONFIG).is_file():
         raise ModelError(
-            f"{snapshot.ref} is no adapter: it has no {CONFIG}.",
+            f"{snapshot.ref} is not an adapter: it has no {CONFIG}.",
             "An adapter is what save_pretrained of a peft model writes: MODEL+ADAPTER.",
         )
     return replace(snapshot, weight_names=WEIGHTS)
@@ -170,7 +170,7 @@ def _base_of(adapter: Adapter) -> ModelRef:
         base = ModelRef.parse(adapter.base + (f"@{revision}" if revision else ""))
     except BiasError as error:
         raise ModelError(
-            f"the base model of the adapter {adapter.snapshot.ref} is not to be found: "
+            f"the base model of the adapter {adapter.snapshot.ref} cannot be found: "
             f"{error.message}",
             hint,
         ) from None
@@ -182,7 +182,7 @@ def _base_of(adapter: Adapter) -> ModelRef:
 def merged(network: Any, adapter: Adapter, tokens: Tokens, *, allow_pickle: bool) -> Any:
     """Return a network with an adapter merged into its weights.
 
-    Embeddings grow or shrink to the size that the adapter's own have.
+    Embeddings are resized to the size of the adapter's own.
 
     Raises
     ------
@@ -194,7 +194,7 @@ def merged(network: Any, adapter: Adapter, tokens: Tokens, *, allow_pickle: bool
     name = str(adapter.snapshot.ref)
     weights = adapter.weights(allow_pickle=allow_pickle)
     try:
-        # What peft warns of, weights that it does not find, is an error below.
+        # peft warns about missing weights; they are an error below.
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             _resize(network, weights)
@@ -220,7 +220,7 @@ def merged(network: Any, adapter: Adapter, tokens: Tokens, *, allow_pickle: bool
         )
     try:
         with warnings.catch_warnings():
-            # Embeddings that an adapter brings need not be tied as the base's are.
+            # An adapter's own embeddings need not be tied, even if the base's are.
             warnings.simplefilter("ignore")
             plain = peft.merge_and_unload(safe_merge=True)
     except Exception as error:
@@ -237,7 +237,7 @@ def merged(network: Any, adapter: Adapter, tokens: Tokens, *, allow_pickle: bool
 
 
 def provided(adapter: Adapter | None, *, allow_pickle: bool) -> frozenset[str]:
-    """Return the names of the model's own weights that an adapter brings whole, such as a head."""
+    """Return the names of the model's weights that an adapter replaces, such as a head."""
     if adapter is None:
         return frozenset()
     names = adapter.weights(allow_pickle=allow_pickle)
@@ -255,7 +255,7 @@ def _resize(network: Any, weights: Mapping[str, Any]) -> None:
 
 
 def _not_saved(config: Any, weights: Mapping[str, Any]) -> list[str]:
-    """Return the modules that should have been saved whole and were not."""
+    """Return the modules that should have been saved completely and were not."""
     return [
         module
         for module in getattr(config, "modules_to_save", None) or ()

@@ -1,4 +1,4 @@
-"""What a model is asked and what it answers: texts, numbers, and the reason why there is none."""
+"""Types of queries to models and of their answers, with a reason where there is no answer."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -8,15 +8,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 GAP: Final = "[MASK]"
-"""Marks the open place in a sentence, whatever the model's own mask token is."""
+"""Placeholder for the gap in a sentence, independent of the model's mask token."""
 
 
 class SequenceScore(NamedTuple):
     """Log-likelihood of one text.
 
     `total` is a sum of natural-log probabilities in nats over `n_tokens` scored tokens (special
-    tokens are not scored); `n_unscored` counts first tokens that had nothing to be conditioned on,
-    which are in neither. All are void when `reason` says why the text could not be scored.
+    tokens are not scored); `n_unscored` counts first tokens without a context to condition on,
+    which are in neither. All are invalid if `reason` is set.
     """
 
     total: float
@@ -26,10 +26,10 @@ class SequenceScore(NamedTuple):
 
 
 class Passage(NamedTuple):
-    """A text of any length, and which of its characters are to be scored.
+    """A text of any length, and the ranges of its characters that are scored.
 
-    `parts` are ranges of characters, first to behind the last, such as the words between the tags
-    of a page; a token counts if one of its characters is in a part. Without them all tokens count.
+    `parts` are half-open ranges of characters, such as the words between the tags of a page; a
+    token counts if one of its characters is in a part. Without parts all tokens count.
     """
 
     text: str
@@ -37,7 +37,7 @@ class Passage(NamedTuple):
 
 
 class PairScore(NamedTuple):
-    """Pseudo-log-likelihood, in nats, of the tokens that two texts share, in each."""
+    """Pseudo-log-likelihoods, in nats, of the shared tokens of two texts, in each text."""
 
     first: SequenceScore
     second: SequenceScore
@@ -45,23 +45,23 @@ class PairScore(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Cloze:
-    """A sentence with one open place and the words that may stand there.
+    """A sentence with one gap, and the candidate words for it.
 
     Parameters
     ----------
     text : str
         A sentence with exactly one `GAP`.
     choices : tuple of str
-        The words to score at the gap, in the casing in which they are to stand there.
+        The words to score at the gap, in the casing required there.
     hidden : str, optional
         A word of the sentence that is masked as well; it must occur exactly once.
     forms : tuple of str
-        Other forms of the hidden word, such as those of other grammatical genders. As many masks
-        stand for it as the longest of all has tokens in its place, so that their number does not
-        tell which of them is hidden.
+        Other forms of the hidden word, such as those of other grammatical genders. The number of
+        masks is the number of tokens of the longest form, so that it does not reveal which form is
+        hidden.
     later : str
-        Whether the tokens of a choice behind the one that is read are ``masked``, or ``absent``, so
-        that the sentence does not tell how many there are (Nadeem et al. 2021).
+        Whether the tokens of a choice after the one that is scored are ``masked``, or ``absent``,
+        so that the sentence does not reveal their number (Nadeem et al. 2021).
     """
 
     text: str
@@ -78,11 +78,11 @@ class Cloze:
 class ClozeScore(NamedTuple):
     """Log-probabilities of the choices of one `Cloze`.
 
-    `log_probabilities` holds natural-log probabilities in nats, one a choice, in the order of the
-    choices; `n_tokens` how many tokens each choice is in this context; `tokens` the numbers of each
-    token. A choice of several tokens is scored from left to right, its own later tokens masked
-    (Kauf and Ivanova 2023), so that its numbers form a distribution, or absent, as the cloze has
-    it. All are empty when `reason` says why.
+    `log_probabilities` holds natural-log probabilities in nats, one per choice, in the order of the
+    choices; `n_tokens` the number of tokens of each choice in this context; `tokens` the values of
+    each token. A choice of several tokens is scored from left to right, its later tokens masked
+    (Kauf and Ivanova 2023), so that the values form a distribution, or absent, as set by the cloze.
+    All are empty if `reason` is set.
     """
 
     log_probabilities: tuple[float, ...]
@@ -92,11 +92,11 @@ class ClozeScore(NamedTuple):
 
 
 class Prediction(NamedTuple):
-    """The likeliest single tokens at one place, likeliest first.
+    """The most likely single tokens at one position, most likely first.
 
-    `words` are the tokens as texts without the spaces around them: words, but also pieces of words,
-    punctuation and special tokens. `log_probabilities` are natural, in nats. Both are empty when
-    `reason` says why there are none.
+    `words` are the tokens as texts without surrounding spaces: words, but also subwords,
+    punctuation and special tokens. `log_probabilities` are natural, in nats. Both are empty if
+    `reason` is set.
     """
 
     words: tuple[str, ...]
@@ -105,10 +105,10 @@ class Prediction(NamedTuple):
 
 
 class Embeddings(NamedTuple):
-    """Vectors of texts.
+    """Embedding vectors of texts.
 
-    `vectors` has shape (n_texts, dimension), float32; `reasons` has one entry a text, null where
-    the text could be read. The vector of a text with a reason is void.
+    `vectors` has shape (n_texts, dimension), float32; `reasons` has one entry per text, None if
+    the text could be encoded. The vector of a text with a reason is invalid.
     """
 
     vectors: NDArray[np.float32]
@@ -116,29 +116,29 @@ class Embeddings(NamedTuple):
 
 
 Text: TypeAlias = str | tuple[str, str]
-"""A text, or a pair of texts that are read together, such as premise and hypothesis."""
+"""A text, or a pair of texts that are encoded together, such as premise and hypothesis."""
 
 
 class Outputs(StrEnum):
-    """What the numbers of a classifier are."""
+    """Type of a classifier's outputs."""
 
     SINGLE_LABEL = "single_label"
-    """Probabilities of labels that exclude one another: softmax, the sum is 1."""
+    """Probabilities of mutually exclusive labels: softmax, the sum is 1."""
 
     MULTI_LABEL = "multi_label"
-    """Probabilities of labels that do not exclude one another: sigmoid, each for itself."""
+    """Probabilities of independent labels: sigmoid of each output."""
 
     REGRESSION = "regression"
-    """Values as the head gives them: no probabilities, no bounds."""
+    """Raw outputs of the head: unbounded, not probabilities."""
 
 
 class Classification(NamedTuple):
-    """What a classifier says of texts.
+    """Predictions of a classifier for texts.
 
     `labels` are the checkpoint's own names, in the order of its outputs: untrusted text.
-    `probabilities` has shape (n_texts, n_labels), float64; `outputs` says what they are, and where
-    that is a regression they are no probabilities. `reasons` has one entry a text, null where the
-    text could be read; the row of a text with a reason is void.
+    `probabilities` has shape (n_texts, n_labels), float64; `outputs` is their type, and for a
+    regression they are not probabilities. `reasons` has one entry per text, None if the text could
+    be encoded; the row of a text with a reason is invalid.
     """
 
     labels: tuple[str, ...]
@@ -148,26 +148,26 @@ class Classification(NamedTuple):
 
 
 class Following(NamedTuple):
-    """Log-odds, in nats, that one text follows another; void when `reason` says why."""
+    """Log-odds, in nats, that one text follows another; invalid if `reason` is set."""
 
     log_odds: float
     reason: str | None = None
 
 
 class Question(NamedTuple):
-    """A question and the text that is to hold its answer."""
+    """A question and the context that contains its answer."""
 
     question: str
     context: str
 
 
 class Answer(NamedTuple):
-    """The likeliest answer to one `Question`.
+    """The most likely answer to one `Question`.
 
     `text` is ``context[start:end]``. `score` is log P(first token) + log P(last token) of the
-    answer, in nats; `null_score` the same of the token that stands for "no answer" in heads that
-    were trained for it (SQuAD 2), null where the tokenizer has no such token. All are void when
-    `reason` says why there is no answer.
+    answer, in nats; `null_score` the same for the token that represents "no answer" in heads that
+    were trained for it (SQuAD 2), None if the tokenizer has no such token. All are invalid if
+    `reason` is set.
     """
 
     text: str
@@ -179,13 +179,13 @@ class Answer(NamedTuple):
 
 
 class Continuation(NamedTuple):
-    """What a model wrote behind one prompt.
+    """Text that a model generated for one prompt.
 
-    `text` is without the prompt, without the stop string that ended it, and without special tokens;
-    where a model ends at once it is empty, which is an outcome of its own. `n_tokens` counts the
-    tokens that were generated, without the one that ends a text. `finished` says why it ended:
-    ``eos`` (the model ended it), ``stop`` (a stop string came), ``length`` (`max_new_tokens`). All
-    are void when `reason` says why the prompt could not be continued.
+    `text` excludes the prompt, the stop string that ended it, and special tokens; if the model ends
+    at once it is empty, which is a valid outcome. `n_tokens` counts the generated tokens, without
+    the end-of-text token. `finished` is the reason why it ended: ``eos`` (end-of-text token),
+    ``stop`` (a stop string), ``length`` (`max_new_tokens`). All are invalid if `reason`, which
+    states why the prompt could not be continued, is set.
     """
 
     text: str

@@ -1,15 +1,15 @@
-"""Batches whose results do not depend on the batch.
+"""Batching such that results do not depend on the composition of batches.
 
 The padded length of a row is a function of the row alone: the next multiple of 4, since the
-smallest products of attention depend on how rows are aligned in memory; on a CPU the next multiple
-of 2 for a masked row, of which a sentence has as many as tokens. A batch holds one padded
-length, rows with padding apart from rows without, for which attention may choose another kernel. It
-has never fewer than 256 tokens (32 rows of 8 tokens, the last one repeated), a head never fewer
-than 32 positions, and the token budget only decides how many rows above that. Matrix products of
-that size give the same bits on a CPU whatever their number of rows, so every number is bit-equal
-there whatever the budget, the order or the number of threads. A GPU's library chooses its kernel by
-the number of rows: there the last bits depend on the batch (tests/parity/test_gpu.py bounds them),
-so fewer and larger ones are made, in which rows with padding stand beside rows without.
+smallest products of attention depend on the alignment of rows in memory; on a CPU the next multiple
+of 2 for a masked row, of which a sentence has one per token. All rows of a batch have the same
+padded length, and rows with padding are separated from rows without, for which attention may choose
+another kernel. A batch has at least 256 tokens (32 rows of 8 tokens, the last one repeated), a head
+at least 32 positions; the token budget only determines the number of rows beyond that. On a CPU,
+matrix products of that size are bit-identical for any number of rows, so results do not depend on
+the budget, the order or the number of threads. On a GPU the library chooses its kernel by the
+number of rows, so the last bits depend on the batch (tests/parity/test_gpu.py bounds them); there
+batches are fewer and larger, and mix rows with and without padding.
 """
 
 from collections.abc import Iterator
@@ -20,16 +20,16 @@ from numpy.typing import ArrayLike, NDArray
 
 MULTIPLE: Final = 4
 MASKED_MULTIPLE: Final = {"cpu": 2}
-"""What rows with a mask are padded to. On a GPU more and smaller batches would cost more."""
+"""Multiple to which masked rows are padded. On a GPU more and smaller batches would cost more."""
 
 MIN_TOKENS: Final = 256
 MIN_POSITIONS: Final = 32
 MIN_ROWS: Final = 16
-"""Fewest rows of a batch on a CPU that forwards one token a row at a time."""
+"""Minimum rows of a batch on a CPU for forwards of one token per row."""
 
 
 class Batch(NamedTuple):
-    """Rows of one padded length. `rows` may end in repeats; the first `n` of them count."""
+    """Rows of one padded length. `rows` may end in repeats; only the first `n` count."""
 
     rows: NDArray[np.int64]
     n: int
@@ -49,7 +49,7 @@ class Batch(NamedTuple):
 def padded_length(
     length: ArrayLike, limit: int, multiple: ArrayLike = MULTIPLE
 ) -> NDArray[np.int64]:
-    """Return the padded lengths of rows of `length` tokens in a model that takes `limit`."""
+    """Return the padded lengths of rows of `length` tokens, for a model limited to `limit`."""
     length = np.asarray(length, dtype=np.int64)
     multiple = np.asarray(multiple, dtype=np.int64)
     padded: NDArray[np.int64] = -(-length // multiple) * multiple
@@ -74,17 +74,17 @@ def batches(
     lengths : array_like of int
         Number of tokens of each row.
     limit : int
-        Largest number of tokens that the model takes.
+        Maximum number of tokens of the model.
     budget : int
         Tokens of one batch, padding included; a batch has at least 256 in any case.
     multiple : array_like of int, optional
-        What each row is padded to a multiple of.
+        Multiple to which each row is padded.
     mixed : bool
         Whether rows with padding may share a batch with rows without.
     positions : array_like of int, optional
-        Number of positions of each row that go through the head; by default one.
+        Number of positions of each row at which the head runs; by default one.
     max_positions : int, optional
-        Largest number of positions of one batch, for the sake of a large vocabulary.
+        Maximum number of positions of one batch, to bound memory with a large vocabulary.
     left : array of bool, optional
         Which rows are still to be done; by default all.
     """
@@ -111,23 +111,23 @@ def batches_without_padding(
     floor: int,
     left: NDArray[np.bool_],
 ) -> Iterator[Batch]:
-    """Group rows of one exact length, longest first, for texts that are continued.
+    """Group rows of equal length, longest first, for text generation.
 
-    Padding on the left, as generation has it, would move every token of a row by an amount that
-    its neighbours decide. Without it a row is continued as if it were alone.
+    The usual padding on the left would shift the tokens of a row by an amount that depends on the
+    other rows. Without padding each row is continued as if it were alone.
 
     Parameters
     ----------
     lengths : array_like of int
         Number of tokens of each row.
     room : int
-        Number of tokens that each row may grow by.
+        Maximum number of new tokens per row.
     budget : int
-        Tokens of one batch at its end.
+        Tokens of one batch, including the new ones.
     max_rows : int
-        Largest number of rows of one batch.
+        Maximum number of rows of one batch.
     floor : int
-        Smallest number of rows of one batch, the last one repeated.
+        Minimum number of rows of one batch, filled by repeating the last one.
     left : array of bool
         Which rows are still to be done.
     """
@@ -139,14 +139,14 @@ def batches_without_padding(
 
 
 def _alike(kinds: NDArray[np.int64], rows: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
-    """Yield the rows of each kind, in their order, the largest kind first."""
+    """Yield the rows of each kind, in order, the largest kind first."""
     rows = rows[np.argsort(-kinds[rows], kind="stable")]
     if len(rows):
         yield from np.split(rows, 1 + np.flatnonzero(np.diff(kinds[rows])))
 
 
 def _cut(rows: NDArray[np.int64], length: int, floor: int, size: int) -> Iterator[Batch]:
-    """Cut rows of one length into batches of a size, filled up to a floor."""
+    """Split rows of one length into batches of a size, filled up to a minimum."""
     for start in range(0, len(rows), size):
         part = rows[start : start + size]
         yield Batch(np.pad(part, (0, max(0, floor - len(part))), "edge"), len(part), length)

@@ -1,4 +1,4 @@
-"""Causal language models: every token from the tokens before it."""
+"""Causal language models, which predict every token from the tokens before it."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from pytest_bias.models.windows import behind, checked_stride, passage_scores
 from pytest_bias.models.writing import WritingModel
 
 AHEAD_NATS: Final = 0.01
-"""Difference that rounding cannot explain, in half precision either."""
+"""Difference that rounding cannot explain, even in half precision."""
 
 
 @dataclass
@@ -21,7 +21,7 @@ class CausalModel(WritingModel):
     """A model with a causal language modelling head."""
 
     def check(self) -> None:
-        """Raise `ModelError` if a later token changes what is predicted before it."""
+        """Raise `ModelError` if predictions depend on later tokens."""
         ids = list(range(min(8, self.body.vocabulary)))
         reads = Reads()
         first = reads.add(ids, 1, ids[2], mask=False)
@@ -29,8 +29,8 @@ class CausalModel(WritingModel):
         logp = self.body.log_probabilities(reads)
         if abs(logp[first] - logp[second]) > AHEAD_NATS:
             raise ModelError(
-                f"{self.identity.reference} is a {self.identity.architecture} that sees the tokens "
-                "behind the one it predicts: it is no causal language model.",
+                f"{self.identity.reference} is a {self.identity.architecture} that attends to the "
+                "tokens after the one it predicts: it is not a causal language model.",
                 "Name its real class under architectures in config.json, or set is_decoder.",
             )
 
@@ -42,14 +42,14 @@ class CausalModel(WritingModel):
     def score_long(
         self, passages: Sequence[str | Passage], *, stride: int | None = None
     ) -> list[SequenceScore]:
-        """Sum the log-probabilities of tokens, of long texts in windows."""
+        """Sum the log-probabilities of tokens, using windows for long texts."""
         tokens = self.body.tokens
         step = checked_stride(stride, tokens.max_length)
         plan = partial(_in_windows, tokens=tokens, stride=step)
         return passage_scores(self.body, passages, plan, tokens, tokens.encode_long)
 
     def predict_next(self, prompts: Sequence[str], k: int) -> list[Prediction]:
-        """Return the likeliest tokens behind every prompt, from one forward of it."""
+        """Return the most likely next tokens of every prompt, from one forward."""
         self.body.tokens.prepare(prompts)
         found = self.body.predictions(prompts, k, self._end)
         self.body.tokens.forget()
@@ -60,10 +60,10 @@ class CausalModel(WritingModel):
         return ids, len(ids) - 1, False
 
     def start(self) -> None:
-        """Return nothing: the prompt itself is continued."""
+        """Return None: the prompt itself is continued."""
 
     def prompt(self, encoded: Encoded) -> list[int]:
-        """Return the ids of a prompt without what the tokenizer puts behind a text."""
+        """Return the ids of a prompt without the special tokens at its end."""
         return encoded.ids[: encoded.core.stop]
 
 
@@ -75,27 +75,27 @@ def _each_token(encoded: Encoded, reads: Reads, *, tokens: Tokens) -> list[int |
 
 
 def _lacks_prefix(encoded: Encoded, tokens: Tokens) -> bool:
-    """Whether a token that conditions the first one is to be put before a text."""
+    """Whether a text needs an additional token on which its first token is conditioned."""
     return encoded.core.start == 0 and tokens.prefix is not None
 
 
 def _in_windows(
     encoded: Encoded, wanted: Sequence[int], reads: Reads, *, tokens: Tokens, stride: int
 ) -> list[int | None]:
-    """Read tokens at some positions, each in the first window that has it."""
+    """Score tokens at some positions, each in the first window that contains it."""
     ids, stop = encoded.ids, encoded.core.stop
     if _lacks_prefix(encoded, tokens):
         assert tokens.prefix is not None
         tokens.check([tokens.prefix[1]])
         ids, stop = [tokens.prefix[1], *ids], stop + 1
         wanted = [p + 1 for p in wanted]
-    # Nothing is in front of the very first.
+    # The first token has no context.
     found: list[int | None] = [None] * (0 in wanted)
     places = {p for p in wanted if p > 0}
     if not places:
         raise Unreadable("one token, and nothing to condition it on")
     for window in behind(stop, tokens.max_length, stride):
-        # Nothing behind the last scored token is seen by it.
+        # The last scored token does not attend to later ones.
         base = reads.base(ids[window.begin : window.end - 1])
         found += [
             reads.add_to(base, p - 1 - window.begin, ids[p], mask=False)

@@ -1,4 +1,4 @@
-"""Prompts as turns of a chat, by the tokenizer's own template."""
+"""Prompts as chat turns, formatted by the tokenizer's chat template."""
 
 import datetime
 from typing import Any, Final
@@ -7,34 +7,34 @@ from pytest_bias.errors import ModelError, UsageError
 from pytest_bias.models.tokens import Unreadable
 
 DAY: Final = datetime.datetime(2026, 1, 1)
-"""What a template that writes today's date is told, so that a run can be repeated."""
+"""Date for templates that write today's date, fixed so that runs are reproducible."""
 
 CLOCK: Final = "strftime_now"
-"""Name by which templates ask for the date, with a format as `strftime` has it."""
+"""Function by which templates request the date, with a format as for `strftime`."""
 
 _STOPPED: Final = (
     f"{{% macro {CLOCK}(format) %}}{{{{ format"
     + "".join(f" | replace('{d}', '{DAY.strftime(d)}')" for d in ("%-d", "%-m"))
     + "".join(f" | replace('%{d}', '{DAY.strftime('%' + d)}')" for d in "aAbBdeFHIjmMpSuwyY")
-    # What follows a block loses a line break, what follows an expression does not.
+    # A line break after a block is removed, one after an expression is not.
     + " }}{% endmacro %}{{ '' }}"
 )
 
 
 def template_of(tokenizer: Any) -> str | None:
-    """Return the template for plain conversations; null without one."""
+    """Return the template for plain conversations, or None."""
     return default_of(getattr(tokenizer, "chat_template", None))
 
 
 def default_of(found: Any) -> str | None:
-    """Return the template for plain conversations of those that a tokenizer has by name."""
+    """Return the template for plain conversations from a tokenizer's named ones."""
     if isinstance(found, dict):
         found = found.get("default")
     return str(found) if found else None
 
 
 def user_turn(tokenizer: Any, prompt: str) -> list[int]:
-    """Return the ids of a conversation in which the model's turn follows one of a user.
+    """Return the ids of a conversation in which the model replies to one user turn.
 
     The template writes every special token, so the tokenizer adds none.
     """
@@ -48,7 +48,7 @@ def user_turn(tokenizer: Any, prompt: str) -> list[int]:
             chat_template=_STOPPED + template if CLOCK in template else template,
         )
     except Exception as error:
-        # A template is a program of the checkpoint's: it may raise anything.
+        # A template is code of the checkpoint: it may raise anything.
         first = (str(error).splitlines() or [""])[0][:200]
         reason = f"the chat template cannot be used: {type(error).__name__}: {first}"
         raise Unreadable(reason) from error
@@ -56,30 +56,30 @@ def user_turn(tokenizer: Any, prompt: str) -> list[int]:
 
 
 def in_force(asked: str, tokenizer: Any, *, model: str, continues: bool) -> bool:
-    """Whether prompts become turns of a chat, where ``auto``, ``on`` or ``off`` was asked for.
+    """Whether to format prompts as chat turns.
 
     Parameters
     ----------
     asked : str
-        ``auto`` means where there is a template.
+        ``auto`` (if there is a template), ``on`` or ``off``.
     tokenizer : transformers tokenizer
-        Whose template it is.
+        Tokenizer with the template.
     model : str
         The model's name, for messages.
     continues : bool
-        Whether the model continues texts at all.
+        Whether the model generates text at all.
 
     Raises
     ------
     UsageError
-        If a chat is asked for and there is none to be had.
+        If a chat is requested but not available.
     ModelError
-        If there is a template that cannot be used.
+        If the template cannot be used.
     """
     template = template_of(tokenizer)
     if asked == "on" and not (template and continues):
-        what = "its tokenizer has no chat template" if continues else "it continues no texts"
-        raise UsageError(f"--chat on: {model} is no chat model, {what}.", "--chat auto, or off")
+        what = "its tokenizer has no chat template" if continues else "it does not generate text"
+        raise UsageError(f"--chat on: {model} is not a chat model, {what}.", "--chat auto, or off")
     if asked == "off" or not template or not continues:
         return False
     try:

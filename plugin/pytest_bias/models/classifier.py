@@ -1,4 +1,4 @@
-"""Classifiers: a text, or a pair of texts, to the numbers of a head."""
+"""Text classifiers: the outputs of a head for a text or a pair of texts."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -16,7 +16,7 @@ from pytest_bias.models.tokens import Tokens, Unreadable
 from pytest_bias.models.transformer import Inputs, Ints
 
 PADDING: Final = {"float32": 1e-3}
-"""Difference of logits, relative and absolute, that no rounding explains; else 0.1."""
+"""Difference of logits, relative and absolute, that rounding cannot explain; else 0.1."""
 
 PROBE: Final = "the"
 
@@ -33,7 +33,7 @@ def labels_of(config: Any, name: str) -> tuple[str, ...]:
     Raises
     ------
     ModelError
-        If a label is missing, is no text, or stands for two outputs.
+        If a label is missing, is not a text, or is used for two outputs.
     """
     named = dict(config.id2label or {})
     labels = [named.get(i) for i in range(int(config.num_labels))]
@@ -42,23 +42,23 @@ def labels_of(config: Any, name: str) -> tuple[str, ...]:
     if not labels or wrong or twice:
         what = "there are none"
         if labels:
-            what = f"output {wrong[0]} has no name" if wrong else f"{twice[0]!r} stands there twice"
+            what = f"output {wrong[0]} has no name" if wrong else f"{twice[0]!r} appears twice"
         raise ModelError(
-            f"{name} does not say what its outputs are: under id2label in config.json {what}.",
+            f"{name} does not name its outputs: under id2label in config.json {what}.",
             'Name every output once: "id2label": {"0": "negative", "1": "positive"}',
         )
     return tuple(map(str, labels))
 
 
 def check_labels(config: Any, tokens: Tokens, name: str) -> None:
-    """Raise `ModelError` if the labels are not known."""
+    """Raise `ModelError` if the labels are unknown."""
     labels_of(config, name)
 
 
 def outputs_of(config: Any) -> Outputs:
-    """Return what the numbers are: as stated under ``problem_type``, else by how many they are.
+    """Return the type of the outputs: ``problem_type`` if stated, else inferred from their number.
 
-    One output by itself is a regression: the softmax of one number is 1 whatever the text.
+    A single output is a regression: the softmax of one number is always 1.
     """
     if config.problem_type in STATED:
         return STATED[config.problem_type]
@@ -72,7 +72,7 @@ class ClassifierModel(EncoderModel):
     labels: tuple[str, ...] = field(init=False)
     outputs: Outputs = field(init=False)
     pad_id: int | None = field(init=False)
-    """What the head takes for padding; some look for the last token that is none."""
+    """Padding token of the head; some heads use the last token that is not padding."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -80,16 +80,16 @@ class ClassifierModel(EncoderModel):
         self.labels = labels_of(config, self.identity.reference)
         self.outputs = outputs_of(config)
         stated = getattr(config.get_text_config(), "pad_token_id", None)
-        # Old configurations write -1 for none, and some name an id that the weights do not know.
+        # Old configurations use -1 for none, and some name an id without weights.
         there = stated is not None and stated >= 0 and self.body.tokens.knows(stated)
         self.pad_id = stated if there else None
 
     def check(self) -> None:
-        """Raise `ModelError` if padding changes what the head says of a text."""
+        """Raise `ModelError` if padding changes the outputs for a text."""
         try:
             ids = read(self.body.tokens, PROBE).ids
         except Unreadable:
-            # Then it scores no text, and every record says why.
+            # Then no text can be scored, and every record has the reason.
             return
         alone = torch.tensor([ids], device=self.body.device)
         mask = torch.ones_like(alone)
@@ -103,8 +103,8 @@ class ClassifierModel(EncoderModel):
             first, second = logits(0), logits(5)
         if not torch.allclose(first, second, tolerance, tolerance, equal_nan=True):
             raise ModelError(
-                f"{self.identity.reference} is a {self.identity.architecture} whose numbers change "
-                "with the padding behind a text: in other company a text would get others."
+                f"{self.identity.reference} is a {self.identity.architecture} whose outputs change "
+                "with padding: those of a text would depend on the other texts of its batch."
             )
 
     def classify(self, texts: Sequence[Text]) -> Classification:
@@ -121,7 +121,7 @@ class ClassifierModel(EncoderModel):
             rows,
             ask,
             np.zeros((max(1, len(rows)), len(self.labels))),
-            # Heads of encoder-decoders refuse a batch in which these are not as many in every row.
+            # Heads of encoder-decoders need the same number of these in every row of a batch.
             apart=[row.ids.count(eos) for row in rows],
             max_rows=self.body.vocabulary - 2,
         )
@@ -137,8 +137,8 @@ class ClassifierModel(EncoderModel):
         config = self.body.network.config.get_text_config()
         pad_id = self.pad_id
         if pad_id is None:
-            # The head counts from the padding token and there is none: any id will do that no text
-            # ends with, since what stands in the padding is not attended to.
+            # The head locates the padding token but there is none: use any id that no text ends
+            # with, since padding is not attended to.
             last = {rows[i].ids[-1] for i in which}
             pad_id = next(i for i in range(self.body.vocabulary) if i not in last)
             config.pad_token_id = pad_id

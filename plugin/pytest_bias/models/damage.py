@@ -1,4 +1,4 @@
-"""What is wrong with a model's files, as far as their first bytes and their names tell."""
+"""Diagnosis of damaged model files, by their first bytes and their names."""
 
 import json
 from collections.abc import Iterable, Sequence
@@ -20,12 +20,12 @@ _OF_WEIGHTS: Final = (
     *(".safetensors", ".bin", ".pt", ".pth", ".ckpt", ".h5", ".msgpack", ".onnx", ".gguf"),
     *(".incomplete", ".partial", ".part", ".tmp", ".index.json", ".crdownload"),
 )
-"""How the names of files with weights end, of other libraries and of downloads that broke off."""
+"""Suffixes of weight files of other libraries and of interrupted downloads."""
 NAMED: Final = 5
 
 
 def cause(path: Path) -> str | None:
-    """Say what is wrong with a file, if its beginning tells; null where nothing is seen."""
+    """Return the problem of a file, judged by its beginning, or None."""
     try:
         size = path.stat().st_size
         with path.open("rb") as file:
@@ -42,11 +42,11 @@ def cause(path: Path) -> str | None:
 
 
 def _cut_off(path: Path, size: int) -> str | None:
-    """Say that a file of safetensors is shorter than its own header says."""
+    """Return the problem that a safetensors file is shorter than its header states, or None."""
     with path.open("rb") as file:
         length = int.from_bytes(file.read(8), "little")
         if not 2 <= length <= min(size - 8, _LONGEST_HEADER):
-            return "is no file of safetensors, or cut off"
+            return "is not a safetensors file, or is cut off"
         try:
             header = json.loads(file.read(length))
             ends = [int(t["data_offsets"][1]) for n, t in header.items() if n != "__metadata__"]
@@ -57,26 +57,26 @@ def _cut_off(path: Path, size: int) -> str | None:
 
 
 def first_cause(paths: Iterable[Path]) -> str | None:
-    """Name the first of some files that something is wrong with, and what."""
+    """Return the first damaged file and its problem."""
     found = ((p.name, cause(p)) for p in paths if p.is_file())
     return next((f"{name} {why}" for name, why in found if why), None)
 
 
 def listed(names: Sequence[str]) -> str:
-    """Return names of files, the first few of many."""
+    """Return names of files for a message, abbreviated if there are many."""
     more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
     return f"{', '.join(names[:NAMED])}{more}"
 
 
 def what_is_missing(name: str, wanted: Sequence[str], there: Iterable[str]) -> str:
-    """Say which weights are not there, and what is there in their place.
+    """Return a message with the missing weights and the files that exist instead.
 
     Parameters
     ----------
     name : str
-        What the file with the weights is called; its index has a name of its own.
+        Name of the weight file; the name of its index is derived from it.
     wanted : sequence of str
-        Files that the index lists; empty where there is none.
+        Files that the index lists; empty if there is no index.
     there : iterable of str
         Names of all files.
     """
@@ -84,15 +84,15 @@ def what_is_missing(name: str, wanted: Sequence[str], there: Iterable[str]) -> s
     if gone := [n for n in wanted if n not in present]:
         of = f"{len(gone)} of the {len(wanted)} files that {name}.index.json lists"
         has = [n for n in wanted if n in present]
-        rest = f"There is {listed(has)}." if has else "None of them is there."
+        rest = f"There is {listed(has)}." if has else "None of them exists."
         return f"{of} {'is' if len(gone) == 1 else 'are'} missing: {listed(gone)}. {rest}"
     found = [n for n in present if n.endswith(_OF_WEIGHTS)]
     stem, _, kind = name.rpartition(".")
     parts = [n for n in found if n.startswith(f"{stem}-") and n.endswith(f".{kind}")]
     if parts:
         return (
-            f"{listed(parts)} {'is' if len(parts) == 1 else 'are'} there, and {name}.index.json, "
-            "which says what they hold, is not."
+            f"{listed(parts)} {'exists' if len(parts) == 1 else 'exist'}, but {name}.index.json, "
+            "which lists their contents, is missing."
         )
-    seen = f"There is {listed(found)}." if found else "Nothing that is there looks like weights."
+    seen = f"There is {listed(found)}." if found else "None of the files looks like weights."
     return f"neither {name} nor {name}.index.json. {seen}"

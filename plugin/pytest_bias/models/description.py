@@ -1,4 +1,4 @@
-"""What is known of a model before it is loaded, whatever it is: files, or an answer of a server."""
+"""Description of a model before it is loaded, from its files or from its server."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
@@ -12,22 +12,22 @@ from pytest_bias.records.identity import ModelIdentity
 
 @dataclass(frozen=True, kw_only=True)
 class Described(ABC):
-    """A model that can be planned for and loaded.
+    """A model that has been described but not loaded.
 
     Attributes
     ----------
     identity : ModelIdentity
-        What exactly will be measured, as far as that is known without its weights.
+        Identity of the model, as far as it is known without the weights.
     kind : ModelKind
-        What it was made for.
+        Kind of the model.
     capabilities : frozenset of Capability
-        What a suite can ask of it.
+        Queries that it supports.
     languages : tuple of str
-        Those that its card names.
+        Languages in its model card.
     notices : tuple of str
-        What a user should know before it is measured.
+        Notices for the user before the measurement.
     lacks : mapping of Capability to str
-        Why something cannot be asked that its kind has.
+        Reasons for missing capabilities that its kind usually has.
     """
 
     identity: ModelIdentity
@@ -40,7 +40,7 @@ class Described(ABC):
     @property
     @abstractmethod
     def ref(self) -> ModelRef:
-        """Name of the model, as far as it is resolved."""
+        """Reference of the model, as far as it is resolved."""
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -49,37 +49,37 @@ class Described(ABC):
 
     @property
     def card(self) -> Mapping[str, Any]:
-        """Metadata of the model's card; empty if there are none."""
+        """Metadata of the model card; empty if there are none."""
         return {}
 
     @property
     def own_dtype(self) -> str:
-        """Precision in which its weights are stored; empty if that is not known."""
+        """Precision in which its weights are stored; empty if unknown."""
         return ""
 
     @property
     @abstractmethod
     def about_chat(self) -> str:
-        """What a user should know where prompts are turns of a chat."""
+        """Notice for the user if prompts are chat turns."""
 
     @property
     def about_writing(self) -> str:
-        """What a user should know where the model writes texts; empty if that is nothing."""
+        """Notice for the user if the model generates texts; may be empty."""
         return ""
 
     @abstractmethod
     def chats(self, asked: str) -> bool:
-        """Whether prompts become turns of a chat; `asked` is ``auto``, ``on`` or ``off``."""
+        """Whether prompts become chat turns; `asked` is ``auto``, ``on`` or ``off``."""
 
     @abstractmethod
     def weights_digest(self) -> str | None:
-        """Digest of weights that are at hand; null where the revision serves."""
+        """Digest of local weights; None if the revision identifies them."""
 
     @abstractmethod
     def precision(
         self, device: str, dtype: str, device_map: str | None, devices: str | None = None
     ) -> str:
-        """Return the precision in which it would be measured.
+        """Return the precision in which the model would be measured.
 
         Raises
         ------
@@ -89,8 +89,8 @@ class Described(ABC):
 
     @abstractmethod
     def fetch(self) -> None:
-        """Bring what is missing to this machine, so that several processes find it there."""
+        """Download missing files to this machine, so that several processes can use them."""
 
     @abstractmethod
     def loaded(self, **how: Any) -> Model:
-        """Return the model, ready to be asked; `how` as for `loading.load`."""
+        """Return the loaded model; `how` are the parameters of `loading.load`."""

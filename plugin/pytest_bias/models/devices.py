@@ -1,4 +1,4 @@
-"""Devices by name and in words. torch is not needed for that."""
+"""Names of devices. Does not need torch."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -8,11 +8,11 @@ ALL: Final = "all"
 
 
 def listed(devices: str) -> tuple[str, ...]:
-    """Return the devices that a text such as ``cuda:0,cuda:1`` names, in its order."""
+    """Return the devices in a text such as ``cuda:0,cuda:1``, in order."""
     return tuple(devices.replace(",", " ").split())
 
 
 def in_words(devices: Mapping[str, str]) -> str:
-    """Name devices for people: ``2 x NVIDIA H100`` of ``{"cuda:0": "NVIDIA H100", …}``."""
+    """Return a readable list: ``2 x NVIDIA H100`` for ``{"cuda:0": "NVIDIA H100", …}``."""
     counted = Counter(devices.values())
     return ", ".join(f"{n} x {name}" if n > 1 else name for name, n in counted.items())

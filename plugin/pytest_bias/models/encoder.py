@@ -1,4 +1,4 @@
-"""Encoders: a text to a vector. Models with a head are encoders that can also predict."""
+"""Encoders, which map a text to a vector; models with a head extend them with predictions."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -28,14 +28,14 @@ class EncoderModel(Model):
 
     @property
     def devices(self) -> tuple[str, ...]:
-        """Devices that the weights lie on."""
+        """Devices that hold the weights."""
         return tuple(self.body.devices)
 
     def check(self) -> None:
-        """Raise `ModelError` if the loaded network does not do what its kind is taken for."""
+        """Raise `ModelError` if the loaded network does not behave like its kind."""
 
     def keep(self, folder: Path | None) -> None:
-        """Keep answers below a folder."""
+        """Store answers in a folder."""
         if folder is None:
             self.body.journal = None
             return
@@ -49,7 +49,7 @@ class EncoderModel(Model):
 
     @contextmanager
     def counting(self) -> Iterator[Work]:
-        """Count forwards instead of making them."""
+        """Count forwards instead of running them."""
         self.body.work = work = Work()
         try:
             yield work
@@ -65,7 +65,7 @@ class EncoderModel(Model):
         return self.body.embeddings(list(texts), self.pooling)
 
     def n_tokens(self, words: Sequence[str]) -> list[int]:
-        """Count the tokens that a word adds to one in front of it."""
+        """Count the tokens that each word adds after another word."""
         tokens = self.body.tokens
         front = len(tokens.encode(PLAIN_WORD).core)
         whole = tokens.encode_all([f"{PLAIN_WORD} {word}" for word in words])
@@ -73,9 +73,9 @@ class EncoderModel(Model):
         return [len(w.core) - front for w in whole]
 
     def as_read(self, texts: Sequence[str]) -> list[str]:
-        """Return the token ids of every text, as a text."""
+        """Return the token ids of every text, formatted as a text."""
         return self.body.tokens.as_read(texts)
 
     def round_trip(self, texts: Sequence[str]) -> list[str]:
-        """Return the texts as the tokenizer gives them back."""
+        """Return the texts after encoding and decoding."""
         return [self.body.tokens.decode(self.body.tokens.encode(t).ids) for t in texts]

@@ -1,4 +1,4 @@
-"""What the GPUs of a run consumed, from the counters of their driver (NVML)."""
+"""Energy consumption of the GPUs of a run, from the counters of their driver (NVML)."""
 
 import contextlib
 from collections.abc import Mapping, Sequence
@@ -8,23 +8,23 @@ from typing import Any, Final
 import torch
 
 JOULES: Final = 3.6e6
-"""In one kilowatt-hour."""
+"""Joules per kilowatt-hour."""
 
 WORLD_PUE: Final = 1.8
-"""Energy of a data centre for each unit that its computers take; mean of the world (Noor)."""
+"""Power usage effectiveness of data centres; world mean (Noor)."""
 
 WORLD_GRID: Final = 475.0
-"""Grams of CO2e a kilowatt-hour; the world's mix (Noor)."""
+"""Grams of CO2e per kilowatt-hour; world electricity mix (Noor)."""
 
 
 @dataclass
 class GpuEnergy:
-    """Counts from its making on, over every process that uses these devices.
+    """Energy since construction, over all processes that use these devices.
 
     Parameters
     ----------
     devices : sequence of str
-        Those of the model; no GPU among them means that nothing is measured.
+        Devices of the model; without a GPU nothing is measured.
     """
 
     devices: Sequence[str] = ()
@@ -35,10 +35,10 @@ class GpuEnergy:
         self._start = _millijoules(self.devices)
 
     def cost(self, assumed: Mapping[str, float]) -> dict[str, Any]:
-        """Return kWh and grams of CO2e so far, null where unknown, and what they rest on.
+        """Return kWh and grams of CO2e so far, None if unknown, and the assumptions.
 
-        kWh are those of the GPUs times the PUE; CO2e is kWh times the factor of the grid. `assumed`
-        may have ``pue`` (at least 1) and ``grid_g_per_kwh``; else they are means of the world.
+        kWh are those of the GPUs times the PUE; CO2e is kWh times the grid's emission factor.
+        `assumed` may have ``pue`` (at least 1) and ``grid_g_per_kwh``; by default world means.
         """
         pue = assumed.get("pue", WORLD_PUE)
         grid = assumed.get("grid_g_per_kwh", WORLD_GRID)
@@ -55,7 +55,7 @@ class GpuEnergy:
 
 
 def _millijoules(devices: Sequence[str]) -> list[int] | str:
-    """Return the counter of every device, or why there is none."""
+    """Return the counter of every device, or the reason why there is none."""
     if not devices:
         return "no GPU took part; the energy of a processor is not measured"
     try:
@@ -77,6 +77,6 @@ def _millijoules(devices: Sequence[str]) -> list[int] | str:
 
 
 def _handle(pynvml: Any, device: str) -> Any:
-    # By its identity: PyTorch counts the devices that are visible, the driver all of them.
+    # By UUID: PyTorch numbers only the visible devices, the driver all of them.
     identity = torch.cuda.get_device_properties(device).uuid
     return pynvml.nvmlDeviceGetHandleByUUID(f"GPU-{identity}")

@@ -1,4 +1,4 @@
-"""What a model is now, by its digests: no weights are downloaded, and torch is not needed."""
+"""Current digests of a model, without downloading weights and without torch."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -25,14 +25,14 @@ PARTS: Final[Mapping[str, str]] = {
     "chat_template_sha256": "chat template",
     "code_sha256": "remote code",
 }
-"""Digests that say what a model is, and what each is of."""
+"""Digests that identify a model, and what each one covers."""
 
 OF_AN_ADAPTER: Final = tuple(list(PARTS)[:2])
 
 
 @dataclass(frozen=True, slots=True)
 class ModelFingerprint:
-    """A model as it is now: the digests that a run writes of it, and those of its files.
+    """Current state of a model: the digests that a run records, and those of its files.
 
     Parameters
     ----------
@@ -41,19 +41,19 @@ class ModelFingerprint:
     weights_sha256, config_sha256, tokenizer_sha256, chat_template_sha256, code_sha256 : str
         As in `ModelIdentity`.
     adapter : AdapterIdentity, optional
-        What is merged into it.
+        Adapter that is merged into it.
     base : str, optional
         Name of the model that an adapter is merged into.
     files : mapping of str to str
-        Path to digest of every file of the repository. On the Hub as its listing has them:
-        ``sha256:`` and the SHA-256 of a large file (LFS), ``git:`` and git's own digest of any
-        other. Of a folder ``sha256:`` always.
+        Path to digest of every file of the repository. On the Hub as in its listing: ``sha256:``
+        and the SHA-256 for large files (LFS), ``git:`` and git's digest for others. For a folder
+        always ``sha256:``.
     adapter_files : mapping of str to str
-        The same of the adapter's repository.
+        The same for the adapter's repository.
     private, gated : bool
-        Whether others can read it, on the Hub.
+        Whether access to it on the Hub is restricted.
     code_elsewhere : tuple of str
-        Repositories from which it takes code, which no digest covers.
+        Other repositories from which it loads code, which no digest covers.
     """
 
     revision: str | None
@@ -72,17 +72,17 @@ class ModelFingerprint:
 
 
 def fingerprint(ref: ModelRef, *, offline: bool = False) -> ModelFingerprint:
-    """Find out what a model is now.
+    """Return the current fingerprint of a model.
 
-    Of a Hub model the configuration, the tokenizer and its code are fetched, and the digests of the
-    weights are taken from the listing. Offline the cache counts, with the files that it has.
+    For a Hub model the configuration, the tokenizer and its code are downloaded, and the digests of
+    the weights are taken from the listing. Offline the files in the cache are used.
 
     Raises
     ------
     HubNotReached
-        If the Hub does not answer, though it may be asked: what the cache knows need not be so now.
+        If the Hub does not answer although the run is online: the cache may be outdated.
     ModelError
-        If there is no such model, or it has no weights.
+        If the model does not exist, or has no weights.
     """
     snapshot, adapter, _ = located(ref, offline=offline)
     model = _part(snapshot, offline=offline)
@@ -110,9 +110,9 @@ def fingerprint(ref: ModelRef, *, offline: bool = False) -> ModelFingerprint:
 def differences(
     one: ModelIdentity | ModelFingerprint, other: ModelIdentity | ModelFingerprint
 ) -> tuple[str, ...]:
-    """Return which parts of a model differ, in words; empty if it is the same model.
+    """Return the names of the parts in which two models differ; empty if they are the same.
 
-    README.md and what is published below ``bias`` are no part of it.
+    README.md and reports published in ``bias`` are ignored.
     """
     found = [words for name, words in PARTS.items() if getattr(one, name) != getattr(other, name)]
     if one.adapter is None or other.adapter is None:
@@ -128,7 +128,7 @@ def differences(
 
 
 def is_beside(path: str) -> bool:
-    """Whether a file only speaks of a model: its card, or what is published about it."""
+    """Whether a file only documents a model: its card, or a published report."""
     return path == "README.md" or path.startswith(f"{PUBLISHED}/")
 
 
@@ -157,12 +157,12 @@ def _part(snapshot: Snapshot, *, offline: bool) -> _Part:
 
 
 def _on_hub(snapshot: Snapshot) -> _Part:
-    # At the commit whose configuration was read, whatever the name stands for by now.
+    # At the commit whose configuration was read, even if the name has moved since.
     about = ask(ModelRef(snapshot.ref.name, "hub", snapshot.revision), digests=True)
     siblings = {s.rfilename: s for s in about.siblings or ()}
     names = _weight_names(snapshot, siblings.__contains__)
     small = [n for n in names if siblings[n].lfs is None]
-    # Git's digest of a file is none of its content alone.
+    # Git's digest of a file is not a digest of its content alone.
     folder = fetch(snapshot.ref, snapshot.revision, small) if small else snapshot.folder
     digests = (
         (Path(n).name, lfs.sha256 if (lfs := siblings[n].lfs) else file_sha256(folder / n))
@@ -181,11 +181,11 @@ def _digest(ref: ModelRef, sibling: "RepoSibling") -> str:
         return f"sha256:{sibling.lfs.sha256}"
     if sibling.blob_id:
         return f"git:{sibling.blob_id}"
-    raise ModelError(f"the Hub does not tell the digest of {sibling.rfilename} of {ref.name}.")
+    raise ModelError(f"the Hub does not state the digest of {sibling.rfilename} of {ref.name}.")
 
 
 def _weight_names(snapshot: Snapshot, is_there: Callable[[str], bool]) -> list[str]:
-    # Digests of pickled weights can be had without unpickling them.
+    # Digests of pickled weights do not require unpickling.
     for name in snapshot.may_read(allow_pickle=True):
         if names := shards(snapshot.folder, name, is_there):
             return names
@@ -193,14 +193,14 @@ def _weight_names(snapshot: Snapshot, is_there: Callable[[str], bool]) -> list[s
 
 
 def _files_in(folder: Path) -> Iterable[Path]:
-    """Yield the files of a model's folder, hidden ones and those of hidden folders left out."""
+    """Yield the files of a model's folder, except hidden ones and those in hidden folders."""
     for path in sorted(folder.rglob("*")):
         if path.is_file() and not any(p.startswith(".") for p in path.relative_to(folder).parts):
             yield path
 
 
 def _template(snapshot: Snapshot) -> str | None:
-    """Return the chat template that the tokenizer has when it is loaded from these files."""
+    """Return the chat template that a tokenizer loaded from these files has."""
     try:
         return _template_in(snapshot)
     except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
@@ -212,7 +212,7 @@ def _template(snapshot: Snapshot) -> str | None:
 def _template_in(snapshot: Snapshot) -> str | None:
     if snapshot.gguf:
         return _template_in_gguf(snapshot.gguf)
-    # A file of its own comes before the configuration.
+    # A separate file takes precedence over the configuration.
     files = [snapshot.folder / "chat_template.jinja"]
     files += sorted((snapshot.folder / "additional_chat_templates").glob("*.jinja"))
     found = {p.stem: p.read_text(encoding="utf-8") for p in files if p.is_file()}

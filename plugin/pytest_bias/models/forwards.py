@@ -1,4 +1,4 @@
-"""Batches worked through: memory that runs out, answers that are kept, work only counted."""
+"""Execution of batches: recovery from lack of memory, stored answers, counting of work."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -22,9 +22,9 @@ from pytest_bias.models.reads import ReadBatch
 from pytest_bias.models.tokens import Tokens
 
 Left: TypeAlias = NDArray[np.bool_]
-"""Which rows are still to be done."""
+"""Mask of the rows that remain."""
 Done: TypeAlias = tuple[NDArray[np.int64], int]
-"""The rows that a batch did, and how many tokens they have."""
+"""The rows that a batch completed, and their number of tokens."""
 AnyBatch = TypeVar("AnyBatch", Batch, ReadBatch)
 
 ATTENTION: Final = [
@@ -32,8 +32,8 @@ ATTENTION: Final = [
     SDPBackend.EFFICIENT_ATTENTION,
     SDPBackend.MATH,
 ]
-"""All kernels but cuDNN's, which compiles anew for every shape of a batch: seconds in half
-precision, where the forwards of a suite take less than one."""
+"""All kernels except cuDNN's, which compiles for every batch shape: seconds in half precision,
+where the forwards of a suite take less than one."""
 
 
 @dataclass
@@ -45,17 +45,17 @@ class Forwards:
     network : torch.nn.Module
         A transformers model in evaluation mode, on its device or spread over several.
     kind : ModelKind
-        Decides where hidden states are exchanged.
+        Determines where hidden states are replaced.
     tokens : Tokens
         The model's tokenizer.
     meter : Meter
-        Told of every forward.
+        Records every forward.
     budget : int, optional
-        Tokens of one batch; by default what the device has room for.
+        Tokens of one batch; by default what fits in the device's memory.
     journal : Journal, optional
-        Where answers are kept, for a run that is killed.
+        Storage of answers, so that an interrupted run can be resumed.
     work : Work, optional
-        While it is set, forwards are added up there instead of made, and answers are zeros.
+        If set, forwards are counted there instead of run, and answers are zeros.
     """
 
     network: Any
@@ -75,7 +75,7 @@ class Forwards:
         self.budget, self.max_logits = self.budget or room.tokens, room.logits
         text = self.network.config.get_text_config()
         self.vocabulary = int(text.vocab_size)
-        # Keys and values of every layer are for texts that go on; here they would only take room.
+        # The key-value cache is for generation; here it would only use memory.
         text.use_cache = False
 
     def gather(
@@ -85,10 +85,10 @@ class Forwards:
         plan: Callable[[int, Left], Iterator[Batch]],
         answer: Callable[[Batch], tuple[NDArray[Any], int]],
     ) -> None:
-        """Fill the rows of an array, batch by batch; what the journal holds is not asked again.
+        """Fill the rows of an array, batch by batch, reusing answers in the journal.
 
-        `answer` returns the answers to the first `n` rows of a batch and how many tokens they took;
-        `question` names all that decides them besides the model.
+        `answer` returns the answers to the first `n` rows of a batch and their number of tokens;
+        `question` names everything that determines them besides the model.
         """
         page = self.page("rows", question)
         left = np.ones(len(found), dtype=np.bool_)
@@ -104,7 +104,7 @@ class Forwards:
         self.forward(left, plan, work, page, page.flush)
 
     def page(self, what: str, digest: Callable[[], str]) -> Page:
-        """Return where the answers to a question are kept."""
+        """Return the storage for the answers to a question."""
         return self.journal.page(f"{what}: {digest()}") if self.journal else Page()
 
     def forward(
@@ -115,7 +115,7 @@ class Forwards:
         page: Page,
         keep: Callable[[], None],
     ) -> None:
-        """Work through batches; with less memory than thought, through smaller ones.
+        """Process batches, reducing their size when memory runs out.
 
         `keep` is called at the end, and whenever the page is due.
         """
@@ -126,15 +126,17 @@ class Forwards:
             return
         if known := int((~left).sum()):
             self.meter.resumed += known
-            # What this run has answered itself, another suite may have asked.
+            # Answers of this run itself, to another suite, are not reported.
             if page.path not in self._opened:
-                self.meter.notice(f"{known} of {len(left)} sequences were done by a run before")
+                self.meter.notice(
+                    f"{known} of {len(left)} sequences were completed by an earlier run"
+                )
         self._opened.add(page.path)
 
         def attempt() -> str | None:
-            """Work until memory runs out; returns what the library said of it.
+            """Process batches until memory runs out; returns the library's message, or None.
 
-            Its return lets go of the exception, and so of the tensors of the forward that failed.
+            Returning releases the exception, and with it the tensors of the failed forward.
             """
             try:
                 with torch.inference_mode(), sdpa_kernel(ATTENTION):
@@ -161,7 +163,7 @@ class Forwards:
             self.meter.seconds += time.perf_counter() - start
 
     def wait(self) -> None:
-        """Wait until every GPU has done what it was told."""
+        """Wait until every GPU has finished its work."""
         for device in self._gpus:
             torch.cuda.synchronize(device)
 
@@ -178,7 +180,7 @@ class Forwards:
             f"{self._where} ran out of memory: batches of at most {self.budget} tokens from now on."
         )
         if self._gpus:
-            # Of every GPU.
+            # On every GPU.
             torch.cuda.empty_cache()
 
     @property
@@ -191,7 +193,7 @@ class Forwards:
 
 
 def sent(device: torch.device, *arrays: NDArray[np.int64]) -> Iterator[torch.Tensor]:
-    """Send arrays to a device without waiting for them to arrive."""
+    """Copy arrays to a device asynchronously."""
     for array in arrays:
         tensor = torch.from_numpy(array)
         if device.type == "cuda":

@@ -1,8 +1,8 @@
-"""Texts continued by a model's own `generate`, each as if it were alone.
+"""Text generation by a model's own `generate`, independent of the other rows of a batch.
 
-Nothing of a checkpoint's generation_config.json reaches a text but the tokens that end one: the
-settings there (penalties, forced tokens, beams, temperatures) are made for products, and a measure
-has to see the model. Rows of one batch have one length, so that none is padded.
+Of a checkpoint's generation_config.json only the end-of-text tokens are used: its other settings
+(penalties, forced tokens, beams, temperatures) are made for products, and a measure has to see the
+model itself. Rows of one batch have equal lengths, so that none is padded.
 """
 
 from collections.abc import Iterable, Sequence
@@ -29,27 +29,27 @@ from pytest_bias.models.transformer import Transformer
 from pytest_bias.records.report import canonical_json, sha256
 
 UNUSED: Final = -1
-"""Stands where a continuation has no token."""
+"""Placeholder after the last token of a continuation."""
 
 
 class Row(NamedTuple):
-    """One continuation to be made: of which prompt, which of its `n`, behind which tokens."""
+    """One continuation to generate: its prompt, its number among `n`, and the tokens before it."""
 
     prompt: str
     sample: int
     ids: list[int]
     start: list[int] | None = None
-    """What a decoder of its own begins with; null where the prompt is continued."""
+    """Start tokens of a separate decoder; None if the prompt itself is continued."""
 
     @property
     def before(self) -> list[int]:
-        """What stands in front of the new tokens."""
+        """Tokens before the new ones."""
         return self.ids if self.start is None else self.start
 
 
 @dataclass(frozen=True)
 class Decoding:
-    """How texts are continued; `ends` are the ids of the tokens that end one."""
+    """Settings of generation; `ends` are the ids of the end-of-text tokens."""
 
     max_new_tokens: int
     sample: bool
@@ -68,21 +68,21 @@ class Decoding:
 
 
 def taken_over(network: Any, tokens: Tokens) -> tuple[int, ...]:
-    """Empty a network's own settings for generation; returns the tokens that end a text.
+    """Clear a network's own generation settings; returns the end-of-text tokens.
 
-    These are the ones that the checkpoint states (chat models have several) and the tokenizer's.
+    These are the checkpoint's (chat models have several) and the tokenizer's.
     """
     own = getattr(network, "generation_config", None)
     stated = getattr(own, "eos_token_id", None)
     listed = stated if isinstance(stated, Iterable) else [stated]
     if own is not None:
-        # `generate` fills whatever a call leaves open from here.
+        # `generate` takes its defaults from here.
         network.generation_config = GenerationConfig()
     return tuple(sorted({int(i) for i in (*listed, tokens.eos_id) if i is not None}))
 
 
 def continued(body: Transformer, rows: Sequence[Row], how: Decoding) -> list[Continuation]:
-    """Continue rows, in their order."""
+    """Return the continuations of rows, in order."""
     found = np.full((len(rows), how.max_new_tokens), UNUSED, dtype=np.int64)
     lengths = [len(row.ids) for row in rows]
 
@@ -92,7 +92,7 @@ def continued(body: Transformer, rows: Sequence[Row], how: Decoding) -> list[Con
     def answer(batch: Batch) -> tuple[NDArray[Any], int]:
         ids = _generated(body, [rows[i] for i in batch.rows], how)[: batch.n]
         generated = int((ids != UNUSED).sum())
-        # The first token of a row comes from the forward that is counted anyway.
+        # The first token of a row comes from a forward that is counted anyway.
         body.meter.forwards += generated - batch.n
         return ids, batch.n * batch.length + generated
 
@@ -101,7 +101,7 @@ def continued(body: Transformer, rows: Sequence[Row], how: Decoding) -> list[Con
         lengths,
         room=how.max_new_tokens,
         max_rows=max(1, body.max_logits // body.vocabulary),
-        # On a GPU the number of rows decides the last bits anyway, and memory is short.
+        # On a GPU the last bits depend on the number of rows anyway, and memory is scarce.
         floor=MIN_ROWS if body.device.type == "cpu" else 1,
     )
     if body.work is not None:
@@ -114,7 +114,7 @@ def continued(body: Transformer, rows: Sequence[Row], how: Decoding) -> list[Con
 
 
 def _generated(body: Transformer, rows: Sequence[Row], how: Decoding) -> NDArray[np.int64]:
-    """Return the new tokens of rows of one length, the one that ends a text included."""
+    """Return the new tokens of rows of equal length, including the end-of-text token."""
     first = rows[0]
     prompts = torch.tensor([row.ids for row in rows], device=body.device)
     decoder = {}
@@ -126,7 +126,7 @@ def _generated(body: Transformer, rows: Sequence[Row], how: Decoding) -> NDArray
         processors.append(_Noise(rows, how.seed))
     if how.branch:
         processors.append(_Branches(rows))
-    # By its class: code that a checkpoint brings along may have put another one on the instance.
+    # From the class: a checkpoint's own code may have replaced it on the instance.
     output = type(body.network).generate(
         body.network,
         input_ids=prompts,
@@ -150,7 +150,7 @@ def _generated(body: Transformer, rows: Sequence[Row], how: Decoding) -> NDArray
 
 
 class _Noise(LogitsProcessor):  # type: ignore[misc]
-    """Adds the noise of every row's present step to its logits, which come in float32."""
+    """Adds the noise of each row's current step to its logits, which are float32."""
 
     def __init__(self, rows: Sequence[Row], seed: int) -> None:
         self.rows, self.seed = rows, seed
@@ -162,7 +162,7 @@ class _Noise(LogitsProcessor):  # type: ignore[misc]
 
 
 class _Branches(LogitsProcessor):  # type: ignore[misc]
-    """Leaves every row the first token of its rank among the likeliest, and then all tokens."""
+    """Restricts the first token of each row to that of its rank, and later tokens not at all."""
 
     def __init__(self, rows: Sequence[Row]) -> None:
         self.rows = rows
@@ -171,16 +171,16 @@ class _Branches(LogitsProcessor):  # type: ignore[misc]
         if input_ids.shape[1] > len(self.rows[0].before):
             return scores
         ranks = torch.tensor([[row.sample] for row in self.rows], device=scores.device)
-        # Stable, so that equal logits, which half precision has many of, have one order.
+        # Stable, since equal logits, which are common in half precision, need a fixed order.
         order = scores.sort(dim=-1, descending=True, stable=True).indices
         first = order.gather(1, ranks)
         return torch.full_like(scores, -torch.inf).scatter_(1, first, 0.0)
 
 
 class _Ended(StoppingCriteria):  # type: ignore[misc]
-    """Tells which rows have ended; `lengths` holds how many new tokens each has, shape (n_rows,).
+    """Determines which rows have ended; `lengths` holds their numbers of new tokens, (n_rows,).
 
-    A row that has ended is carried along until the last one has, and what it gets is not read.
+    A row that has ended stays in the batch until all have; its further tokens are ignored.
     """
 
     def __init__(self, tokens: Tokens, rows: Sequence[Row], how: Decoding) -> None:
@@ -211,6 +211,6 @@ def _continuation(tokens: Tokens, prompt: list[int], new: list[int], how: Decodi
 
 
 def _text_behind(tokens: Tokens, prompt: list[int], new: list[int]) -> str:
-    """Return the text of new tokens, with the space that is between them and the prompt."""
+    """Return the text of new tokens, including the space between them and the prompt."""
     before, whole = tokens.decode(prompt), tokens.decode([*prompt, *new])
     return whole[len(before) :] if whole.startswith(before) else tokens.decode(new)

@@ -1,7 +1,7 @@
-"""What a suite may ask of a model: text in, numbers out.
+"""Interface of models for suites: text in, numbers out.
 
-No tokenizer object crosses this line, in either direction. The implementations are in
-`pytest_bias.models`; suites are written against this module alone.
+No tokenizer object crosses this interface, in either direction. The implementations are in
+`pytest_bias.models`; suites depend on this module only.
 """
 
 from abc import ABC
@@ -55,7 +55,7 @@ __all__ = [
 
 
 class ModelKind(StrEnum):
-    """What a checkpoint was made for."""
+    """Kind of a checkpoint, by its task."""
 
     MASKED = "masked"
     CAUSAL = "causal"
@@ -71,7 +71,7 @@ class ModelKind(StrEnum):
 
 
 class Capability(StrEnum):
-    """One thing that a suite can need and a model can have."""
+    """A type of query that a suite may need and a model may support."""
 
     PSEUDO_LOG_LIKELIHOOD = "pseudo_log_likelihood"
     LOG_LIKELIHOOD = "log_likelihood"
@@ -88,7 +88,7 @@ class Capability(StrEnum):
 
     @property
     def words(self) -> str:
-        """What the capability is, for people."""
+        """The capability in words."""
         return _WORDS[self]
 
 
@@ -118,7 +118,7 @@ _WORDS: Final[Mapping[Capability, str]] = {
 
 
 MASKING: Final = frozenset({Capability.PSEUDO_LOG_LIKELIHOOD, Capability.SLOT, Capability.FILL})
-"""What a masked model has if its tokenizer has a mask token."""
+"""Capabilities of a masked model whose tokenizer has a mask token."""
 _WRITING: Final = frozenset(
     {Capability.LOG_LIKELIHOOD, Capability.GENERATE, Capability.BRANCH, Capability.EMBED}
 )
@@ -131,7 +131,7 @@ CAPABILITIES: Final[Mapping[ModelKind, frozenset[Capability]]] = {
     ModelKind.QUESTION_ANSWERING: frozenset({Capability.EMBED, Capability.ANSWER}),
     ModelKind.ENCODER: frozenset({Capability.EMBED}),
 }
-"""What the models of a kind can do; an open vocabulary and a second head come on top."""
+"""Capabilities of each kind of model, besides an open vocabulary and a second head."""
 
 
 @dataclass
@@ -141,24 +141,24 @@ class Model(ABC):
     Attributes
     ----------
     identity : ModelIdentity
-        What exactly was loaded.
+        Identity of the loaded model.
     capabilities : frozenset of Capability
-        The methods below that work; each of the others raises `TypeError`.
+        The methods that are supported; each of the others raises `TypeError`.
     meter : Meter
-        Running account of the forwards.
+        Running count of the forwards.
     chat : bool
-        Whether `generate` puts prompts into the model's chat template.
+        Whether `generate` formats prompts by the model's chat template.
     notices : tuple of str
-        What a user should know about how the model was loaded.
+        Notices for the user about how the model was loaded.
     seed : int
-        Seed of the run, for suites that let the model draw samples.
+        Seed of the run, for suites that draw samples from the model.
     scorers : mapping of str to Model
-        Classifiers that the user named for what this model writes, by role; `readings` asks them.
+        Classifiers that the user named for generated texts, by role; used by `readings`.
     label_names : mapping of str to mapping
-        Of a classifier: role to concept to the label that stands for it.
+        For a classifier: role to concept to its label.
     repeat_tolerance : float
-        Nats a token by which two answers to one question may differ without a defect: none where
-        the forwards are our own.
+        Nats per token by which repeated answers to one query may differ without a defect; 0 for
+        local models.
     """
 
     identity: ModelIdentity
@@ -173,26 +173,26 @@ class Model(ABC):
 
     @property
     def devices(self) -> tuple[str, ...]:
-        """Devices that the weights lie on, such as ``cuda:0``."""
+        """Devices that hold the weights, such as ``cuda:0``."""
         return ()
 
     def _lacks(self, capability: Capability) -> NoReturn:
         raise TypeError(f"a {self.identity.kind} model has no {capability.value}")
 
     def keep(self, folder: Path | None) -> None:
-        """Keep answers below a folder, so that a run that is killed goes on; null: do not."""
+        """Store answers in a folder, so that an interrupted run can be resumed; None to disable."""
         raise NotImplementedError
 
     def counting(self) -> AbstractContextManager[Work]:
-        """Let all that is asked be counted instead of done; answers are void meanwhile."""
+        """Count queries instead of executing them; meanwhile answers are invalid."""
         raise NotImplementedError
 
     def pace(self) -> Pace:
-        """Find out how fast the model is by a few small batches; the meter takes no notice."""
+        """Estimate the model's speed with a few small batches, which the meter ignores."""
         raise NotImplementedError
 
     def score(self, texts: Sequence[str]) -> list[SequenceScore]:
-        """Score sentences by whichever log-likelihood this kind of model has, in nats."""
+        """Score sentences by the log-likelihood of this kind of model, in nats."""
         if Capability.LOG_LIKELIHOOD in self.capabilities:
             return self.log_likelihood(texts)
         return self.pseudo_log_likelihood(texts)
@@ -200,32 +200,32 @@ class Model(ABC):
     def score_long(
         self, passages: Sequence[str | Passage], *, stride: int | None = None
     ) -> list[SequenceScore]:
-        """Score texts of any length by the log-likelihood that this kind of model has, in nats.
+        """Score texts of any length by the log-likelihood of this kind of model, in nats.
 
-        A text that the model can take has the score that `log_likelihood`, or
-        `pseudo_log_likelihood`, gives. A longer one is read in windows of as many tokens as the
-        model takes, the next of which begins `stride` tokens later; every token is scored once.
+        A text that fits the model's context has the score of `log_likelihood` or
+        `pseudo_log_likelihood`. A longer one is split into windows of the maximum length, each of
+        which begins `stride` tokens after the one before; every token is scored once.
 
-        A causal model scores in each window what is new there, conditioned on the tokens of the
-        window before it, as in transformers' "Perplexity of fixed-length models". What conditions
-        the first token of the text (`log_likelihood`) stands in front of the text once, not in
-        front of every window. The figure of that page weighs the mean of each window but the first
-        by one token less than it is a mean of; ours is the plain sum over all tokens.
+        A causal model scores in each window the new tokens, conditioned on the tokens that it
+        shares with the window before, as in transformers' "Perplexity of fixed-length models". The
+        token that conditions the first one (`log_likelihood`) precedes the text once, not every
+        window. That page weights the mean of each window but the first by one token too few; here
+        the score is the plain sum over all tokens.
 
-        A masked model reads in each window the tokenizer's special tokens around a part of the
-        text, the last part reaching back so that it is as long as the others. A token is scored in
-        the window that has most text on its shorter side, that is, whose nearer cut is farthest;
-        the ends of the text are no cuts. Of two equal windows it is the earlier one.
+        A masked model is given in each window a part of the text within the tokenizer's special
+        tokens; the last part is extended to the left to the length of the others. A token is scored
+        in the window that has most text on its shorter side, that is, whose nearer cut is farthest;
+        the ends of the text are not cuts. Of two equal windows it is the earlier one.
 
-        A decoder that has read an empty text has no beginning in the middle of one, so a seq2seq
-        model scores no text that is longer than it takes.
+        A decoder conditioned on an empty text cannot start in the middle of one, so a seq2seq model
+        scores no text that exceeds its maximum length.
 
         Parameters
         ----------
         passages : sequence of str or Passage
             The texts, whole or in parts.
         stride : int, optional
-            From 1 to one less than the tokens of a window; by default half of them.
+            From 1 to the length of a window minus 1; by default half of the length.
 
         Raises
         ------
@@ -235,22 +235,22 @@ class Model(ABC):
         self._lacks(Capability.LOG_LIKELIHOOD)
 
     def log_likelihood(self, texts: Sequence[str]) -> list[SequenceScore]:
-        """Sum over the tokens of log P(token | tokens before it).
+        """Return the sum over the tokens of log P(token | tokens before it).
 
         In a causal model the first token is conditioned on the tokenizer's beginning-of-sequence
-        token, else its end-of-sequence token; a tokenizer with neither leaves the first token
-        unscored. A seq2seq model reads the empty text and is forced through the text: its encoder
-        sees what the tokenizer writes for no text, special tokens alone; its decoder begins with
-        ``decoder_start_token_id``, then with what the tokenizer puts before a target.
+        token, else its end-of-sequence token; with neither the first token is unscored. In a
+        seq2seq model the encoder is given the empty text, that is, special tokens only, and the
+        decoder is teacher-forced: it starts with ``decoder_start_token_id`` and the special tokens
+        that the tokenizer puts before a target.
         """
         self._lacks(Capability.LOG_LIKELIHOOD)
 
     def pseudo_log_likelihood(self, texts: Sequence[str]) -> list[SequenceScore]:
-        """Sum over the tokens of log P(token | all other tokens) (Salazar et al. 2020)."""
+        """Return the sum over the tokens of log P(token | other tokens) (Salazar et al. 2020)."""
         self._lacks(Capability.PSEUDO_LOG_LIKELIHOOD)
 
     def pair_log_likelihood(self, pairs: Sequence[tuple[str, str]]) -> list[PairScore]:
-        """Pseudo-log-likelihood of the tokens that the two texts of a pair share.
+        """Return the pseudo-log-likelihoods of the tokens that the two texts of a pair share.
 
         Shared tokens are the equal blocks of difflib's SequenceMatcher over the token ids, first
         text against second (Nangia et al. 2020, metric.py), with its popularity heuristic off.
@@ -258,37 +258,37 @@ class Model(ABC):
         self._lacks(Capability.PSEUDO_LOG_LIKELIHOOD)
 
     def unmasked_log_likelihood(self, texts: Sequence[str]) -> list[SequenceScore]:
-        """Sum log P(token | the whole text, unmasked); a token: AUL (Kaneko, Bollegala 2022)."""
+        """Sum log P(token | unmasked text); per token this is AUL (Kaneko, Bollegala 2022)."""
         self._lacks(Capability.PSEUDO_LOG_LIKELIHOOD)
 
     def slot(self, clozes: Sequence[Cloze]) -> list[ClozeScore]:
-        """Log-probability of every choice at the gap of every sentence."""
+        """Return the log-probability of every choice at the gap of every sentence."""
         self._lacks(Capability.SLOT)
 
     def fill(self, texts: Sequence[str], k: int = 5) -> list[list[tuple[str, float]]]:
-        """Return the `k` likeliest single tokens at the gap, with their log-probabilities.
+        """Return the `k` most likely single tokens at the gap, with their log-probabilities.
 
         Raises
         ------
         ValueError
-            If a text has not exactly one gap, or cannot be read.
+            If a text does not have exactly one gap, or cannot be encoded.
         """
         self._lacks(Capability.FILL)
 
     def predict(self, texts: Sequence[str], k: int) -> list[Prediction]:
-        """Return the `k` likeliest single tokens at the gap, as `fill`, or why there are none."""
+        """Return the `k` most likely single tokens at the gap, as `fill`, or a reason."""
         self._lacks(Capability.FILL)
 
     def predict_next(self, prompts: Sequence[str], k: int) -> list[Prediction]:
-        """Return the `k` likeliest next tokens behind every prompt, or why there are none.
+        """Return the `k` most likely next tokens of every prompt, or a reason.
 
-        They are the first tokens of the branches that `generate` makes, from one forward. Prompts
-        are texts, never turns of a chat.
+        They are the first tokens of the branches of `generate`, from one forward. Prompts are
+        plain texts, never chat turns.
         """
         self._lacks(Capability.NEXT)
 
     def n_tokens(self, words: Sequence[str]) -> list[int]:
-        """Return how many tokens each word is behind another word and a space."""
+        """Return the number of tokens of each word after another word and a space."""
         raise NotImplementedError
 
     def next_sentence(self, pairs: Sequence[tuple[str, str]]) -> list[Following]:
@@ -296,7 +296,7 @@ class Model(ABC):
         self._lacks(Capability.NEXT_SENTENCE)
 
     def embed(self, texts: Sequence[str]) -> Embeddings:
-        """Return one vector a text; how tokens are pooled is in `identity.pooling`."""
+        """Return one vector per text; `identity.pooling` states the pooling of tokens."""
         self._lacks(Capability.EMBED)
 
     def generate(
@@ -311,41 +311,41 @@ class Model(ABC):
         stop: Sequence[str] = (),
         chat: bool | None = None,
     ) -> list[Continuation]:
-        """Continue every prompt `n` times: greedily, by samples, or from the likeliest beginnings.
+        """Generate `n` continuations per prompt: greedy, sampled, or from the most likely starts.
 
-        A continuation depends on its prompt alone: a sample is decided by `seed`, the prompt's text
-        and its number; what a checkpoint brings along for sampling is not used.
+        A continuation depends on its prompt only: a sample is determined by `seed`, the prompt's
+        text and the sample's number; a checkpoint's own sampling settings are not used.
 
-        Branches are what a causal model has in place of the likeliest tokens at a mask: the first
-        tokens are the `n` likeliest ones, each different, likeliest first (of equal ones the lower
-        id), and each goes on greedily; so the first branch is the greedy text. No token is left
-        out: where one that ends a text is among them, that branch is an empty text, and where
-        another special token is, the branch goes on behind it, without its text.
+        Branches are the counterpart, for causal models, of the most likely tokens at a mask: their
+        first tokens are the `n` most likely ones, in descending order (of equal ones the lower id
+        first), and each is continued greedily, so the first branch is the greedy text. No token is
+        excluded: a branch from an end-of-text token is an empty text, and one from another special
+        token continues after it, without its text.
 
         Parameters
         ----------
         prompts : sequence of str
             The texts to continue.
         max_new_tokens : int
-            Largest number of tokens of a continuation.
+            Maximum number of tokens of a continuation.
         sample : bool
-            Draw from the model's distribution (temperature 1) instead of taking the likeliest.
+            Sample from the model's distribution (temperature 1) instead of greedy decoding.
         branch : bool
-            Begin with the `n` likeliest first tokens, and go on greedily.
+            Start with the `n` most likely first tokens, and continue greedily.
         n : int
-            Number of continuations a prompt; more than one need `sample` or `branch`.
+            Number of continuations per prompt; more than one requires `sample` or `branch`.
         seed : int
             Seed of the samples.
         stop : sequence of str
-            Texts in front of which a continuation is cut.
+            Strings before which a continuation is cut.
         chat : bool, optional
-            Whether every prompt is a user's turn that the model answers by its chat template, or a
-            text that it continues; by default as the run has it (``--chat``).
+            Whether every prompt is a user's chat turn that the model answers, or a text that it
+            continues; by default as set for the run (``--chat``).
 
         Returns
         -------
         list of Continuation
-            `n` a prompt, those of one prompt next to each other, in the order of the prompts.
+            `n` per prompt, grouped by prompt, in the order of the prompts.
 
         Raises
         ------
@@ -355,29 +355,29 @@ class Model(ABC):
         self._lacks(Capability.GENERATE)
 
     def classify(self, texts: Sequence[Text]) -> Classification:
-        """Return what the model's head says of every text or pair of texts.
+        """Return the outputs of the model's head for every text or pair of texts.
 
-        A text that is too long for the model has a reason; it is never cut.
+        A text that is too long for the model has a reason; it is never truncated.
         """
         self._lacks(Capability.CLASSIFY)
 
     def answer(self, questions: Sequence[Question], *, max_answer_tokens: int = 30) -> list[Answer]:
-        """Find the likeliest answer of at most `max_answer_tokens` tokens in every context.
+        """Return the most likely answer of at most `max_answer_tokens` tokens in every context.
 
-        A context too long for the model is read in windows that overlap by 128 tokens, or by half
-        of the room beside the question where that is less. P is the softmax over all tokens of all
-        windows, so that windows compete by their logits; the null score is that of the window
-        least sure that there is no answer (Devlin et al. 2019, run_squad).
+        A context too long for the model is split into windows that overlap by 128 tokens, or by
+        half of the space beside the question if that is less. P is the softmax over all tokens of
+        all windows, so that windows compete by their logits; the null score is the smallest one of
+        the windows (Devlin et al. 2019, run_squad).
         """
         self._lacks(Capability.ANSWER)
 
     def as_read(self, texts: Sequence[str]) -> list[str]:
-        """Return what stands for each text as the model reads it: equal where its tokens are.
+        """Return a key for each text, equal for texts with equal tokens.
 
-        Of a model whose tokenizer is not known to us it is the text itself.
+        If the model's tokenizer is unknown, it is the text itself.
         """
         return list(texts)
 
     def round_trip(self, texts: Sequence[str]) -> list[str]:
-        """Return the texts as the tokenizer gives them back, special tokens removed."""
+        """Return the texts after encoding and decoding, without special tokens."""
         raise NotImplementedError

@@ -1,9 +1,9 @@
-"""What forwards have answered so far, on disk: a run that was killed goes on where it was.
+"""Storage of answers on disk, so that an interrupted run can be resumed.
 
-A page belongs to one question to one model: its name is a digest of every row that is forwarded, of
-the weights, and of what else decides the bits of an answer. So no model is served another's
-answers. A page is a few files, each written whole or not at all, so that any moment is a good one
-to be killed at.
+A page belongs to one question and one model: its name is a digest of all rows that are forwarded,
+the weights, and whatever else determines the bits of an answer, so that answers of different models
+are never mixed. A page consists of a few files, each written atomically, so that it is valid
+whenever a run is interrupted.
 """
 
 import io
@@ -23,13 +23,13 @@ from pytest_bias.records.documents import write_whole
 from pytest_bias.records.report import canonical_json, sha256
 
 SECONDS: Final = 2.0
-"""How much work is lost at most."""
+"""Seconds of work that are lost at most."""
 
 Kept = tuple[NDArray[np.int64], NDArray[Any]]
 
 
 def add_file(folder: Path, ending: str, content: bytes) -> None:
-    """Put a file into a folder that several processes share, whole or not at all.
+    """Write a file atomically to a folder that several processes share.
 
     Raises
     ------
@@ -46,7 +46,7 @@ def add_file(folder: Path, ending: str, content: bytes) -> None:
 
 @dataclass
 class Page:
-    """Answers to one question; without a folder nothing is kept."""
+    """Answers to one question; without a folder nothing is stored."""
 
     path: Path | None = None
     _waiting: list[Kept] = field(default_factory=list)
@@ -58,24 +58,24 @@ class Page:
         return self.path is not None and time.monotonic() - self._written > SECONDS
 
     def kept(self) -> Iterator[Kept]:
-        """Yield what an earlier run has answered: indices, and the answers to them."""
+        """Yield the answers of earlier runs: indices, and the answers at them."""
         files = sorted(self.path.glob("*.npz")) if self.path else []
         for file in files:
             try:
                 with file.open("rb") as stream, np.load(stream, allow_pickle=False) as there:
                     found = there["which"], there["answers"]
             except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
-                # What the disk did not keep is computed again.
+                # Damaged files are computed again.
                 continue
             yield found
 
     def add(self, which: NDArray[np.int64], answers: NDArray[Any]) -> None:
-        """Take answers, to be written when `flush` is called."""
+        """Add answers, to be written by `flush`."""
         if self.path:
             self._waiting.append((which, answers))
 
     def flush(self) -> None:
-        """Write the answers that wait."""
+        """Write the pending answers."""
         self._written = time.monotonic()
         if self.path is None or not self._waiting:
             return
@@ -93,9 +93,9 @@ class Journal:
     Parameters
     ----------
     folder : Path
-        Where pages are kept.
+        Folder of the pages.
     model : mapping
-        All that decides the bits of an answer besides the question.
+        Everything that determines the bits of an answer besides the question.
     """
 
     folder: Path

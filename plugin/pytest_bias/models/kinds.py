@@ -1,4 +1,4 @@
-"""Kinds of models: which class is which, how it is loaded, what it can do."""
+"""Kinds of models: their classes, how they are loaded, and their capabilities."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -22,23 +22,23 @@ def _nothing(config: Any, tokens: Tokens, name: str) -> None:
 
 @dataclass(frozen=True)
 class KindSupport:
-    """What it takes to run one kind of model.
+    """Everything needed to run one kind of model.
 
     Parameters
     ----------
     auto_class : str
-        Class of the library that loads it.
+        Class of transformers that loads it.
     model : type
-        What is handed to suites.
+        Class of the models that suites receive.
     classes : tuple of str
-        How the names of its classes end, for people.
+        Suffixes of its class names, for messages.
     unused : tuple of str
-        Prefixes of weights that no forward of ours uses, so that they may be missing.
+        Prefixes of weights that our forwards do not use, so that they may be missing.
     body : type
-        What runs its forwards.
+        Class that runs its forwards.
     beginning : callable
-        From configuration, tokens and name: what is in front of the first scored token, for the
-        report. Raises `ModelError` where they lack what this kind needs.
+        Returns, from configuration, tokens and name, the context of the first scored token, for
+        the report. Raises `ModelError` if they lack what this kind requires.
     """
 
     auto_class: str
@@ -84,22 +84,22 @@ KINDS: Final = {
     ),
     ModelKind.ENCODER: KindSupport("AutoModel", EncoderModel, (), unused=("pooler.",)),
 }
-"""In the order in which a class is looked up: several stand in two of the library's tables."""
+"""In order of precedence, since several classes are in two of the library's tables."""
 
 NOT_MEASURED: Final = frozenset(
     {"layoutlm", "layoutlmv2", "layoutlmv3", "lilt", "lxmert", "markuplm", "modernvbert", "tapas"}
     | {"ultravbert", "prophetnet", "switch_transformers"}
 )
 """Types that also read boxes, pictures or tables; one that predicts several tokens at once; one
-whose experts take so many tokens of a batch and no more, so that a text depends on its company."""
+whose experts have a capacity per batch, so that results depend on the other texts of a batch."""
 
 
 def kind_of(config: Any, name: str, *, gguf: bool = False) -> tuple[ModelKind, str]:
-    """Return the kind of a model and its class, from the configuration.
+    """Return the kind and the class of a model, from its configuration.
 
-    The class named under ``architectures`` decides; a GGUF file names none, so its type does.
-    A class that the checkpoint brings along counts as what its ``auto_map`` says it is.
-    Precedence, for classes that stand in several of the library's tables: that of `KINDS`.
+    The class named in ``architectures`` determines it, or for a GGUF file, which names none, its
+    type. The kind of a checkpoint's own class is that of its ``auto_map``. For classes in several
+    of the library's tables the precedence is that of `KINDS`.
 
     Raises
     ------
@@ -121,12 +121,12 @@ def kind_of(config: Any, name: str, *, gguf: bool = False) -> tuple[ModelKind, s
     writes = bool(getattr(config, "is_encoder_decoder", False))
     brought = _brought(getattr(config, "auto_map", None) or {}, architecture)
     for kind in brought:
-        # ChatGLM and its like call themselves both, to be found by either name.
+        # ChatGLM and similar models are registered as both.
         if kind is not ModelKind.SEQ2SEQ or writes or len(brought) == 1:
             return kind, architecture
     if architecture == "ElectraForPreTraining":
         raise ModelError(
-            f"{name} is an ELECTRA discriminator: it tells replaced tokens, it predicts none.",
+            f"{name} is an ELECTRA discriminator: it detects replaced tokens, it predicts none.",
             "Measure the generator of the same family.",
         )
     tables = {
@@ -141,7 +141,7 @@ def kind_of(config: Any, name: str, *, gguf: bool = False) -> tuple[ModelKind, s
     masked = auto.MODEL_FOR_MASKED_LM_MAPPING_NAMES
     if architecture.endswith("ForPreTraining") and config.model_type in masked:
         found = ModelKind.MASKED
-    # The library lists models of speech among those that write from a text.
+    # The library lists speech models among those that generate from a text.
     speech = found is ModelKind.SEQ2SEQ and not writes
     if found and not speech and config.model_type not in NOT_MEASURED:
         return found, architecture
@@ -153,7 +153,7 @@ def kind_of(config: Any, name: str, *, gguf: bool = False) -> tuple[ModelKind, s
 
 
 def _brought(auto_map: Mapping[str, Any], architecture: str) -> list[ModelKind]:
-    """Return the kinds of a checkpoint's own classes: of the one it names, else of all."""
+    """Return the kinds of a checkpoint's own classes: of the named one, else of all."""
     all_of_them = [k for k, support in KINDS.items() if support.auto_class in auto_map]
     named = [
         k

@@ -1,7 +1,7 @@
-"""What the labels of a classifier mean: which of them stands for toxic, positive, entailment.
+"""Mapping from the labels of a classifier to concepts such as toxic, positive, entailment.
 
-Every checkpoint names its outputs as it likes. A label that is spelled as one of ours is taken for
-it; any other has to be named in the settings, since a guess would be a silent substitute.
+Checkpoints name their outputs arbitrarily. A label with a known spelling is mapped to its concept;
+any other must be named in the settings, since a guess would be a silent substitute.
 """
 
 import re
@@ -15,19 +15,19 @@ from pytest_bias.forms.keys import Key, keyed, text
 
 @dataclass(frozen=True, slots=True)
 class Role:
-    """What a classifier is asked for.
+    """Task for which a classifier is used.
 
     Parameters
     ----------
     title : str
-        For people, behind "a classifier of".
+        Title in messages, after "a classifier of".
     concepts : mapping of str to tuple of str
-        What a label can stand for, with the spellings that are understood, the surest first.
+        Concepts of labels, with the known spellings, the most reliable first.
     needed : tuple of str
-        Concepts without which the classifier is of no use.
+        Concepts that are required.
     heads : tuple of tuple of str
-        Concepts that the labels of a classifier can stand for, one a label, where its answer is the
-        likeliest of all, so that none may be left out. Empty where one concept is read for itself.
+        Allowed sets of concepts, one per label, if the answer is the most likely label, so that
+        none may be left out. Empty if concepts are used individually.
     """
 
     title: str
@@ -99,8 +99,8 @@ ROLES: Final[Mapping[str, Role]] = {
         heads=(("supports", "refutes", "not_enough_info"), ("supports", "refutes")),
     ),
 }
-"""What suites ask classifiers for. Toxicity takes a classifier of hate as well, as the toxicity
-measurement of Hugging Face evaluate does; hate does not take one of toxicity."""
+"""Tasks of classifiers in suites. Toxicity accepts a classifier of hate as well, as the toxicity
+measurement of Hugging Face evaluate does; hate does not accept one of toxicity."""
 
 LABELS: Final = keyed(
     {
@@ -108,7 +108,7 @@ LABELS: Final = keyed(
         for name, role in ROLES.items()
     }
 )
-"""Reads what a settings file says of labels: role to concept to label."""
+"""Reads the labels in a settings file: role to concept to label."""
 
 
 def labels_for(
@@ -118,7 +118,7 @@ def labels_for(
     model: str,
     also: Sequence[str] = (),
 ) -> dict[str, str]:
-    """Return the label of each concept of a role that a classifier has.
+    """Return the classifier's label for each concept of a role.
 
     Parameters
     ----------
@@ -127,20 +127,20 @@ def labels_for(
     labels : sequence of str
         The checkpoint's own names.
     chosen : mapping of str to str
-        Concept to label, as the user says; goes before spelling.
+        Concept to label, as set by the user; takes precedence over spelling.
     model : str
         The checkpoint, for messages.
     also : sequence of str
-        Concepts that have to have a label besides those that the role needs.
+        Concepts that are required besides those of the role.
 
     Raises
     ------
     UsageError
-        If a concept that is needed has no label, a label that was chosen is not there, or the
-        labels are not those of one of the role's heads.
+        If a required concept has no label, a chosen label does not exist, or the labels are not
+        those of one of the role's heads.
     """
     kind = ROLES[role]
-    # A label that the user has given a meaning has no other by its spelling.
+    # A label that the user has assigned is not mapped by its spelling.
     plain = {_plain(v): v for v in reversed(labels) if v not in chosen.values()}
     found: dict[str, str] = {}
     for concept, spellings in kind.concepts.items():
@@ -162,7 +162,7 @@ def labels_for(
 def _not_found(
     role: str, labels: Sequence[str], found: Mapping[str, str], lacking: Sequence[str], model: str
 ) -> UsageError:
-    """Say what a label must be called, and the lines that name every concept that has none."""
+    """Return the error with the accepted spellings and the settings for the missing concepts."""
     spelled = " and ".join(f"one of them must be {_spellings(role, c)}" for c in lacking)
     if len(lacking) == 1:
         free = [v for v in labels if v not in found.values()] or labels
@@ -183,7 +183,7 @@ def _no_head(
     heads: Sequence[Sequence[str]],
     model: str,
 ) -> UsageError:
-    """Say what the labels have to be together, and the lines that name all of them."""
+    """Return the error with the allowed sets of concepts and the settings for all of them."""
     has = f"{model} has the labels {', '.join(labels)}; for {ROLES[role].title} they must be"
     head = next((h for h in heads if len(h) == len(labels)), None)
     if head is None:
@@ -193,7 +193,7 @@ def _no_head(
     return UsageError(
         f"{has}, one each: {spelled}.",
         f"In pytest-bias.yaml: labels: {{{role}: {{{lines}}}}}, with the one that means it in "
-        "place of each <label>. The model's card, or who trained it, says which; we do not guess.",
+        "place of each <label>. The model card or its authors state which; it is not guessed.",
     )
 
 

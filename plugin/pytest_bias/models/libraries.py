@@ -1,4 +1,4 @@
-"""What libraries say while they read a model: kept quiet, and turned into words of ours."""
+"""Output of libraries while they load a model: suppressed, or turned into our errors."""
 
 import contextlib
 import io
@@ -11,10 +11,9 @@ from pytest_bias.models.damage import first_cause
 
 @contextlib.contextmanager
 def reading(what: str, files: Iterable[Path] = ()) -> Iterator[None]:
-    """Turn what a library says of a damaged file into an error that names the file.
+    """Turn a library's error about a damaged file into one that names the file.
 
-    Of `files`, which may be what is read, the first that something is seen to be wrong with is
-    named before what the library says.
+    The message starts with the first of `files`, those that may be read, that is visibly damaged.
     """
     try:
         yield
@@ -26,7 +25,7 @@ def reading(what: str, files: Iterable[Path] = ()) -> Iterator[None]:
         told = f"{seen} ({type(error).__name__})" if seen else f"{type(error).__name__}: {first}"
         raise ModelError(
             f"{what} cannot be read: {told}",
-            "pip install 'pytest-bias[models]' brings what further kinds of files need."
+            "pip install 'pytest-bias[models]' adds support for more file formats."
             if "pip install" in str(error)
             else "The files may be damaged or incomplete: fetch or save them again.",
         ) from error
@@ -34,7 +33,7 @@ def reading(what: str, files: Iterable[Path] = ()) -> Iterator[None]:
 
 @contextlib.contextmanager
 def quiet() -> Iterator[None]:
-    """Keep the libraries' own progress bars and advice off the terminal."""
+    """Hide the libraries' progress bars and advice."""
     from transformers.utils import logging
 
     level, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()

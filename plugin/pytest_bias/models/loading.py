@@ -1,6 +1,6 @@
-"""From a name to a model: `describe` reads the configuration, `load` the weights.
+"""Loading of models by name: `describe` reads the configuration, `load` the weights.
 
-What a suite can do with a model is known after `describe`, before any weight is read.
+The capabilities of a model are known after `describe`, before any weights are read.
 """
 
 import contextlib
@@ -38,7 +38,7 @@ from pytest_bias.records.report import sha256
 
 @dataclass(frozen=True)
 class Trust:
-    """What a user allows a checkpoint to do."""
+    """Permissions that the user grants to a checkpoint."""
 
     allow_pickle: bool = False
     remote_code: bool = False
@@ -56,7 +56,7 @@ class Description(Described):
 
     @property
     def ref(self) -> ModelRef:
-        """Name of the model, with its adapter."""
+        """Reference of the model, with its adapter."""
         return self.snapshot.ref
 
     @property
@@ -68,30 +68,30 @@ class Description(Described):
 
     @property
     def card(self) -> Mapping[str, Any]:
-        """Metadata at the head of its README.md."""
+        """Metadata of its README.md."""
         return self.snapshot.card
 
     @property
     def own_dtype(self) -> str:
-        """Precision in which its weights are stored, as its configuration says."""
+        """Precision in which its weights are stored, according to its configuration."""
         return str(getattr(self.config, "dtype", None) or "").rpartition(".")[2]
 
     @property
     def about_chat(self) -> str:
-        """Whose template prompts are put into."""
+        """Notice about the chat template that is used."""
         return (
             "Prompts are a user's turns, by the chat template of the model's tokenizer. "
             "--chat off continues them as plain text."
         )
 
     def chats(self, asked: str) -> bool:
-        """Whether prompts become turns of a chat; `asked` is ``auto``, ``on`` or ``off``."""
+        """Whether prompts become chat turns; `asked` is ``auto``, ``on`` or ``off``."""
         continues = Capability.GENERATE in self.capabilities
         tokenizer = self.tokens.tokenizer
         return in_force(asked, tokenizer, model=str(self.ref), continues=continues)
 
     def weights_digest(self) -> str | None:
-        """Digest of weights that are on disk; null for a Hub model, whose revision serves."""
+        """Digest of local weights; None for a Hub model, which its revision identifies."""
         if self.ref.source == "hub":
             return None
         return self.snapshot.weights_sha256(allow_pickle=self.trust.allow_pickle)
@@ -99,15 +99,15 @@ class Description(Described):
     def precision(
         self, device: str, dtype: str, device_map: str | None, devices: str | None = None
     ) -> str:
-        """Return the precision that weights would have on a device."""
+        """Return the precision of the weights on a device."""
         return placed(self.config, device, dtype, device_map)[1]
 
     def fetch(self) -> None:
-        """Fetch the weights of a Hub model."""
+        """Download the weights of a Hub model."""
         fetch_weights(self.snapshot, allow_pickle=self.trust.allow_pickle)
 
     def loaded(self, **how: Any) -> Model:
-        """Read the weights; see `load`."""
+        """Load the weights; see `load`."""
         return _loaded(self, **how)
 
 
@@ -119,14 +119,14 @@ def describe(
     asking: RequestSettings | None = None,
     chat: str = "auto",
 ) -> Described:
-    """Read a model's configuration and tokenizer, or ask the server that has it.
+    """Read a model's configuration and tokenizer, or query its server.
 
-    `asking` and `chat` say how a server is asked.
+    `asking` and `chat` apply to servers.
 
     Raises
     ------
     ModelError
-        If the model cannot be found or is of no kind that can be measured.
+        If the model cannot be found or is of an unsupported kind.
     """
     ref = ModelRef.parse(ref) if isinstance(ref, str) else ref
     if ref.source == "served":
@@ -141,7 +141,7 @@ def _described(ref: ModelRef, *, offline: bool, trust: Trust) -> Description:
     ref = snapshot.ref
     if _needs_code(snapshot) and not trust.remote_code:
         raise ModelError(
-            f"{ref} needs code that it brings along, and running it is not allowed by default.",
+            f"{ref} needs its own code, and running it is not allowed by default.",
             "If you have read that code and trust it: --trust-remote-code",
         )
     snapshot.refuse_pickle(allow_pickle=trust.allow_pickle)
@@ -212,30 +212,30 @@ def load(
     device_map: str | None = None,
     max_memory: Mapping[int | str, int | str] | None = None,
 ) -> Model:
-    """Read a model's weights, or get ready to ask its server.
+    """Load a model's weights, or prepare to query its server.
 
     Parameters
     ----------
     model : Described, ModelRef or str
-        What `describe` returned, or a model's name.
+        Result of `describe`, or a model's name.
     device : str
         ``auto`` (a GPU if there is one), ``cpu``, or ``cuda:0``.
     dtype : str
         ``auto`` (float32 on the CPU, the checkpoint's own on a GPU), ``float32``, ``tf32``,
         ``bfloat16`` or ``float16``.
     chat : str
-        ``auto`` (prompts are turns of a chat if the tokenizer has a template), ``on`` or ``off``.
+        ``auto`` (prompts are chat turns if the tokenizer has a template), ``on`` or ``off``.
     budget : int
-        Tokens of one batch; 0 means what suits the device.
+        Tokens of one batch; 0 to choose by device.
     device_map : str, optional
         ``auto`` spreads a model that is larger than one GPU over all of them.
     max_memory : mapping, optional
-        What a device map may use of each device, such as ``{0: "20GB", 1: "40GB"}``.
+        Memory that a device map may use per device, such as ``{0: "20GB", 1: "40GB"}``.
 
     Raises
     ------
     ModelError
-        If weights are missing, damaged, pickled, or lack the head that the model's kind has.
+        If weights are missing, damaged, pickled, or lack the head of the model's kind.
     """
     about = model if isinstance(model, Described) else describe(model)
     return about.loaded(
@@ -294,7 +294,7 @@ def _loaded(
 
 
 def _network(about: Description, auto_class: str, dtype: Any, **spread: Any) -> Any:
-    """Read the weights into a network, or raise `ModelError` if any are missing."""
+    """Load the weights into a network, or raise `ModelError` if any are missing."""
     import transformers
 
     support, snapshot, trust = KINDS[about.kind], about.snapshot, about.trust
@@ -306,7 +306,7 @@ def _network(about: Description, auto_class: str, dtype: Any, **spread: Any) -> 
             snapshot.folder,
             dtype=dtype,
             output_loading_info=True,
-            # Reported below, in our words.
+            # Reported below.
             ignore_mismatched_sizes=True,
             use_safetensors=None if trust.allow_pickle else True,
             **spread,
@@ -321,18 +321,17 @@ def _network(about: Description, auto_class: str, dtype: Any, **spread: Any) -> 
     )
     if wrong:
         raise ModelError(
-            f"{snapshot.ref} is no whole {about.identity.architecture}: {len(wrong)} weights are "
-            f"missing or of the wrong shape ({', '.join(wrong[:3])}"
+            f"{snapshot.ref} is not a complete {about.identity.architecture}: {len(wrong)} weights "
+            f"are missing or of the wrong shape ({', '.join(wrong[:3])}"
             f"{', …' if len(wrong) > 3 else ''}). "
             "transformers would fill them with random numbers.",
-            "Save the model with its head, or name the class it has under architectures in "
-            "config.json.",
+            "Save the model with its head, or name its class under architectures in config.json.",
         )
     return network
 
 
 def _needs_code(snapshot: Snapshot) -> bool:
-    """Whether model or tokenizer bring code along that the library does not have itself."""
+    """Whether model or tokenizer need their own code, since the library has none for them."""
     from transformers.models.auto.configuration_auto import CONFIG_MAPPING_NAMES
     from transformers.models.auto.tokenization_auto import tokenizer_class_from_name
 
@@ -361,7 +360,7 @@ def _tokens(snapshot: Snapshot, config: Any, trust: Trust) -> Tokens:
 
     source = _source(snapshot, trust)
     if not snapshot.gguf and not (snapshot.folder / "config.json").is_file():
-        # An adapter's: where its own files do not tell its class, the model does.
+        # For an adapter: if its files do not state the class, the model does.
         source["config"] = config
     tokenizer = AutoTokenizer.from_pretrained(snapshot.folder, **source)
     return Tokens(
@@ -372,7 +371,7 @@ def _tokens(snapshot: Snapshot, config: Any, trust: Trust) -> Tokens:
 
 
 def _stated_length(folder: Path) -> int:
-    """Return the length that a sentence encoder was made for, where it states one."""
+    """Return the maximum length that a sentence encoder states, if any."""
     path = folder / "sentence_bert_config.json"
     if path.is_file():
         stated = json.loads(path.read_text(encoding="utf-8")).get("max_seq_length")
@@ -382,7 +381,7 @@ def _stated_length(folder: Path) -> int:
 
 
 def _count(kind: ModelKind, config: Any, trust: Trust) -> int | None:
-    """Count parameters on the meta device: shapes without numbers."""
+    """Count parameters on the meta device, which allocates no memory."""
     import transformers
 
     auto = getattr(transformers, KINDS[kind].auto_class)

@@ -1,4 +1,4 @@
-"""Masked language models: one token hidden, the rest of the sentence seen."""
+"""Masked language models, which predict a masked token from the rest of the sentence."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -26,18 +26,18 @@ from pytest_bias.models.windows import around, checked_stride, passage_scores
 class MaskedModel(EncoderModel):
     """A model with a masked language modelling head.
 
-    `following` is its head for pairs of texts, where the checkpoint has one.
+    `following` is its next-sentence head, if the checkpoint has one.
     """
 
     following: NextSentence | None = None
 
     def check(self) -> None:
-        """Find out which class of the head for pairs means that the second text follows."""
+        """Determine which class of the next-sentence head means that the second text follows."""
         if self.following:
             self.following.probe()
 
     def next_sentence(self, pairs: Sequence[tuple[str, str]]) -> list[Following]:
-        """Ask the head for pairs, which was trained with the model."""
+        """Query the next-sentence head."""
         if self.following is None:
             return super().next_sentence(pairs)
         return self.following.log_odds(pairs)
@@ -49,7 +49,7 @@ class MaskedModel(EncoderModel):
     def score_long(
         self, passages: Sequence[str | Passage], *, stride: int | None = None
     ) -> list[SequenceScore]:
-        """Mask tokens in turn and sum their log-probabilities, of long texts in windows."""
+        """Mask tokens in turn and sum their log-probabilities, using windows for long texts."""
         tokens = self.body.tokens
         room = tokens.max_length - sum(tokens.frame)
         plan = partial(_in_windows, room=room, stride=checked_stride(stride, room))
@@ -60,7 +60,7 @@ class MaskedModel(EncoderModel):
         return self.body.sentence_scores(list(texts), _each_token(mask=False))
 
     def pair_log_likelihood(self, pairs: Sequence[tuple[str, str]]) -> list[PairScore]:
-        """Mask every token that the two texts share in turn, in each of them."""
+        """Mask in turn every token that the two texts share, in each of them."""
         tokens = self.body.tokens
         reads = Reads(tokens.mask_id)
         planned: list[tuple[list[int], list[int]] | str] = []
@@ -89,7 +89,7 @@ class MaskedModel(EncoderModel):
         ]
 
     def slot(self, clozes: Sequence[Cloze]) -> list[ClozeScore]:
-        """Score every choice at its gap, tokenised where it stands."""
+        """Score every choice at its gap, tokenised in its context."""
         reads = Reads(self.body.tokens.mask_id)
         planned: list[list[list[int]] | str] = []
         self.body.tokens.prepare_places(clozes)
@@ -128,12 +128,12 @@ class MaskedModel(EncoderModel):
         return found
 
     def fill(self, texts: Sequence[str], k: int = 5) -> list[list[tuple[str, float]]]:
-        """Return the likeliest single tokens at the gap.
+        """Return the most likely single tokens at the gap, with their log-probabilities.
 
         Raises
         ------
         ValueError
-            If a text has not exactly one gap, or cannot be read.
+            If a text does not have exactly one gap, or cannot be encoded.
         """
         found = self.predict(texts, k)
         if reason := next((one.reason for one in found if one.reason), None):
@@ -141,7 +141,7 @@ class MaskedModel(EncoderModel):
         return [list(zip(one.words, one.log_probabilities, strict=True)) for one in found]
 
     def predict(self, texts: Sequence[str], k: int) -> list[Prediction]:
-        """Return the likeliest single tokens at the gap."""
+        """Return the most likely single tokens at the gap."""
         return self.body.predictions(texts, k, self._gap)
 
     def _gap(self, text: str) -> tuple[list[int], int, bool]:
@@ -161,7 +161,7 @@ def _each_token(*, mask: bool) -> Callable[[Encoded, Reads], list[int]]:
 def _in_windows(
     encoded: Encoded, wanted: Sequence[int], reads: Reads, *, room: int, stride: int
 ) -> list[int]:
-    """Read masked tokens at some positions, each in the window with most text on either side."""
+    """Score masked tokens at some positions, each in the window with most context on both sides."""
     ids, core = encoded
     places = set(wanted)
     found: list[int] = []
@@ -181,14 +181,14 @@ def _masked(reads: Reads, encoded: Encoded, positions: Sequence[int]) -> list[in
 
 
 def _replaced(gap: Gap, old: range, new: Sequence[int]) -> Gap:
-    """Put other tokens in the place of some outside the gap."""
+    """Replace some tokens outside the gap."""
     ids = [*gap.ids[: old.start], *new, *gap.ids[old.stop :]]
     moved = (len(new) - len(old)) * (old.start < gap.place.start)
     return Gap(ids, range(gap.place.start + moved, gap.place.stop + moved))
 
 
 def _left_to_right(reads: Reads, gap: Gap, *, absent: bool) -> list[int]:
-    """Read a word's tokens in order, each masked and its later tokens masked or absent."""
+    """Score a word's tokens in order, each masked and its later tokens masked or absent."""
     found = []
     for position in gap.place:
         n_later = 0 if absent else gap.place.stop - position - 1

@@ -1,4 +1,4 @@
-"""How large a batch may be: tokens and logits, from the memory that a device has free."""
+"""Limits of batch sizes, in tokens and logits, from the free memory of a device."""
 
 import gc
 from collections.abc import Sequence
@@ -10,7 +10,7 @@ from pytest_bias.models.batching import MIN_TOKENS
 
 CPU_TOKENS: Final = 4096
 GPU_TOKENS: Final = 65536
-"""More tokens a batch are no faster."""
+"""Larger batches are not faster."""
 
 MAX_LOGITS: Final = 2**26
 """Largest number of logits at a time on a CPU: 256 MB in float32."""
@@ -18,28 +18,28 @@ MAX_LOGITS: Final = 2**26
 GPU_LOGITS: Final = 2**29
 
 ACTIVATIONS: Final = 12
-"""Numbers a token that are in memory at once, in widths of the widest layer: more than it takes."""
+"""Upper bound of numbers per token in memory at once, in widths of the widest layer."""
 
 BYTES_A_LOGIT: Final = 12
-"""As the head gives it, in float32, and its logarithm."""
+"""The head's output, its float32 copy, and its logarithm."""
 
 CONTEXT: Final = 2**29
-"""What the libraries themselves take of a GPU."""
+"""GPU memory that the libraries themselves use."""
 
 
 class Room(NamedTuple):
-    """Limits of one batch: tokens, padding included, and logits that are there at a time."""
+    """Limits of one batch: tokens, including padding, and logits in memory at a time."""
 
     tokens: int
     logits: int
 
 
 def room_for(network: Any, gpus: Sequence[str]) -> Room:
-    """Return what a batch of a network may have on its devices: the fullest GPU decides.
+    """Return the limits of a batch for a network on its devices, set by the fullest GPU.
 
-    On a CPU a small batch is as fast as a large one. On a GPU, half of the memory that is free goes
-    to activations and a quarter to logits. Both are rounded down to a power of two, so that a few
-    megabytes more or less do not move the last bits of a result.
+    On a CPU a small batch is as fast as a large one. On a GPU, half of the free memory is used for
+    activations and a quarter for logits. Both are rounded down to a power of two, so that small
+    differences of free memory do not change the last bits of a result.
     """
     if not gpus:
         return Room(CPU_TOKENS, MAX_LOGITS)
@@ -58,10 +58,10 @@ _shared: list[float] = []
 
 
 def have_share(share: float) -> None:
-    """Let this process have a share of its GPU, whose rest others have.
+    """Restrict this process to a share of its GPU, which other processes use too.
 
-    Its batches are nevertheless those of a process that has the GPU alone, so that its results are
-    the same to the bit; the share has to be large enough for them.
+    Its batches are nevertheless those of a process that uses the GPU alone, so that its results are
+    bit-identical; the share must be large enough for them.
     """
     if torch.cuda.is_available():
         torch.cuda.set_per_process_memory_fraction(share)
@@ -74,8 +74,8 @@ def _free(gpu: str) -> int:
 
 
 def free() -> None:
-    """Give back what models held that nobody holds any more."""
-    # A network's parts know one another: without this they would go at some later time.
+    """Release the memory of models that are no longer referenced."""
+    # Networks contain reference cycles, which would be collected only later.
     gc.collect()
     if torch.cuda.is_available():
         torch.cuda.empty_cache()

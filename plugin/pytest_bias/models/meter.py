@@ -1,4 +1,4 @@
-"""What the forwards of a model cost: what they took so far, and what they would take."""
+"""Cost of the forwards of a model: so far, and forecast."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -7,10 +7,10 @@ from typing import NamedTuple
 
 @dataclass(slots=True)
 class Meter:
-    """What the forwards of a model took so far, and who is told about it.
+    """Cost of the forwards of a model so far, with callbacks for progress and notices.
 
     `on_progress` is called as ``on_progress(done, total)`` after every batch, `on_notice` with a
-    sentence that a user should read. `resumed` counts the sequences that a run before had done.
+    notice for the user. `resumed` counts the sequences that an earlier run had completed.
     """
 
     seconds: float = 0.0
@@ -21,26 +21,26 @@ class Meter:
     on_notice: Callable[[str], None] | None = None
 
     def progress(self, done: int, total: int) -> None:
-        """Tell whoever listens how much of the present call is done."""
+        """Report the progress of the current call."""
         if self.on_progress:
             self.on_progress(done, total)
 
     def notice(self, text: str) -> None:
-        """Tell whoever listens what a user should know."""
+        """Report a notice for the user."""
         if self.on_notice:
             self.on_notice(text)
 
 
 @dataclass(slots=True)
 class Work:
-    """What forwards would have to do: tokens with their padding, and positions for the head."""
+    """Amount of work of forwards: tokens including padding, and positions for the head."""
 
     tokens: int = 0
     positions: int = 0
 
 
 class Pace(NamedTuple):
-    """How long forwards take: seconds a token through the layers, and a position through the head.
+    """Speed of forwards: seconds per token in the layers, and per position in the head.
 
     A model without a head has no seconds for positions.
     """
@@ -49,5 +49,5 @@ class Pace(NamedTuple):
     position_s: float
 
     def seconds(self, work: Work) -> float:
-        """Return how long this takes."""
+        """Return the seconds that an amount of work takes."""
         return work.tokens * self.token_s + work.positions * self.position_s

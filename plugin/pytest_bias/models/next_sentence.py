@@ -1,7 +1,7 @@
-"""The head of BERT and its kin that tells whether one text follows another.
+"""Next-sentence head of BERT and related models: whether one text follows another.
 
-Which of its two classes means "follows" differs between checkpoints and is written down nowhere, so
-the head is asked about pairs whose answer is known.
+Which of its two classes means "follows" differs between checkpoints and is not documented, so it
+is determined with pairs whose answer is known.
 """
 
 from collections.abc import Sequence
@@ -27,15 +27,15 @@ PROBES: Final = (
     ),
     ("Our dog is afraid of thunder.", "It hides under the bed until the storm is over."),
 )
-"""Two sentences of which the second goes on where the first ends."""
+"""Pairs of sentences of which the second follows the first."""
 
 LEAST_NATS: Final = 0.1
-"""Mean difference of log-odds between pairs that follow and pairs that do not: below it the head
-knows nothing of what follows."""
+"""Minimum mean difference of log-odds between pairs that follow and pairs that do not; below it
+the head is considered untrained."""
 
 
 def has_head(config: Any, architecture: str) -> bool:
-    """Whether a class holds such a head, known from the configuration."""
+    """Whether a class has such a head, according to the configuration."""
     from transformers.models.auto import modeling_auto as auto
 
     known = auto.MODEL_FOR_NEXT_SENTENCE_PREDICTION_MAPPING_NAMES
@@ -43,16 +43,16 @@ def has_head(config: Any, architecture: str) -> bool:
 
 
 def head_of(whole: Any) -> torch.nn.Module:
-    """Return what turns hidden states into two logits, of a network that holds it."""
+    """Return the module that maps hidden states to two logits."""
     return torch.nn.Sequential(whole.base_model.pooler, whole.cls)
 
 
 @dataclass
 class NextSentence:
-    """Asks the head of a masked model about pairs of texts.
+    """Queries the next-sentence head of a masked model.
 
-    `follows` is the class that means that the second text follows, null where the head does not
-    tell; it is found by `probe`.
+    `follows` is the class that means that the second text follows, None if the head does not
+    distinguish; it is determined by `probe`.
     """
 
     body: Transformer
@@ -60,7 +60,7 @@ class NextSentence:
     follows: int | None = None
 
     def probe(self) -> None:
-        """Ask about pairs that follow, and about the same sentences in other company."""
+        """Query pairs that follow, and the same sentences in other combinations."""
         half = len(PROBES) // 2
         apart = [(a, PROBES[(n + half) % len(PROBES)][1]) for n, (a, _) in enumerate(PROBES)]
         logits, reasons = self._logits([*PROBES, *apart])
@@ -73,7 +73,7 @@ class NextSentence:
             self.follows = 0 if difference > 0 else 1
 
     def log_odds(self, pairs: Sequence[tuple[str, str]]) -> list[Following]:
-        """Return logit of "follows" minus logit of the other class, for every pair."""
+        """Return the logit of "follows" minus that of the other class, for every pair."""
         if self.follows is None:
             why = "the model's head does not tell sentences that follow from others"
             return [Following(0.0, why)] * len(pairs)

@@ -1,9 +1,9 @@
-"""Samples that depend on nothing but their own name, by the Gumbel-max trick.
+"""Sampling noise that is a function of a key only, for the Gumbel-max trick.
 
 The token with the largest sum of log-probability and Gumbel noise is a draw from the distribution
 (Gumbel 1954; Maddison et al. 2014), so decoding stays greedy and only the noise has to be random.
-The noise is a hash of a key and the token: it needs no state, is the same on every device, whatever
-the batch, and two models with one key share it, which makes their difference less noisy.
+The noise is a hash of a key and the token: it needs no state, is the same on every device and for
+every batch, and is shared by two models with the same key, whose difference is then less noisy.
 """
 
 from collections.abc import Sequence
@@ -15,14 +15,14 @@ import torch
 LARGEST_BELOW_ONE: Final = 1 - 2**-24
 
 _SPREAD: Final = -0x61C88647
-"""The golden ratio in 32 bits, signed, which sets tokens apart."""
+"""The golden ratio in 32 bits, signed, which separates tokens."""
 _FIRST: Final = 0x7FEB352D
 _SECOND: Final = 0x846CA68B - 2**32
-"""Constants of a mixer of 32 bits with little bias, signed (Wellons 2018, "lowbias32")."""
+"""Constants of a 32-bit mixing function with low bias, signed (Wellons 2018, "lowbias32")."""
 
 
 def key(*words: str | int) -> int:
-    """Return a key of 64 bits, by a hash of the words and of where each begins."""
+    """Return a key of 64 bits: a hash of the words, including their boundaries."""
     text = "".join(f"{len(word)}:{word}" for word in map(str, words))
     return int.from_bytes(sha256(text.encode("utf-8", "surrogatepass")).digest()[:8], "little")
 
@@ -49,12 +49,12 @@ def uniform(keys: Sequence[int], n: int, device: torch.device | str = "cpu") -> 
 
 def gumbel(keys: Sequence[int], n: int, device: torch.device | str = "cpu") -> torch.Tensor:
     """Return standard Gumbel noise for every key, shape (n_keys, n), float32."""
-    # By way of numbers near 0, which float32 holds well: those give the noise that wins.
+    # From numbers near 0, which float32 represents precisely: they give the largest noise.
     return uniform(keys, n, device).neg_().log1p_().neg_().log_().neg_()
 
 
 def _mix(word: torch.Tensor) -> None:
-    """Let every bit of 32 change half of the others, in place."""
+    """Mix 32-bit words in place, so that every bit affects half of the others."""
     word ^= _shifted(word, 16)
     word *= _FIRST
     word ^= _shifted(word, 15)
@@ -67,5 +67,5 @@ def _signed(word: int) -> int:
 
 
 def _shifted(word: torch.Tensor, bits: int) -> torch.Tensor:
-    """Shift 32 bits to the right; the sign is a bit like any other."""
+    """Shift 32 bits to the right logically, without sign extension."""
     return (word >> bits) & ((1 << (32 - bits)) - 1)

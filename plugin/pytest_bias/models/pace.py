@@ -1,7 +1,7 @@
-"""How fast a model is on its device, from a few small batches of tokens that mean nothing.
+"""Speed of a model on its device, measured with a few small batches of arbitrary tokens.
 
-Speed does not depend on which tokens they are, so nothing has to be planned, and neither meter nor
-journal hears of it.
+Speed does not depend on the tokens, so nothing has to be planned; neither meter nor journal is
+used.
 """
 
 import time
@@ -21,18 +21,18 @@ if TYPE_CHECKING:
     from pytest_bias.models.transformer import Transformer
 
 LENGTH: Final = 16
-"""Tokens of a row: about those of a sentence of most suites."""
+"""Tokens per row: about the length of a sentence in most suites."""
 
 WITH_HEAD: Final = (ModelKind.MASKED, ModelKind.CAUSAL, ModelKind.SEQ2SEQ)
 
 LONG_ENOUGH_S: Final = 0.1
-"""A batch that takes less says little, and a larger one is tried."""
+"""A batch that takes less time is not conclusive, so a larger one is tried."""
 
 
 def pace_of(body: "Transformer") -> Pace:
-    """Time batches with one position a row for the head, then with more of them.
+    """Time batches with one position per row for the head, then with more of them.
 
-    Batches grow until one takes long enough to tell, or is as large as those of a run.
+    Batches grow until one takes long enough to measure, or is as large as those of a run.
     """
     tokens = MIN_TOKENS
     while (few := _seconds(body, tokens, 1)) < LONG_ENOUGH_S and tokens < body.budget:
@@ -48,7 +48,7 @@ def pace_of(body: "Transformer") -> Pace:
         position_s = more / (rows * (per_row - 1))
         if more > few / 2:
             break
-    # A head that is as slow as all the layers leaves little to tell them by.
+    # A head that is as slow as all layers together makes them hard to separate.
     return Pace(max(few - rows * position_s, few / 10) / (rows * LENGTH), position_s)
 
 

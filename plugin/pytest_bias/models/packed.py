@@ -1,9 +1,8 @@
 """Linear layers on the CPU with oneDNN's kernels instead of MKL's.
 
-PyTorch multiplies float32 matrices with MKL. oneDNN's kernels give the same bits for every number
-of rows from two on, which is what batching.py needs, and on AMD processors they are faster
-(benchmarks/cpu.py measures both). The operator is the one that `torch.compile` uses when it freezes
-a model.
+PyTorch multiplies float32 matrices with MKL. oneDNN's kernels give the same bits for any number of
+rows from two on, which batching.py requires, and are faster on AMD processors (benchmarks/cpu.py
+measures both). The operator is the one that `torch.compile` uses when it freezes a model.
 """
 
 import platform
@@ -14,42 +13,42 @@ from torch import nn
 from transformers.pytorch_utils import Conv1D
 
 MAX_PARAMETERS: Final = 10**9
-"""A larger model stays as it is: the packed weights lie in memory beside the others."""
+"""Larger models are left unchanged, since packed weights are a second copy in memory."""
 
 
 class _Packed(nn.Module):
-    """A layer that keeps a copy of its weight in the layout of oneDNN."""
+    """A layer with a copy of its weight in oneDNN's layout."""
 
     packed: torch.Tensor
 
     def forward(self, input: torch.Tensor) -> torch.Tensor:
-        """Multiply and add, as the layer itself does."""
+        """Multiply and add, as the original layer does."""
         multiply = torch.ops.mkldnn._linear_pointwise
         output: torch.Tensor = multiply(input, self.packed, self.bias, "none", [], "")
         return output
 
 
 class PackedLinear(_Packed, nn.Linear):
-    """A linear layer that is multiplied by oneDNN."""
+    """A linear layer that uses oneDNN."""
 
 
 class PackedConv1D(_Packed, Conv1D):  # type: ignore[misc]
-    """GPT-2's linear layer, whose weight is (inputs, outputs), multiplied by oneDNN."""
+    """GPT-2's linear layer, with a weight of shape (inputs, outputs), that uses oneDNN."""
 
 
-# Not for what is derived from these: that may be called in ways of its own.
+# Not for subclasses of these, which may be called differently.
 PACKED: Final = {nn.Linear: PackedLinear, Conv1D: PackedConv1D}
 
 
 def pack(network: Any) -> None:
-    """Let the float32 linear layers of a network on the CPU use oneDNN, in place."""
+    """Make the float32 linear layers of a network on the CPU use oneDNN, in place."""
     if not torch._C._has_mkldnn or platform.machine() not in ("x86_64", "AMD64"):
         return
     if sum(p.numel() for p in network.parameters()) > MAX_PARAMETERS:
         return
     for module in network.modules():
         packed = PACKED.get(type(module))
-        # What is fetched when it is needed is called in ways of its own.
+        # Offloaded layers are called differently.
         if packed is None or hasattr(module, "_hf_hook") or not _is_plain(module.weight):
             continue
         weight = module.weight.detach()

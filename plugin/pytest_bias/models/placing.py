@@ -1,4 +1,4 @@
-"""Where a model lies and in what precision: on one device, or spread over several."""
+"""Placement and precision of a model: on one device, or spread over several."""
 
 from collections import Counter
 from importlib.util import find_spec
@@ -16,20 +16,20 @@ DTYPES: Final = {
     "float16": torch.float16,
 }
 AWAY: Final = {"cpu": "in main memory", "disk": "on the disk"}
-"""Where a map puts what no GPU has room for."""
+"""Where a device map puts layers that do not fit on a GPU."""
 
 
 def placed(
     config: Any, device: str, dtype: str, device_map: str | None = None
 ) -> tuple[torch.device, str]:
-    """Return device and precision of a model with this configuration; needs no weights.
+    """Return the device and precision for a model with this configuration; needs no weights.
 
-    With a `device_map` it is the kind of device that counts.
+    With a `device_map` only the type of the device matters.
 
     Raises
     ------
     UsageError
-        If there is no such device, or it cannot do that.
+        If the device does not exist, or does not support the precision.
     """
     if device_map and find_spec("accelerate") is None:
         raise UsageError(
@@ -41,17 +41,17 @@ def placed(
 
 
 def shared(devices: str) -> tuple[str, ...]:
-    """Return the devices that ``--devices`` names: ``all``, or a list such as ``cuda:0,cuda:1``.
+    """Return the devices of ``--devices``: ``all``, or a list such as ``cuda:0,cuda:1``.
 
     Raises
     ------
     UsageError
-        If one of them is not there, or they are of different kinds.
+        If a device does not exist, or they are of different types.
     """
     names = listed(devices)
     if ALL in names:
         if len(names) > 1:
-            raise UsageError(f"--devices {devices}: all stands alone.", f"--devices {ALL}")
+            raise UsageError(f"--devices {devices}: all cannot be combined.", f"--devices {ALL}")
         if not torch.cuda.is_available():
             raise UsageError(f"--devices {ALL}: this PyTorch sees no GPU.", "--device cpu")
         return gpus()
@@ -70,28 +70,28 @@ def gpus() -> tuple[str, ...]:
 
 
 def moved(network: Any, place: torch.device) -> Any:
-    """Move a network to a device, and make it the one that this process works with."""
+    """Move a network to a device, and make that the current device of this process."""
     if place.index is not None and place.type == "cuda":
-        # Otherwise pinned memory would take room on the first GPU for every process.
+        # Otherwise the pinned memory of every process would use the first GPU.
         torch.cuda.set_device(place)
     return network.to(place)
 
 
 def share_threads(n: int) -> None:
-    """Let this process be one of `n` that share the processor."""
+    """Reduce the threads of this process to those of one of `n` that share the CPU."""
     torch.set_num_threads(max(1, torch.get_num_threads() // n))
 
 
 def devices_of(network: Any) -> dict[str, str]:
-    """Return the devices that a network computes on, each with its name."""
+    """Return the devices on which a network computes, each with its name."""
     found = {p.device for p in network.parameters() if p.device.type != "meta"}
     return {str(d): _name(d) for d in sorted({*found, input_device(network)}, key=str)}
 
 
 def input_device(network: Any) -> torch.device:
-    """Return the device that token ids are sent to."""
+    """Return the device to which token ids are copied."""
     if hasattr(network, "hf_device_map"):
-        # A table that is fetched when it is needed has its place in the hook that fetches it.
+        # For an offloaded embedding the hook that loads it knows the device.
         hook = getattr(network.get_input_embeddings(), "_hf_hook", None)
         device = getattr(hook, "execution_device", None)
         if device is not None:
@@ -101,7 +101,7 @@ def input_device(network: Any) -> torch.device:
 
 
 def notices_of(network: Any, device_map: str | None) -> tuple[str, ...]:
-    """Say what a map did not put on a GPU."""
+    """Return notices about the layers that a device map did not place on a GPU."""
     if device_map is None:
         return ()
     said = []
@@ -111,8 +111,8 @@ def notices_of(network: Any, device_map: str | None) -> tuple[str, ...]:
         said.append(f"--device-map {device_map}: this PyTorch sees no GPU, the CPU computes.")
         del away["cpu"]
     said += [
-        f"--device-map {device_map}: {lying[name]} of {lying.total()} parts of the model lie "
-        f"{where} and are fetched for every batch, which is slow."
+        f"--device-map {device_map}: {lying[name]} of {lying.total()} parts of the model are "
+        f"{where} and are loaded for every batch, which is slow."
         for name, where in away.items()
         if lying[name]
     ]

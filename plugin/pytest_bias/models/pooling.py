@@ -1,4 +1,4 @@
-"""How the hidden states of a text become one vector."""
+"""Pooling of the hidden states of a text into one vector."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -54,14 +54,14 @@ _SENTENCE_TRANSFORMERS: Final = {
 
 @dataclass(frozen=True)
 class Pooling:
-    """A pooling rule over all attended tokens, special ones included.
+    """A pooling rule over all attended tokens, including special ones.
 
     Parameters
     ----------
     name : str
         One of `RULES`.
     origin : str
-        Whether the checkpoint states it or it is the default.
+        Whether it is the checkpoint's or the default.
     """
 
     name: str = "mean"
@@ -76,12 +76,12 @@ class Pooling:
 
     @classmethod
     def of(cls, folder: Path) -> "Pooling":
-        """Return the rule that a checkpoint states in ``1_Pooling/config.json``, else the mean.
+        """Return the rule in a checkpoint's ``1_Pooling/config.json``, else the mean.
 
         Raises
         ------
         ModelError
-            If the checkpoint states a rule that is not known here.
+            If the checkpoint states an unknown rule.
         """
         path = folder / "1_Pooling" / "config.json"
         if not path.is_file():

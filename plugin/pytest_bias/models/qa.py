@@ -1,7 +1,7 @@
-"""Extractive question answering: a head that points at the first and the last token of an answer.
+"""Extractive question answering: a head that predicts the first and last token of an answer.
 
-A context that is longer than the model is read in windows that overlap: an answer of no more tokens
-than two of them share stands whole in one.
+A context that is too long for the model is split into overlapping windows; an answer no longer than
+the overlap is complete in one of them.
 """
 
 from collections.abc import Iterator, Sequence
@@ -19,16 +19,16 @@ from pytest_bias.models.tokens import Tokens, Unreadable
 from pytest_bias.models.transformer import Inputs, Ints
 
 OVERLAP: Final = 128
-"""Tokens of the context that two windows share; half of a window's, where that is less."""
+"""Tokens of the context that two windows share; at most half of those in a window."""
 
 _VOID: Final = Answer("", 0, 0, 0.0, None)
 
 
 class Window(NamedTuple):
-    """A question with a part of its context, as one row.
+    """A question with a part of its context, encoded as one row.
 
-    `place` is where the context's tokens are in the row, `spans` where they are in the context;
-    `null` is the position that stands for "no answer".
+    `place` holds the positions of the context's tokens in the row, `spans` their characters in the
+    context; `null` is the position that represents "no answer".
     """
 
     row: Row
@@ -38,7 +38,7 @@ class Window(NamedTuple):
 
 
 class Found(NamedTuple):
-    """What one window gives, in raw logits: its best answer, and what normalises them."""
+    """Result of one window, in raw logits: its best answer, and the normalising constants."""
 
     best: float
     first: float
@@ -49,12 +49,12 @@ class Found(NamedTuple):
 
 
 def windows(tokens: Tokens, question: Question) -> Iterator[Window]:
-    """Yield a question with its context, in parts where the whole is too long.
+    """Yield a question with its context, split into windows if it is too long.
 
     Raises
     ------
     Unreadable
-        If a text is empty, the question leaves no room, or the tokenizer gives no offsets.
+        If a text is empty, the question leaves no space, or the tokenizer has no offsets.
     """
     if not all(text.strip() for text in question):
         raise Unreadable("empty text")
@@ -88,10 +88,10 @@ def windows(tokens: Tokens, question: Question) -> Iterator[Window]:
 
 @dataclass
 class QuestionAnsweringModel(EncoderModel):
-    """A model with a head that points at an answer."""
+    """A model with a head that predicts the span of an answer."""
 
     def answer(self, questions: Sequence[Question], *, max_answer_tokens: int = 30) -> list[Answer]:
-        """Read every question with its context once and take the span of the largest logits.
+        """Forward every question with its context once, and return the span of the largest logits.
 
         Raises
         ------
@@ -139,7 +139,7 @@ class QuestionAnsweringModel(EncoderModel):
 
 
 def _blank(window: Window, question: Question) -> NDArray[np.bool_]:
-    """Return which tokens of the context are nothing but space."""
+    """Return which tokens of the context are whitespace only."""
     return np.array([not question.context[a:b].strip() for a, b in window.spans])
 
 
@@ -148,13 +148,13 @@ def _spans(
 ) -> torch.Tensor:
     """Return the fields of `Found`, shape (rows, 6), from logits of shape (rows, length).
 
-    `may` says which tokens an answer may begin and end with; a negative `null` that there is none.
+    `may` marks the tokens at which answers may begin and end; a negative `null` means none.
     """
     longest = min(longest, first.shape[1])
     begins = first.masked_fill(~may, -torch.inf)
     ends = last.masked_fill(~may, -torch.inf)
     ends = torch.nn.functional.pad(ends, (0, longest - 1), value=-torch.inf)
-    # Entry (row, i, k) is an answer from token i to token i + k.
+    # Entry (row, i, k) is the answer from token i to token i + k.
     sums = begins[..., None] + ends.unfold(1, longest, 1)
     best, at = sums.flatten(1).max(1)
     begin = at // longest
@@ -179,7 +179,7 @@ def _answer(
     spans = read[best].spans
     begin, end = (int(p) - read[best].place.start for p in (found[best].first, found[best].last))
     start, stop = spans[begin][0], spans[end][1]
-    # Some tokenizers count the space before a word to its first token.
+    # Some tokenizers include the space before a word in its first token.
     text = question.context[start:stop]
     start += len(text) - len(text.lstrip())
     text = text.strip()

@@ -1,8 +1,8 @@
-"""Which log-probabilities a measure needs, written down before any forward.
+"""Plans of log-probabilities that a measure needs, made before any forward.
 
 A *base* is a sequence of token ids; a *row* is a base with at most one position replaced by the
-mask; a *read* is the log-probability of one token at one position of a row. Suites of reads are
-short lists of integers, so that a whole suite is planned at once and nothing is computed twice.
+mask; a *read* is the log-probability of one token at one position of a row. Reads are short lists
+of integers, so that a whole suite is planned at once and nothing is computed twice.
 """
 
 from collections.abc import Collection, Iterator, Sequence
@@ -26,8 +26,8 @@ class ReadBatch(NamedTuple):
 
     `ids` and `attention` have shape (rows, length); `positions` has shape (2, n_positions): row and
     column of every position whose distribution is needed. Read ``reads[i]`` is token `targets[i]`
-    of the distribution at position `at[i]`. `rows` says which rows of the plan these are; `ids` may
-    hold repeats behind them.
+    of the distribution at position `at[i]`. `rows` are the numbers of these rows in the plan; `ids`
+    may have repeated rows after them.
     """
 
     rows: Ints
@@ -63,22 +63,22 @@ class Reads:
 
     @property
     def n_rows(self) -> int:
-        """Number of sequences that have to be forwarded."""
+        """Number of sequences to forward."""
         return len(self._rows)
 
     def digest(self) -> str:
-        """Return the digest of all that is asked, in its order."""
+        """Return the digest of all reads, in order."""
         asked = [self.mask_id, [*self._bases], [*self._rows], [*self._reads]]
         return sha256(canonical_json(asked))
 
     def rows_of(self, which: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        """Return which rows have a read among those marked in `which`."""
+        """Return which rows have one of the reads marked in `which`."""
         rows = np.zeros(self.n_rows, dtype=np.bool_)
         rows[[row for marked, (row, _, _) in zip(which, self._reads, strict=True) if marked]] = True
         return rows
 
     def add(self, ids: Sequence[int], position: int, target: int, *, mask: bool) -> int:
-        """Ask for log P(`target`) at a position of a sequence; returns the read's index."""
+        """Add a read of log P(`target`) at a position of a sequence; returns its index."""
         return self.add_to(self.base(ids), position, target, mask=mask)
 
     def base(self, ids: Sequence[int]) -> int:
@@ -86,7 +86,7 @@ class Reads:
         return self._bases.setdefault(tuple(ids), len(self._bases))
 
     def add_to(self, base: int, position: int, target: int, *, mask: bool) -> int:
-        """Ask as `add` does, of a sequence that is known: long ones are looked up once."""
+        """Add a read of a known sequence; with long ones this is faster than `add`."""
         row = self._rows.setdefault((base, position if mask else UNMASKED), len(self._rows))
         return self._reads.setdefault((row, position, target), len(self._reads))
 
@@ -101,7 +101,7 @@ class Reads:
         mixed: bool = False,
         left: NDArray[np.bool_] | None = None,
     ) -> Iterator[ReadBatch]:
-        """Yield forwards that together answer every read once, of the rows that are `left`.
+        """Yield forwards that cover every read once, for the rows that are `left`.
 
         Rows with a mask are padded to a multiple of `masked_multiple`; `mixed` as in `batches`.
         """
@@ -130,7 +130,7 @@ class Reads:
             if self.mask_id is not None:
                 ids[masked, mask_at[rows[masked]]] = self.mask_id
             attention = (np.arange(batch.length) < lengths[rows, None]).astype(np.int64)
-            # Repeats are forwarded and not read. Reads of one row lie side by side in `order`.
+            # Repeats are forwarded but not read. Reads of one row are adjacent in `order`.
             rows = rows[: batch.n]
             slot = np.repeat(np.arange(len(rows)), per_row[rows])
             behind = np.cumsum(per_row[rows])

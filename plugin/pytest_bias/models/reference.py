@@ -1,4 +1,4 @@
-"""The name of a model, and the folder that it stands for."""
+"""References to models: parsing of names, and their folders."""
 
 import re
 from dataclasses import dataclass, replace
@@ -9,23 +9,23 @@ from pytest_bias.errors import ModelError, UsageError
 from pytest_bias.models.served.address import FORM, PROTOCOL, read_address
 
 DEMOS: Final = {"demo": "planted", "demo-neutral": "neutral"}
-"""Embedded models: name to folder beside this file."""
+"""Bundled models: name to folder beside this file."""
 
 FORMS: Final = (
     f"org/name, org/name@revision, a folder, a .gguf file, demo, MODEL+ADAPTER, or {FORM}"
 )
 
 REPOSITORY: Final = re.compile(r"[A-Za-z0-9_][\w.-]*/[A-Za-z0-9_][\w.-]*", re.ASCII)
-"""Names of repositories of the Hub that have an owner, as whoever writes to one gives them."""
+"""Pattern of names of Hub repositories with an owner."""
 _HUB_ID = re.compile(r"\w[\w.-]*(/\w[\w.-]*)?")
 
 
 @dataclass(frozen=True, slots=True)
 class ModelRef:
-    """Which model is meant: a Hub id with a revision, a folder, a GGUF file, a demo, a served one.
+    """Reference to a model: Hub id with revision, folder, GGUF file, demo, or served model.
 
-    `adapter` is what is put on it, a Hub id or a folder. `server` is the address of the server of a
-    served model, whose `name` is empty until the server has been asked for the only one it has.
+    `adapter` is a Hub id or a folder. `server` is the address of the server of a served model,
+    whose `name` is empty until the server has been queried for its only model.
 
     Examples
     --------
@@ -44,17 +44,17 @@ class ModelRef:
 
     @classmethod
     def parse(cls, text: str) -> "ModelRef":
-        """Read a model's name as a user writes it.
+        """Parse a model's name as written by a user.
 
-        What stands behind a plus is an adapter if it is a folder or has the form ``org/name``;
+        The part after a plus is an adapter if it is a folder or has the form ``org/name``;
         otherwise the plus belongs to the name.
 
         Raises
         ------
         ModelError
-            If a path is meant and nothing is there.
+            If the text is a path that does not exist.
         UsageError
-            If the text is none of the forms.
+            If the text has none of the forms.
         """
         if text.startswith(PROTOCOL):
             server, name = read_address(text)
@@ -93,12 +93,12 @@ class ModelRef:
         if self.adapter or adapter.adapter:
             raise UsageError(f"{self}+{adapter}: one adapter at a time is measured.")
         if adapter.source not in ("hub", "folder"):
-            raise UsageError(f"{adapter} is no adapter.", "An adapter is a folder or org/name.")
+            raise UsageError(f"{adapter} is not an adapter.", "An adapter is a folder or org/name.")
         return replace(self, adapter=adapter)
 
     @property
     def argument(self) -> str:
-        """Text that `parse` reads as this model on this machine: paths are whole."""
+        """Text that `parse` reads as this model on this machine, with absolute paths."""
         own = (
             str(self.path)
             if self.path and self.source != "demo"
@@ -114,7 +114,7 @@ class ModelRef:
 
 
 def _before_adapter(text: str) -> int:
-    """Return where the plus stands that an adapter follows; 0 if none does."""
+    """Return the position of the plus before an adapter; 0 if there is none."""
     behind = {i: text[i + 1 :] for i, letter in enumerate(text) if letter == "+" and i}
     folders = [i for i, name in behind.items() if name and Path(name).expanduser().is_dir()]
     names = [i for i, name in behind.items() if "/" in name]

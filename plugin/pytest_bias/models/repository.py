@@ -1,4 +1,4 @@
-"""A model's repository on the Hub: asked what it holds, and fetched into the client's cache."""
+"""Access to a model's repository on the Hub: listing, and download into the client's cache."""
 
 import difflib
 from collections.abc import Mapping, Sequence
@@ -26,7 +26,7 @@ def endpoint() -> str:
 
 
 def kept_at(name: str) -> Path:
-    """Return the folder of the client's cache that a model's files are kept in."""
+    """Return the folder of a model's files in the client's cache."""
     from huggingface_hub import constants
     from huggingface_hub.file_download import repo_folder_name
 
@@ -35,14 +35,14 @@ def kept_at(name: str) -> Path:
 
 
 def ask(ref: ModelRef, *, digests: bool = False) -> "ModelInfo":
-    """Return what the Hub says of a model: its commit and its files, with `digests` if asked for.
+    """Return the Hub's information on a model: its commit and files, optionally with `digests`.
 
     Raises
     ------
     HubNotReached
         If the Hub does not answer.
     ModelError
-        If it has no such model or revision, or does not show it.
+        If the model or revision does not exist, or is not accessible.
     """
     from huggingface_hub import HfApi
 
@@ -88,17 +88,17 @@ def fetch(
     why: str = "",
     quiet: bool = True,
 ) -> Path:
-    """Return the folder of a revision in the cache, the files of some patterns fetched into it.
+    """Return the cached folder of a revision, downloading the files that match the patterns.
 
     Parameters
     ----------
     patterns, without : sequence of str
-        Which files are fetched, and which of these are not, as `fnmatch` reads them: a star stands
-        for slashes too.
+        Patterns of files to download, and of exceptions, as for `fnmatch`: a star also matches
+        slashes.
     cached : bool
-        Whether the cache alone is asked, for a reason `why` that goes into messages.
+        Whether to use the cache only, for a reason `why` that is shown in messages.
     quiet : bool
-        Whether the client's progress is hidden.
+        Whether to hide the client's progress.
     """
     from huggingface_hub import snapshot_download
     from huggingface_hub.errors import LocalEntryNotFoundError, RevisionNotFoundError
@@ -116,7 +116,7 @@ def fetch(
         if (failed := failure(error)) is None:
             raise
         if failed.kind == "gated":
-            # What the Hub says of a gated model may be open where its files are not.
+            # Information on a gated model may be public even if its files are not.
             raise _gated(ref) from None
         said = failed.answer("the Hub", what="model").rstrip(".")
         if isinstance(error, LocalEntryNotFoundError | RevisionNotFoundError):

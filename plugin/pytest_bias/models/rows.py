@@ -1,4 +1,4 @@
-"""Texts and pairs of texts as rows of token ids, each once, and what to say of the others."""
+"""Texts and pairs of texts as distinct rows of token ids, with reasons for unreadable ones."""
 
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any, NamedTuple, TypeVar
@@ -13,16 +13,16 @@ Asked = TypeVar("Asked", bound=Hashable)
 
 
 class Row(NamedTuple):
-    """One sequence to forward; `types` says which of two texts a token belongs to."""
+    """One sequence to forward; `types` marks which of two texts a token belongs to."""
 
     ids: list[int]
     types: list[int] | None = None
 
 
 class Distinct(NamedTuple):
-    """Rows that are to be forwarded.
+    """Distinct rows to forward.
 
-    What was asked i-th is row ``of[i]``, unless ``reasons[i]`` says why it is none.
+    The i-th input is row ``of[i]``, unless ``reasons[i]`` states why it has none.
     """
 
     rows: list[Row]
@@ -31,7 +31,7 @@ class Distinct(NamedTuple):
 
 
 def distinct(asked: Sequence[Asked], encode: Callable[[Asked], Row]) -> Distinct:
-    """Encode everything once; what is `Unreadable` has a reason in place of a row."""
+    """Encode distinct inputs once; those that are `Unreadable` have a reason instead of a row."""
     rows: list[Row] = []
     found: dict[Asked, tuple[int, str | None]] = {}
     for one in asked:
@@ -47,12 +47,12 @@ def distinct(asked: Sequence[Asked], encode: Callable[[Asked], Row]) -> Distinct
 
 
 def read(tokens: Tokens, text: Text) -> Row:
-    """Encode a text, or two as one row, with the token types that the tokenizer gives.
+    """Encode a text, or two as one row, with the tokenizer's token types.
 
     Raises
     ------
     Unreadable
-        If a text is empty, they are too long for the model, or a special token is written there.
+        If a text is empty, too long for the model, or contains a special token.
     """
     parts = (text,) if isinstance(text, str) else text
     if not all(part.strip() for part in parts):
@@ -63,11 +63,10 @@ def read(tokens: Tokens, text: Text) -> Row:
 
 
 def with_types(tokenizer: Any) -> dict[str, bool]:
-    """Return the option that makes a tokenizer give token types, where it has them.
+    """Return the option that makes a tokenizer return token types, if it has them.
 
-    Which inputs a tokenizer gives is stated by its class or its files. One without a class of its
-    own gave token types until version 5 of transformers and gives none since unless they are asked
-    for; what it knows of them has not changed.
+    The inputs that a tokenizer returns are stated by its class or its files. One without its own
+    class returned token types before version 5 of transformers, and since then only on request.
     """
     from transformers import PreTrainedTokenizerFast
 

@@ -1,10 +1,10 @@
-"""Sequence-to-sequence models: an encoder reads one text, a decoder writes another.
+"""Sequence-to-sequence models: an encoder reads one text, a decoder generates another.
 
-The likelihood of a sentence by itself is taken as that of writing it with nothing to read. The
-encoder reads the empty text as the tokenizer writes it (its special tokens alone). The decoder
-starts with ``decoder_start_token_id``, then comes the text as the tokenizer writes a target, which
-is how these models are trained: BART's ``<s>``, or the code of a language, stands before the first
-word and is not scored. The language is the tokenizer's target language, else its source language.
+The likelihood of a sentence is defined as that of generating it from an empty input. The encoder
+reads the empty text as the tokenizer encodes it (special tokens only). The decoder starts with
+``decoder_start_token_id``, followed by the text as the tokenizer encodes a target, as in training:
+BART's ``<s>``, or a language code, precedes the first word and is not scored. The language is the
+tokenizer's target language, else its source language.
 """
 
 from collections.abc import Sequence
@@ -25,7 +25,7 @@ from pytest_bias.models.writing import WritingModel
 
 
 def target(tokens: Tokens) -> Tokens:
-    """Return the tokens of what the decoder writes."""
+    """Return the tokens for texts of the decoder."""
     tokenizer = tokens.tokenizer
     if getattr(tokenizer, "tgt_lang", "") is None:
         tokenizer.tgt_lang = tokenizer.src_lang
@@ -33,11 +33,11 @@ def target(tokens: Tokens) -> Tokens:
 
 
 def decoder_start(config: Any, name: str) -> int:
-    """Return the token that a decoder starts with, or raise `ModelError`."""
+    """Return the start token of a decoder, or raise `ModelError`."""
     found = getattr(config, "decoder_start_token_id", None)
     if found is None:
         raise ModelError(
-            f"{name} does not say what its decoder starts with: config.json has no "
+            f"{name} does not state the start token of its decoder: config.json has no "
             "decoder_start_token_id.",
             "Add it: the id of the padding token for T5, of </s> for BART, of the language for "
             "mBART.",
@@ -46,19 +46,19 @@ def decoder_start(config: Any, name: str) -> int:
 
 
 def beginning(config: Any, tokens: Tokens, name: str) -> str:
-    """Return what is in front of the first scored token, in token ids, for the report.
+    """Return the context of the first scored token, in token ids, for the report.
 
     Raises
     ------
     ModelError
-        If the configuration does not say what the decoder starts with, or the tokenizer writes
-        nothing for the encoder to read.
+        If the configuration does not state the decoder's start token, or the tokenizer encodes the
+        empty text as no tokens.
     """
     start = decoder_start(config, name)
     if not tokens.empty:
         raise ModelError(
-            f"the tokenizer of {name} adds no special tokens: for an empty text it writes nothing, "
-            "and an encoder cannot read nothing.",
+            f"the tokenizer of {name} adds no special tokens: it encodes an empty text as nothing, "
+            "and an encoder needs at least one token.",
             "Save the tokenizer that the model was trained with; T5's ends every text with </s>.",
         )
     written = target(tokens)
@@ -68,10 +68,10 @@ def beginning(config: Any, tokens: Tokens, name: str) -> str:
 
 @dataclass
 class EncoderDecoder(Transformer):
-    """Predicts by its decoder, whose encoder has read the empty text."""
+    """Predicts with the decoder, conditioned on an empty text in the encoder."""
 
     def inputs(self, ids: torch.Tensor, mask: torch.Tensor) -> dict[str, Any]:
-        """Return the inputs of the decoder; what the encoder has read is the same in every row."""
+        """Return the inputs of the decoder; the encoder's output is the same in every row."""
         output, attention = self._read
         hidden = output.last_hidden_state[:1].expand(len(ids), -1, -1)
         return {
@@ -84,7 +84,7 @@ class EncoderDecoder(Transformer):
 
     @cached_property
     def _read(self) -> tuple[Any, torch.Tensor]:
-        """The encoder's output for the empty text, and its attention; all rows are equal."""
+        """The encoder's output for the empty text, and its attention mask; all rows are equal."""
         empty = self.tokens.empty
         length = int(padded_length(len(empty), self.tokens.max_length))
         ids = torch.full((-(-MIN_TOKENS // length), length), self.tokens.pad_id)
@@ -96,16 +96,16 @@ class EncoderDecoder(Transformer):
 
 @dataclass
 class Seq2SeqModel(WritingModel):
-    """A model that reads one text and writes another."""
+    """A model that reads one text and generates another."""
 
     def log_likelihood(self, texts: Sequence[str]) -> list[SequenceScore]:
-        """Sum the log-probabilities of all tokens from one forward of the decoder a text."""
+        """Sum the log-probabilities of all tokens, from one forward of the decoder per text."""
         return self.score_long(texts)
 
     def score_long(
         self, passages: Sequence[str | Passage], *, stride: int | None = None
     ) -> list[SequenceScore]:
-        """Sum the log-probabilities of tokens, of texts that the decoder can take as a whole."""
+        """Sum the log-probabilities of tokens, for texts that fit the decoder."""
         written = target(self.body.tokens)
         checked_stride(stride, written.max_length)
         start = decoder_start(self.body.network.config, self.identity.reference)
@@ -113,17 +113,17 @@ class Seq2SeqModel(WritingModel):
         return passage_scores(self.body, passages, plan, written, written.encode)
 
     def start(self) -> list[int]:
-        """Return what the decoder begins with, the code of a language included."""
+        """Return the start tokens of the decoder, including a language code."""
         written = target(self.body.tokens)
         start = decoder_start(self.body.network.config, self.identity.reference)
         return [start, *written.empty[: written.frame[0]]]
 
     def prompt(self, encoded: Encoded) -> list[int]:
-        """Return the ids of a prompt as the encoder reads a text."""
+        """Return the ids of a prompt for the encoder."""
         return encoded.ids
 
 
 def _each_token(encoded: Encoded, wanted: Sequence[int], reads: Reads, *, start: int) -> list[int]:
-    # Nothing behind the last token is seen by it.
+    # The last token does not attend to later ones.
     base = reads.base([start, *encoded.ids[: encoded.core.stop - 1]])
     return [reads.add_to(base, p, encoded.ids[p], mask=False) for p in wanted]

@@ -1,4 +1,4 @@
-"""How much a network takes: how many token ids it has rows for, and how many positions."""
+"""Sizes of a network: the number of its token ids, and of its positions."""
 
 import contextlib
 from collections.abc import Iterator
@@ -12,31 +12,31 @@ POSITIONS_OF: Final = ("", "encoder_", "decoder_")
 
 
 def positions(network: Any, config: Any) -> int:
-    """Return how many tokens a network has positions for."""
+    """Return the maximum number of tokens of a network."""
     about = config.get_text_config()
     stated = [getattr(about, f"max_{part}position_embeddings", None) for part in POSITIONS_OF]
     limits = [10**6, *(n for n in stated if isinstance(n, int) and n > 0)]
     for name, module in network.named_modules():
         padding = getattr(module, "padding_idx", None)
-        # Such a table starts counting behind the padding token's own row.
+        # Such a table starts after the row of the padding token.
         if name.endswith("position_embeddings") and padding is not None:
             limits.append(int(module.num_embeddings) - padding - 1)
     return min(limits)
 
 
 def ids(network: Any) -> int | None:
-    """Return how many ids every table of a network has a row for; null where it has no table."""
+    """Return the number of ids that all tables of a network have; None without a table."""
     return min(_tables(network), default=None)
 
 
 def _tables(network: Any) -> Iterator[int]:
-    """Yield the sizes of the tables of ids: what is read, by a decoder too, and what is written."""
+    """Yield the sizes of the id tables: input embeddings, also a decoder's, and output layer."""
     for owner, name in (
         (network, "get_input_embeddings"),
         (network, "get_output_embeddings"),
         (_decoder(network), "get_input_embeddings"),
     ):
-        # Some networks make vectors of letters without a table.
+        # Some networks embed characters without a table.
         with contextlib.suppress(AttributeError, NotImplementedError):
             table = getattr(owner, name)()
             size = getattr(table, "num_embeddings", None) or getattr(table, "out_features", None)
@@ -49,17 +49,17 @@ def _decoder(network: Any) -> Any:
 
 
 def check_ids(tokens: Tokens, kind: ModelKind, config: Any, name: str) -> tuple[str, ...]:
-    """Hold a tokenizer's ids against the tables of the network that was loaded.
+    """Compare a tokenizer's ids with the tables of the loaded network.
 
     Returns
     -------
     tuple of str
-        What a user should know.
+        Notices for the user.
 
     Raises
     ------
     ModelError
-        If a token has no row without which nothing can be measured.
+        If a required token has no row.
     """
     needed: dict[str, int | None] = {}
     if kind is ModelKind.MASKED:
@@ -70,7 +70,7 @@ def check_ids(tokens: Tokens, kind: ModelKind, config: Any, name: str) -> tuple[
     for what, token in needed.items():
         if token is not None and not tokens.knows(token):
             raise ModelError(
-                f"{name}: {what} has id {token}, and the weights know {tokens.rows} ids.",
+                f"{name}: {what} has id {token}, and the weights have {tokens.rows} ids.",
                 "Save it after model.resize_token_embeddings(len(tokenizer)), or with the "
                 "tokenizer that it was trained with.",
             )
@@ -78,6 +78,6 @@ def check_ids(tokens: Tokens, kind: ModelKind, config: Any, name: str) -> tuple[
     if tokens.rows is None or n_ids <= tokens.rows:
         return ()
     return (
-        f"The tokenizer has {n_ids} ids and the weights know {tokens.rows}: a text with one of the "
+        f"The tokenizer has {n_ids} ids and the weights have {tokens.rows}: a text with one of the "
         "others is unscored.",
     )

@@ -1,4 +1,4 @@
-"""A model's files on disk: found or fetched, checked for what they are, and digested."""
+"""A model's files on disk: location or download, checks, and digests."""
 
 import json
 import subprocess
@@ -39,21 +39,21 @@ TOKENIZER: Final = (
     "bpe.codes",
 )
 PUBLISHED: Final = "bias"
-"""Folder of a model's repository in which reports are published; it is no part of the model."""
+"""Folder of a model's repository for published reports; it is not part of the model."""
 
 CUSTOM_GENERATION: Final = "custom_generate/generate.py"
-"""Code that the library takes for `generate`, without any configuration that names it."""
+"""Code that transformers uses for `generate` even if no configuration names it."""
 
 VOLATILE: Final = ("_name_or_path", "transformers_version")
-"""Keys of config.json that say who saved it, not what the model is."""
+"""Keys of config.json that describe how it was saved, not the model."""
 
 
 @dataclass(frozen=True)
 class Snapshot:
     """One model's folder (or GGUF file) at one revision.
 
-    `notice` says what a user should know about how it was found, `listed` names the files of a Hub
-    model whether they were fetched or not.
+    `notice` is a notice for the user about how it was found; `listed` names the files of a Hub
+    model, downloaded or not.
     """
 
     ref: ModelRef
@@ -67,16 +67,16 @@ class Snapshot:
 
     @property
     def names(self) -> frozenset[str]:
-        """Names of its files, on disk or on the Hub."""
+        """Names of its files, local or on the Hub."""
         return frozenset(p.name for p in self.folder.iterdir()) | frozenset(self.listed)
 
     def may_read(self, *, allow_pickle: bool) -> tuple[str, ...]:
-        """Return the names that its weights may have, the better one first."""
+        """Return the names that its weights may have, the preferred one first."""
         return self.weight_names if allow_pickle else self.weight_names[:1]
 
     @cached_property
     def config(self) -> dict[str, Any]:
-        """Content of config.json; empty for a GGUF file, whose header holds it."""
+        """Content of config.json; empty for a GGUF file, which has it in its header."""
         if not self.gguf and not (self.folder / "config.json").is_file():
             raise ModelError(
                 f"{self.ref} has no config.json.",
@@ -106,7 +106,7 @@ class Snapshot:
 
     @cached_property
     def card(self) -> dict[str, Any]:
-        """Metadata at the head of README.md; empty if there are none that can be read."""
+        """Metadata of README.md; empty if missing or unreadable."""
         path = self.folder / "README.md"
         if self.gguf or not path.is_file():
             return {}
@@ -145,7 +145,7 @@ class Snapshot:
         )
 
     def refuse_pickle(self, *, allow_pickle: bool) -> None:
-        """Raise `ModelError` if there are pickled weights only and they are not allowed."""
+        """Raise `ModelError` if there are only pickled weights and these are not allowed."""
         safe, pickle = (self.names & {n, f"{n}.index.json"} for n in self.weight_names)
         if pickle and not safe and not allow_pickle:
             raise ModelError(
@@ -156,13 +156,13 @@ class Snapshot:
             )
 
     def weights_sha256(self, *, allow_pickle: bool) -> str:
-        """Digest of the weights: of the file, or of the sorted lines ``sha256  name``."""
+        """Digest of the weights: of the single file, or of the sorted lines ``sha256  name``."""
         files = self.weights(allow_pickle=allow_pickle)
         return joined((f.name, file_sha256(f)) for f in files)
 
     @cached_property
     def config_sha256(self) -> str:
-        """Digest of the configuration, without the keys that say who saved it."""
+        """Digest of the configuration, without the keys about how it was saved."""
         if self.gguf:
             return file_sha256(self.gguf)
         kept = {k: v for k, v in self.config.items() if k not in VOLATILE}
@@ -178,10 +178,10 @@ class Snapshot:
 
     @cached_property
     def code_sha256(self) -> str | None:
-        """Digest of the code that it brings along, by paths; null if none of it is ever run.
+        """Digest of the model's own code, by paths; None if none of it is ever run.
 
-        That is every ``*.py`` of its repository where a configuration names classes of its own
-        (``auto_map``) or generation is its own. Code that ``auto_map`` takes from another
+        It covers every ``*.py`` of its repository if a configuration names its own classes
+        (``auto_map``) or it has its own generation. Code that ``auto_map`` loads from another
         repository (``org/other--file.Class``) is not covered: see `code_elsewhere`.
         """
         if self.gguf or not (self._classes or (self.folder / CUSTOM_GENERATION).is_file()):
@@ -192,12 +192,12 @@ class Snapshot:
 
     @property
     def code_elsewhere(self) -> tuple[str, ...]:
-        """Other repositories from which ``auto_map`` takes code."""
+        """Other repositories from which ``auto_map`` loads code."""
         return tuple(sorted({n.partition("--")[0] for n in self._classes if "--" in n}))
 
     @cached_property
     def _classes(self) -> tuple[str, ...]:
-        """Names of classes of its own: ``file.Class``, or ``org/other--file.Class``."""
+        """Names of its own classes: ``file.Class``, or ``org/other--file.Class``."""
         maps = [self.table(n).get("auto_map") for n in ("config.json", "tokenizer_config.json")]
         values = [v for m in maps for v in (m.values() if isinstance(m, dict) else [m])]
         names = (n for v in values for n in (v if isinstance(v, list) else [v]))
@@ -205,9 +205,9 @@ class Snapshot:
 
 
 def locate(ref: ModelRef, *, offline: bool = False) -> Snapshot:
-    """Find a model's configuration and tokenizer, fetching them from the Hub if need be."""
+    """Find a model's configuration and tokenizer, downloading them from the Hub if necessary."""
     if ref.source == "served":
-        raise ModelError(f"{ref} is served: it has no files here that could be looked at.")
+        raise ModelError(f"{ref} is served: its files are not on this machine.")
     if ref.source == "gguf" and ref.path:
         return Snapshot(ref, ref.path.parent, gguf=ref.path)
     if ref.path:
@@ -217,7 +217,7 @@ def locate(ref: ModelRef, *, offline: bool = False) -> Snapshot:
     names, notice = ((), None) if offline else listed(ref)
     cached = offline or notice is not None
     why = OFFLINE if offline else NOT_REACHED
-    # By its name, not by its commit, so that the cache knows it by name when it is asked offline.
+    # By name, not by commit, so that the cache can resolve the name offline.
     folder = fetch(
         ref, ref.revision, DESCRIPTION, without=(f"{PUBLISHED}/*",), cached=cached, why=why
     )
@@ -225,7 +225,7 @@ def locate(ref: ModelRef, *, offline: bool = False) -> Snapshot:
 
 
 def fetch_weights(snapshot: Snapshot, *, allow_pickle: bool) -> None:
-    """Fetch the weights of a Hub model; nothing to do for any other."""
+    """Download the weights of a Hub model; do nothing for others."""
     if snapshot.ref.source != "hub" or snapshot.offline:
         return
     for name in snapshot.may_read(allow_pickle=allow_pickle):
@@ -237,7 +237,7 @@ def fetch_weights(snapshot: Snapshot, *, allow_pickle: bool) -> None:
 
 
 def shards(folder: Path, name: str, is_there: Callable[[str], bool]) -> list[str]:
-    """Return the names of the files that hold weights: one, or those that an index lists.
+    """Return the names of the weight files: a single one, or those that an index lists.
 
     The index is read from `folder`; the result is empty unless all files are there.
     """
@@ -248,7 +248,7 @@ def shards(folder: Path, name: str, is_there: Callable[[str], bool]) -> list[str
 
 
 def index_of(folder: Path, name: str) -> list[str]:
-    """Return the names of the files that the index of weights lists; empty if there is none."""
+    """Return the files that the index of weights lists; empty if there is no index."""
     index = folder / f"{name}.index.json"
     if not index.is_file():
         return []
@@ -266,7 +266,7 @@ def _is_file_in(folder: Path) -> Callable[[str], bool]:
 
 
 def _git_head(folder: Path) -> tuple[str | None, str | None]:
-    """Return the commit of a folder that is a git repository of its own and has no changes."""
+    """Return the commit of a folder that is itself a git repository without changes."""
     if not (folder / ".git").exists():
         return None, None
 
@@ -279,14 +279,14 @@ def _git_head(folder: Path) -> tuple[str | None, str | None]:
 
     try:
         if git("status", "--porcelain"):
-            return None, f"{folder.name} has changes that are not committed: no revision is named."
+            return None, f"{folder.name} has uncommitted changes: no revision is recorded."
         return git("rev-parse", "HEAD"), None
     except (OSError, subprocess.CalledProcessError):
         return None, None
 
 
 def file_sha256(path: Path) -> str:
-    """SHA-256 of a file; the cache of the Hub names large files by it, so they are not read."""
+    """Return the SHA-256 of a file; the Hub's cache names large files by it, to avoid reading."""
     about = path.stat()
     return _digest_once(path, about.st_size, about.st_mtime_ns)
 
@@ -301,6 +301,6 @@ def _digest_once(path: Path, size: int, changed: int) -> str:
 
 
 def joined(files: Iterable[tuple[str, str]]) -> str:
-    """Return one digest of named ones: that of a single file, or of sorted ``sha256  name``."""
+    """Return one digest for named files: that of a single one, or of sorted ``sha256  name``."""
     lines = sorted(f"{digest}  {name}\n" for name, digest in files)
     return lines[0][:64] if len(lines) == 1 else sha256("".join(lines))

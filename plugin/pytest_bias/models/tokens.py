@@ -1,8 +1,8 @@
-"""Text to token ids by the tokenizer's own properties, never by its name.
+"""Encoding of texts by the tokenizer's own properties, never by its name.
 
-What differs between tokenizers is found by asking them: which tokens they put around a text,
-whether they lower it, whether they give offsets, what a mask and padding are. Masks are put in as
-ids; what is written like a special token in a text is letters (`Tokens.encoding`).
+Differences between tokenizers are detected by calling them: the tokens that they add around a text,
+lowercasing, offsets, mask and padding tokens. Masks are inserted as ids; a special token that is
+spelled out in a text is treated as plain text (`Tokens.encoding`).
 """
 
 from collections.abc import Container, Iterator, Sequence
@@ -15,22 +15,22 @@ from pytest_bias.models.interface import GAP, Cloze
 
 _UNLIMITED: Final = 1_000_000
 PLAIN_WORD: Final = "the"
-"""One token in most vocabularies, which tells how a tokenizer treats words."""
+"""A word that is one token in most vocabularies, to probe a tokenizer's treatment of words."""
 
 
 class Unreadable(ValueError):
-    """A text that this model cannot score; the message is the record's reason."""
+    """Raised for a text that this model cannot score; the message is the record's reason."""
 
 
 class Encoded(NamedTuple):
-    """Token ids of a text with the tokenizer's special tokens around it; `core` is the text."""
+    """Token ids of a text with special tokens around it; `core` is the range of the text."""
 
     ids: list[int]
     core: range
 
 
 class Gap(NamedTuple):
-    """A choice in its sentence: ids with the choice's tokens at `place`."""
+    """A choice in its sentence: ids, with the choice's tokens at `place`."""
 
     ids: list[int]
     place: range
@@ -43,15 +43,15 @@ class Tokens:
     Parameters
     ----------
     tokenizer : transformers tokenizer
-        Its attributes are read, its name is not.
+        The tokenizer; its name is never used.
     max_length : int
-        Number of tokens, special ones included, that the model takes.
+        Maximum number of tokens of the model, including special ones.
     closed_vocabulary : bool
         Whether a word unknown to the tokenizer makes a text unreadable.
     target : bool
-        Whether texts are what a decoder writes: a few tokenizers encode these otherwise.
+        Whether to encode texts as targets of a decoder, which a few tokenizers treat differently.
     rows : int, optional
-        How many ids the model's embedding and head know, from 0 on; told when weights are loaded.
+        Number of ids in the model's embedding and head; set when weights are loaded.
     """
 
     tokenizer: Any
@@ -69,12 +69,12 @@ class Tokens:
 
     @cached_property
     def is_fast(self) -> bool:
-        """Whether the tokenizer tells where its tokens stand in a text."""
+        """Whether the tokenizer provides offsets of its tokens."""
         return bool(getattr(self.tokenizer, "is_fast", False))
 
     @cached_property
     def frame(self) -> tuple[int, int]:
-        """Number of special tokens that the tokenizer puts before and behind a text."""
+        """Number of special tokens that the tokenizer adds before and after a text."""
         core = self._ids(PLAIN_WORD, special=False)
         whole = self._ids(PLAIN_WORD)
         for before in range(len(whole) - len(core) + 1):
@@ -90,25 +90,25 @@ class Tokens:
 
     @property
     def eos_id(self) -> int | None:
-        """Id of the token that ends a text, if there is one."""
+        """Id of the end-of-text token, if there is one."""
         token: int | None = self.tokenizer.eos_token_id
         return token
 
     @property
     def pad_id(self) -> int:
-        """Id that fills a row; attention does not see it, so any that the model has serves."""
+        """Id for padding; it is not attended to, so any id of the model can be used."""
         for token in (self.tokenizer.pad_token_id, self.tokenizer.eos_token_id):
             if token is not None and self.knows(int(token)):
                 return int(token)
         return 0
 
     def knows(self, token: int) -> bool:
-        """Whether the model has a row for an id; before it is loaded every id counts as known."""
+        """Whether the model has a row for an id; true for all ids before it is loaded."""
         return self.rows is None or 0 <= token < self.rows
 
     @cached_property
     def prefix(self) -> tuple[str, int] | None:
-        """Name and id of the token that conditions the first token of a causal model."""
+        """Name and id of the token on which a causal model conditions the first token."""
         for name in ("bos", "eos"):
             token = getattr(self.tokenizer, f"{name}_token_id")
             if token is not None:
@@ -117,46 +117,46 @@ class Tokens:
 
     @cached_property
     def lowercases(self) -> bool:
-        """Whether the tokenizer lowers its input, found by asking it."""
+        """Whether the tokenizer lowercases its input, detected by a call."""
         return bool(self._ids(PLAIN_WORD) == self._ids(PLAIN_WORD.upper()))
 
     def _ids(self, text: Any, *, special: bool = True) -> Any:
         return self._encoding(text, add_special_tokens=special)["input_ids"]
 
     def _encoding(self, text: Any, *pair: str, **how: bool) -> Any:
-        # Its own warning about long texts is void here: they are never forwarded.
+        # The tokenizer's warning about long texts is irrelevant: they are never forwarded.
         given = {"text_target" if self.target else "text": text}
         given |= {"text_pair": pair[0]} if pair else {}
         return self.tokenizer(**given, **how, verbose=False)
 
     @cached_property
     def special(self) -> dict[str, int]:
-        """Special tokens as they are written, such as ``[MASK]``, to their ids."""
+        """Special tokens as text, such as ``[MASK]``, to their ids."""
         added = getattr(self.tokenizer, "added_tokens_decoder", {})
         found = {str(token): int(i) for i, token in added.items() if token.special}
         own = zip(self.tokenizer.all_special_tokens, self.tokenizer.all_special_ids, strict=True)
         found |= {str(token): int(i) for token, i in own if i is not None}
-        # A full stop or a word that ends texts in some model is read as itself in a text.
+        # A full stop or a word may be an end-of-text token; in a text it is itself.
         return {t: i for t, i in found.items() if len(t.strip()) > 1 and not t.isalpha()}
 
     def names_special(self, text: str) -> str | None:
-        """Return a special token that is written in a text, null where there is none."""
+        """Return a special token that is spelled out in a text, or None."""
         if not any(letter in text for letter in self._begin):
             return None
         return next((token for token in self.special if token in text), None)
 
     @cached_property
     def _begin(self) -> frozenset[str]:
-        """First letters of special tokens: few, where some models have hundreds of tokens."""
+        """First characters of special tokens: few, even with hundreds of special tokens."""
         return frozenset(token[0] for token in self.special)
 
     def encoding(self, *texts: str, **how: bool) -> Any:
-        """Return what the tokenizer makes of a text or a pair; special tokens in it are letters.
+        """Return the encoding of a text or a pair, with spelled-out special tokens as plain text.
 
         Raises
         ------
         Unreadable
-            If it can read one as the token alone: a text of data is none of a model's signs.
+            If the tokenizer can encode one only as the special token.
         """
         found = self._encoding(*texts, **how)
         named = next(filter(None, map(self.names_special, texts)), None)
@@ -175,14 +175,14 @@ class Tokens:
         return split
 
     def _reads_special(self, ids: Sequence[int], n_texts: int, *, unknown: bool = True) -> bool:
-        """Whether ids have more special tokens than stand around plain texts."""
+        """Whether ids have more special tokens than are added to plain texts."""
         counted = {*self.special.values()} - (set() if unknown else {self.tokenizer.unk_token_id})
         around = self._encoding(*[PLAIN_WORD] * n_texts)["input_ids"]
         return sum(i in counted for i in ids) > sum(i in counted for i in around)
 
     @cached_property
     def empty(self) -> list[int]:
-        """What the tokenizer writes for no text: special tokens alone, or nothing."""
+        """Ids of the empty text: special tokens only, or none."""
         return list(self._ids(""))
 
     def encode(self, text: str) -> Encoded:
@@ -192,7 +192,7 @@ class Tokens:
         return self._checked(text)
 
     def encode_all(self, texts: Sequence[str]) -> list[Encoded]:
-        """Return the ids of many texts, or raise `Unreadable` for the first that has none."""
+        """Return the ids of many texts, or raise `Unreadable` for the first without ids."""
         self.prepare(texts)
         return [self._checked(t) for t in texts]
 
@@ -204,7 +204,7 @@ class Tokens:
         return encoded
 
     def prepare(self, texts: Sequence[str]) -> None:
-        """Encode many texts at once, ahead of `encode`."""
+        """Encode many texts at once, in advance of `encode`."""
         for text, encoding in self._new(texts, self._plain):
             self._keep(text, encoding["input_ids"])
         for text in texts:
@@ -217,7 +217,7 @@ class Tokens:
     def _new(
         self, texts: Sequence[str], known: Container[str], **how: bool
     ) -> Iterator[tuple[str, dict[str, Any]]]:
-        """Encode texts that are not known yet, most at once; why one has no ids is kept."""
+        """Encode unknown texts, most of them at once; reasons for missing ids are stored."""
         new = [t for t in dict.fromkeys(texts) if t not in known and t.strip()]
         apart = {t for t in new if self.names_special(t)}
         if plain := [t for t in new if t not in apart]:
@@ -231,9 +231,9 @@ class Tokens:
                 self._refused[text] = str(reason)
 
     def prepare_places(self, clozes: Sequence[Cloze]) -> None:
-        """Encode the sentences of many clozes at once, ahead of `gap`, `hidden` and `masks`.
+        """Encode the sentences of many clozes at once, in advance of `gap`, `hidden` and `masks`.
 
-        A tokenizer takes much longer for a text by itself than for one among many.
+        A tokenizer is much slower for single texts than for many at once.
         """
         texts = [text for cloze in clozes for text in self._filled(cloze)]
         (self._prepare_offsets if self.is_fast else self.prepare)(texts)
@@ -244,7 +244,7 @@ class Tokens:
             self._keep(text, encoding["input_ids"])
 
     def _filled(self, cloze: Cloze) -> Iterator[str]:
-        """Yield the sentences of a cloze that are encoded, of one that can be read."""
+        """Yield the sentences of a cloze that are encoded, if it is readable."""
         for choice in cloze.choices if cloze.text.count(GAP) == 1 else ():
             yield cloze.filled(choice)
             if cloze.hidden and cloze.text.count(cloze.hidden) == 1:
@@ -252,14 +252,14 @@ class Tokens:
                     yield _with_form(cloze, choice, form)[0]
 
     def as_read(self, texts: Sequence[str]) -> list[str]:
-        """Return for each text the same as for another if the model is given the same ids."""
+        """Return a key for each text, equal for texts with equal ids."""
         self.prepare(texts)
         found = [" ".join(map(str, self._plain[t].ids)) or t for t in texts]
         self.forget()
         return found
 
     def forget(self) -> None:
-        """Drop the texts kept by `prepare` and `prepare_places`."""
+        """Drop the texts stored by `prepare` and `prepare_places`."""
         self._plain.clear()
         self._offsets.clear()
         self._refused.clear()
@@ -277,7 +277,7 @@ class Tokens:
         return self._plain[text]
 
     def check(self, ids: Sequence[int]) -> None:
-        """Raise `Unreadable` if ids are too many, or stand for words that a model cannot know."""
+        """Raise `Unreadable` if there are too many ids, or ids without a row in the model."""
         if len(ids) > self.max_length:
             raise Unreadable(f"{len(ids)} tokens, the model takes {self.max_length}")
         self._check_words(ids)
@@ -296,7 +296,7 @@ class Tokens:
         Raises
         ------
         Unreadable
-            If the tokenizer does not tell where its tokens stand, or no token is there.
+            If the tokenizer provides no offsets, or there is no token in the parts.
         ValueError
             If a part is not within the text.
         """
@@ -317,7 +317,7 @@ class Tokens:
         return found
 
     def shared(self, first: Encoded, second: Encoded) -> tuple[list[int], list[int]]:
-        """Return the positions of the tokens that two texts share, in each, special ones left out.
+        """Return the positions, in each of two texts, of their shared tokens, without special ones.
 
         The blocks are those of the published CrowS-Pairs script, without the popularity heuristic
         that drops frequent tokens of long texts.
@@ -332,7 +332,7 @@ class Tokens:
         return [i for i, _ in kept], [j for _, j in kept]
 
     def gap(self, cloze: Cloze, choice: str) -> Gap:
-        """Return the sentence with a choice at its gap, and where the choice's tokens are."""
+        """Return the sentence with a choice at its gap, and the positions of its tokens."""
         if cloze.text.count(GAP) != 1:
             raise Unreadable(f"{cloze.text.count(GAP)} gaps in a sentence instead of one")
         start = cloze.text.index(GAP)
@@ -340,17 +340,17 @@ class Tokens:
         return Gap(self.encode(text).ids, self._place(text, start, start + len(choice)))
 
     def hidden(self, cloze: Cloze, choice: str) -> range:
-        """Return where the cloze's hidden word stands in the sentence filled with a choice."""
+        """Return the position of the hidden word in the sentence filled with a choice."""
         return self._form(cloze, choice, cloze.hidden or "")
 
     def masks(self, cloze: Cloze, choice: str) -> int:
-        """Return how many masks stand for the hidden word: the tokens of its longest form."""
+        """Return the number of masks for the hidden word: the tokens of its longest form."""
         return max(
             len(self._form(cloze, choice, form)) for form in (cloze.hidden or "", *cloze.forms)
         )
 
     def _form(self, cloze: Cloze, choice: str, form: str) -> range:
-        """Return where a form of the hidden word stands, put in its place."""
+        """Return the position of a form of the hidden word, inserted in its place."""
         word = cloze.hidden or ""
         if cloze.text.count(word) != 1:
             raise Unreadable("the hidden word must occur once in its sentence")
@@ -382,13 +382,13 @@ class Tokens:
             raise Unreadable("a word has no tokens of its own")
         first = found[0]
         if first > before:
-            # A token for nothing but the space in front belongs to the word it introduces.
+            # A token for the space before a word belongs to that word.
             a, b = offsets[first - 1]
             first -= not text[a:b].strip()
         return range(first, found[-1] + 1)
 
     def _place_by_alignment(self, text: str, start: int, end: int) -> range:
-        """Without offsets: compare with a copy that has a mask in the word's place."""
+        """Find the tokens of a word without offsets, by comparison with a masked copy."""
         if self.mask_id is None:
             raise Unreadable("neither offsets nor a mask token tell where a word is")
         whole = self.encode(text).ids
@@ -402,16 +402,16 @@ class Tokens:
         return place
 
     def decode(self, ids: Sequence[int]) -> str:
-        """Return the text of token ids, special tokens removed."""
+        """Return the text of token ids, without special tokens."""
         return str(self.tokenizer.decode(ids, skip_special_tokens=True))
 
     def word(self, token: int) -> str:
-        """Return one token as a word."""
+        """Return the text of one token."""
         return str(self.tokenizer.decode([token])).strip()
 
 
 def _with_form(cloze: Cloze, choice: str, form: str) -> tuple[str, int]:
-    """Return the sentence with a choice and a form of the hidden word, and where that begins."""
+    """Return the sentence with a choice and a form of the hidden word, and that form's start."""
     word = cloze.hidden or ""
     start = cloze.text.index(word)
     behind_gap = cloze.text.index(GAP) < start

@@ -1,7 +1,7 @@
-"""One transformers model: forwards, and nothing that a suite would recognise.
+"""Forwards of one transformers model, on token ids only.
 
-The head runs only at the positions that are needed, and it is the model's own head with all that
-belongs to it (soft-capping, logit scales): hidden states are exchanged on the way into it.
+The head runs only at the positions that are needed. It is the model's own head, with soft-capping
+and logit scales: the hidden states that are passed to it are replaced.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -26,16 +26,16 @@ from pytest_bias.records.report import canonical_json, sha256
 
 Exchange = Callable[[torch.Tensor], torch.Tensor]
 Inputs: TypeAlias = dict[str, torch.Tensor]
-"""What a network is called with."""
+"""Arguments of a call of the network."""
 Ints: TypeAlias = NDArray[np.int64]
 Numbers = TypeVar("Numbers", np.float32, np.float64)
 Asked = TypeVar("Asked")
 Planned: TypeAlias = Sequence[int | None]
-"""Reads of the tokens of a text; null for a first token that nothing is in front of."""
+"""Reads of the tokens of a text; None for a first token without context."""
 
 
 class _Captured(Exception):
-    """Ends a forward in front of the head."""
+    """Ends a forward before the head."""
 
 
 @dataclass
@@ -47,26 +47,26 @@ class Transformer(Forwards):
     def __post_init__(self) -> None:
         super().__post_init__()
         config = self.network.config
-        # Elsewhere token types are no such thing: GPT-2 takes them for words.
+        # Other networks misinterpret token types: GPT-2 adds them as words.
         self.takes_types = (getattr(config, "type_vocab_size", None) or 0) > 1 and (
             "token_type_ids" in signature(self.network.forward).parameters
         )
 
     @property
     def reader(self) -> Any:
-        """The part of the network that turns token ids into hidden states of a text."""
+        """The part of the network that maps token ids to hidden states of a text."""
         if self.network.config.is_encoder_decoder:
             return self.network.get_encoder()
         return self.network.base_model
 
     def inputs(self, ids: torch.Tensor, mask: torch.Tensor) -> dict[str, Any]:
-        """Return what the network is called with, to predict at the positions of `ids`."""
+        """Return the network's arguments for predictions at the positions of `ids`."""
         return {"input_ids": ids, "attention_mask": mask}
 
     def log_probabilities(self, reads: Reads) -> NDArray[np.float64]:
-        """Answer every read: natural-log probabilities in nats, shape (n_reads,).
+        """Return the natural-log probability in nats of every read, shape (n_reads,).
 
-        Logits are cast to float32 before the log-softmax, whatever the dtype of the weights.
+        Logits are cast to float32 before the log-softmax, regardless of the dtype of the weights.
         """
         found = np.full(len(reads), np.nan)
         page = self.page("log_probabilities", reads.digest)
@@ -77,7 +77,7 @@ class Transformer(Forwards):
         def gather(batch: ReadBatch, logits: torch.Tensor, start: int) -> None:
             wanted = _in_chunk(batch, start, len(logits))
             at, target = sent(logits.device, batch.at[wanted] - start, batch.targets[wanted])
-            # Not fetched yet: to wait for every answer would leave a GPU without work.
+            # Not copied yet: waiting for every answer would leave the GPU idle.
             answers.append((batch.reads[wanted], logits.float().log_softmax(-1)[at, target]))
 
         def fetch() -> None:
@@ -91,7 +91,7 @@ class Transformer(Forwards):
         return found if self.work is None else np.zeros_like(found)
 
     def top(self, reads: Reads, k: int) -> list[list[tuple[int, float]]]:
-        """Return the `k` likeliest tokens at the position of every read, with log-probabilities."""
+        """Return the `k` most likely tokens at every read's position, with log-probabilities."""
         found: list[list[tuple[int, float]]] = [[] for _ in range(len(reads))]
 
         def pick(batch: ReadBatch, logits: torch.Tensor, start: int) -> None:
@@ -107,9 +107,9 @@ class Transformer(Forwards):
     def predictions(
         self, texts: Sequence[str], k: int, place: Callable[[str], tuple[list[int], int, bool]]
     ) -> list[Prediction]:
-        """Return the `k` likeliest tokens at one place of every text.
+        """Return the `k` most likely tokens at one position of every text.
 
-        `place` turns a text into ids, a position, and whether a mask is to stand there; or raises
+        `place` returns for a text its ids, a position, and whether to mask it; or raises
         `Unreadable`.
         """
         if not 1 <= k <= self.vocabulary:
@@ -139,7 +139,7 @@ class Transformer(Forwards):
         plan: Callable[[Encoded, Reads], Planned],
         tokens: Tokens | None = None,
     ) -> list[SequenceScore]:
-        """Score texts whose reads a function plans; sums are taken in float64."""
+        """Score texts whose reads are planned by a function; sums are in float64."""
         tokens = tokens or self.tokens
         tokens.prepare(texts)
         found = self.sums(texts, lambda text, reads: plan(tokens.encode(text), reads))
@@ -149,9 +149,9 @@ class Transformer(Forwards):
     def sums(
         self, asked: Sequence[Asked], plan: Callable[[Asked, Reads], Planned]
     ) -> list[SequenceScore]:
-        """Sum the reads that a function plans for each of what is asked.
+        """Sum the reads that a function plans for each input.
 
-        `plan` raises `Unreadable` where there is nothing to read.
+        `plan` raises `Unreadable` for an input that cannot be scored.
         """
         reads = Reads(self.tokens.mask_id)
         planned: list[Planned | str] = []
@@ -175,7 +175,7 @@ class Transformer(Forwards):
     def embeddings(
         self, texts: list[str], pool: Callable[[torch.Tensor, torch.Tensor], torch.Tensor]
     ) -> Embeddings:
-        """Pool the last hidden states of every text, each text read once.
+        """Pool the last hidden states of every text; equal texts are forwarded once.
 
         `pool` takes hidden states (rows, length, dimension) and the attention mask (rows, length)
         and returns vectors (rows, dimension).
@@ -207,18 +207,18 @@ class Transformer(Forwards):
         Parameters
         ----------
         what : str
-            What is asked, so that kept answers to another question are not taken for it.
+            Name of the question, which distinguishes stored answers.
         rows : sequence of Row
-            Sequences to forward; those that are equal are forwarded each.
+            Sequences to forward; equal ones are not merged.
         ask : callable
-            Takes inputs of the network, and which row each of theirs is; returns numbers of shape
+            Maps inputs of the network, and the number of each one's row, to values of shape
             (inputs, width).
         found : array of shape (n_rows or more, width)
-            Where the answers go.
+            Array for the answers.
         apart : sequence of int, optional
-            A group for every row; rows of two groups do not share a batch.
+            Group of every row; rows of different groups do not share a batch.
         max_rows : int, optional
-            Largest number of rows of one batch.
+            Maximum number of rows of one batch.
         """
         lengths = [len(row.ids) for row in rows]
         groups = np.array(apart or [0] * len(rows), dtype=np.int64)
@@ -296,7 +296,7 @@ class Transformer(Forwards):
         hidden = read(self._hidden(ids, mask))
         start = 0
         for chunk in hidden.tensor_split(chunks):
-            # One token stands in for the text; only its way through the head is used.
+            # One token replaces the text; only the forward of the head is used.
             with self._exchanged(partial(_instead, chunk[None])):
                 output = self.network(**self.inputs(ids[:1, :1], mask[:1, :1]))
             yield start, output.logits[0]
@@ -318,7 +318,7 @@ class Transformer(Forwards):
 
     @contextmanager
     def _exchanged(self, exchange: Exchange) -> Iterator[None]:
-        """Let `exchange` replace the hidden states on their way into the head."""
+        """Replace the hidden states that are passed to the head by `exchange`."""
         if self.kind is ModelKind.MASKED:
 
             def after_base(_module: Any, _inputs: Any, output: Any) -> Any:

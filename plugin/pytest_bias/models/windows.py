@@ -1,4 +1,4 @@
-"""Texts longer than a model takes, read in windows that overlap; every token is scored once."""
+"""Overlapping windows for texts that exceed a model's context; every token is scored once."""
 
 from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
@@ -11,7 +11,7 @@ from pytest_bias.models.transformer import Planned, Transformer
 
 
 class Window(NamedTuple):
-    """Tokens `begin` to `end` of a text, and which of them are scored there."""
+    """Tokens `begin` to `end` of a text, and those of them that are scored."""
 
     begin: int
     end: int
@@ -19,7 +19,7 @@ class Window(NamedTuple):
 
 
 def behind(n_tokens: int, length: int, stride: int) -> Iterator[Window]:
-    """Yield windows in each of which the tokens are scored that no window before it had."""
+    """Yield windows that score the tokens that are in no earlier window."""
     done = 0
     for begin in range(0, n_tokens, stride):
         end = min(begin + length, n_tokens)
@@ -30,9 +30,9 @@ def behind(n_tokens: int, length: int, stride: int) -> Iterator[Window]:
 
 
 def around(n_tokens: int, length: int, stride: int) -> Iterator[Window]:
-    """Yield windows in each of which the tokens are scored that stand nearest to its middle."""
+    """Yield windows that score the tokens nearest to their middle."""
     begins = [*range(0, n_tokens - length, stride), max(0, n_tokens - length)]
-    # Where two windows overlap, their nearer cuts are equally far halfway.
+    # In an overlap of two windows, the middle is equally far from both cuts.
     halfway = [(a + b + length + 1) // 2 for a, b in pairwise(begins)]
     for begin, (first, last) in zip(begins, pairwise([0, *halfway, n_tokens]), strict=True):
         yield Window(begin, min(begin + length, n_tokens), range(first, last))
@@ -44,7 +44,7 @@ def checked_stride(stride: int | None, length: int) -> int:
     Raises
     ------
     ValueError
-        If windows would not overlap, or not move.
+        If windows would not overlap, or not advance.
     """
     if stride is None:
         return max(1, length // 2)
@@ -60,7 +60,7 @@ def passage_scores(
     tokens: Tokens,
     encode: Callable[[str], Encoded],
 ) -> list[SequenceScore]:
-    """Score texts, or parts of them; `plan` takes the positions of the tokens that are scored."""
+    """Score texts, or parts of them; `plan` receives the positions of the scored tokens."""
     asked = [p if isinstance(p, Passage) else Passage(p) for p in passages]
 
     def planned(passage: Passage, reads: Reads) -> Planned:

@@ -1,4 +1,4 @@
-"""Models that write: a prompt continued, or answered by a decoder of its own."""
+"""Models that generate text: causal ones, and those with a separate decoder."""
 
 from abc import abstractmethod
 from collections.abc import Sequence
@@ -13,10 +13,10 @@ from pytest_bias.models.tokens import Encoded, Unreadable
 
 @dataclass
 class WritingModel(EncoderModel):
-    """A model that writes texts."""
+    """A model that generates texts."""
 
     ends: tuple[int, ...] = field(init=False)
-    """Tokens that end a text."""
+    """End-of-text tokens."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -24,11 +24,11 @@ class WritingModel(EncoderModel):
 
     @abstractmethod
     def start(self) -> list[int] | None:
-        """Return what a decoder of its own begins with; null where the prompt is continued."""
+        """Return the start tokens of a separate decoder; None if the prompt is continued."""
 
     @abstractmethod
     def prompt(self, encoded: Encoded) -> list[int]:
-        """Return the ids of a prompt that is no turn of a chat."""
+        """Return the ids of a prompt that is not a chat turn."""
 
     def generate(
         self,
@@ -42,13 +42,13 @@ class WritingModel(EncoderModel):
         stop: Sequence[str] = (),
         chat: bool | None = None,
     ) -> list[Continuation]:
-        """Write behind every prompt with the model's own generate, equal prompts once.
+        """Continue every prompt with the model's own `generate`; equal prompts are run once.
 
         Raises
         ------
         ValueError
-            If a number is below 1, several continuations are asked for that would be the same, or
-            more branches than there are tokens, or a chat of a model without a template.
+            If a number is below 1, several equal continuations are requested, or more branches than
+            there are tokens, or a chat of a model without a template.
         """
         chat = self.chat if chat is None else chat
         if chat and self.identity.chat_template_sha256 is None:
@@ -81,7 +81,7 @@ class WritingModel(EncoderModel):
     def _read(
         self, prompt: str, start: list[int] | None, room: int, *, chat: bool
     ) -> list[int] | Unreadable:
-        """Return the ids of a prompt that leaves room for new tokens, or why there are none."""
+        """Return the ids of a prompt that leaves space for the new tokens, or the reason."""
         tokens = self.body.tokens
         try:
             ids = self.prompt(tokens.encode(prompt))

@@ -1,4 +1,4 @@
-"""What flows through a run: items, records, scores, results of suites, reports."""
+"""Data types of a run: items, records, scores, suite results, reports."""
 
 from pytest_bias.records.report import (
     DataInfo,

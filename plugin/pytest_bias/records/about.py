@@ -1,4 +1,4 @@
-"""What a suite says of itself, beside its result: for outputs, so that they need no suite."""
+"""Descriptions of suites that are stored in a report, so that outputs need no suite."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
@@ -7,14 +7,14 @@ from typing import Any, Final
 from pytest_bias.records.validation import built
 
 KEY: Final = "about"
-"""Key below `run` of report.json: the digest does not cover it."""
+"""Key in `run` of report.json, which the digest does not cover."""
 
 
 @dataclass(frozen=True, slots=True)
 class Furthest:
-    """The items of a suite that are furthest from its ideal, or why none can be named.
+    """The items of a suite that are furthest from its ideal, or the reason why there are none.
 
-    If more are `tied` than are named, `by` is the metric that orders them.
+    If more items are `tied` than are listed, `by` is the metric that orders them.
     """
 
     ids: tuple[str, ...] = ()
@@ -25,14 +25,14 @@ class Furthest:
 
 @dataclass(frozen=True, slots=True)
 class About:
-    """What a suite says of itself.
+    """Description of a suite.
 
     Parameters
     ----------
     version : str
-        Version of the suite that says it.
+        Version of the suite.
     badge : tuple of str
-        Wordings of the badge's message (`Suite.badge`).
+        Wordings of the badge's message, as in `Suite.badge`.
     scope : mapping
         The scope card.
     furthest : Furthest
@@ -47,14 +47,14 @@ class About:
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """What is said of suites that were not run.
+    """Facts about suites that were not run.
 
     Parameters
     ----------
     titles : mapping
         Name to title of the suites that apply to the model.
     dimensions : tuple of str
-        Groups and other dimensions that suites are about, by their scope cards.
+        Groups and other dimensions that the suites cover, by their scope cards.
     """
 
     titles: Mapping[str, str] = field(default_factory=dict)
@@ -62,7 +62,7 @@ class Known:
 
 
 def to_json(abouts: Iterable[tuple[str, About | None]], known: Known) -> dict[str, Any]:
-    """Return what stands in report.json: suites by their names, items by those of entries."""
+    """Return the value for report.json: suites keyed by name, items by entry."""
     there = [(entry, asdict(about)) for entry, about in abouts if about]
     furthest = {entry: plain.pop("furthest") for entry, plain in there}
     suites = {_suite(entry): plain for entry, plain in there}
@@ -70,7 +70,7 @@ def to_json(abouts: Iterable[tuple[str, About | None]], known: Known) -> dict[st
 
 
 def from_json(run: Any) -> tuple[dict[str, About], Known]:
-    """Read what `to_json` wrote; a report of an older version has none, nor one that is damaged."""
+    """Read the output of `to_json`; empty for a report that is damaged or of an older version."""
     plain = run.get(KEY) if isinstance(run, Mapping) else None
     plain = plain if isinstance(plain, Mapping) else {}
     furthest = plain.get("furthest")

@@ -1,7 +1,7 @@
-"""The result of a command, as a file for the program that started it.
+"""Result of a command, as a file for the calling program.
 
-Whoever sets ``PYTEST_BIAS_RESULT=FILE`` reads there what the terminal says in sentences. If the
-file is missing or malformed when the command has ended, the command failed.
+With ``PYTEST_BIAS_RESULT=FILE`` a command writes to that file what it also prints to the terminal.
+If the file is missing or malformed when the command has ended, the command failed.
 """
 
 import json
@@ -23,14 +23,14 @@ _ADDRESS: Final = re.compile(r"https?://[!-~]+")
 
 @dataclass(slots=True)
 class CommandResult:
-    """How a command ended.
+    """Outcome of a command.
 
     Parameters
     ----------
     exit_code : int
-        As of the process.
+        Exit code of the process.
     error, hint : str, optional
-        What is wrong, and what helps; None if the command printed no error.
+        What is wrong, and the suggested fix; None if the command printed no error.
     published : str, optional
         Address of the commit that `publish` made.
     proposed : str, optional
@@ -49,7 +49,7 @@ class CommandResult:
         return " ".join(clean(text, 1000) for text in (self.error, self.hint) if text)
 
     def write(self, file: Path, environment: Mapping[str, str]) -> None:
-        """Write the file, without the secrets of an environment."""
+        """Write the file, with the environment's secrets removed."""
         plain = {
             name: without_secrets(value, environment) if isinstance(value, str) else value
             for name, value in asdict(self).items()
@@ -59,12 +59,12 @@ class CommandResult:
 
     @classmethod
     def read(cls, file: Path) -> "CommandResult":
-        """Read the file of a command that has ended.
+        """Read the result file of a finished command.
 
         Raises
         ------
         ReportError
-            If there is no such file, or it is not the result of a command.
+            If the file is missing or not the result of a command.
         """
         try:
             plain = finite_json(file.read_text(encoding="utf-8"))

@@ -1,4 +1,4 @@
-"""Files that other programs read: written whole, and read back by the schema that they state."""
+"""JSON files with a schema: written atomically, checked when read."""
 
 import json
 import math
@@ -14,24 +14,24 @@ Document = TypeVar("Document")
 
 
 def write_whole(path: Path, content: str | bytes, *, private: bool = False) -> None:
-    """Write a file; who reads it, also after a crash, finds all of the content or none.
+    """Write a file atomically: readers find all of the content or none, also after a crash.
 
     Parameters
     ----------
     path : Path
-        The file, in a folder that is there.
+        The file, in an existing folder.
     content : str or bytes
-        Bytes, or a text, which is written as UTF-8 with the line ends that it has.
+        Bytes, or a text, which is written as UTF-8 with its line endings unchanged.
     private : bool
-        Whether nobody but its owner may read it, from the first moment on.
+        Whether only its owner may read it, from its creation on.
 
     Raises
     ------
     OSError
-        If it cannot be written; then it is what it was.
+        If it cannot be written; then the old content is unchanged.
     """
     plain = content.encode() if isinstance(content, str) else content
-    # By a name of its own, since several processes may write one file.
+    # A unique temporary name, since several processes may write the same file.
     partial = path.with_name(f".{path.name}.{uuid.uuid4().hex}.partial")
     number = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600 if private else 0o666)
     try:
@@ -44,17 +44,17 @@ def write_whole(path: Path, content: str | bytes, *, private: bool = False) -> N
 
 
 def to_document(plain: Any) -> str:
-    """Return the text of a JSON file: a value a line, no NaN, UTF-8."""
+    """Return the text of a JSON file: one value per line, no NaN, UTF-8."""
     return json.dumps(plain, indent=1, allow_nan=False, ensure_ascii=False) + "\n"
 
 
 def read_document(text: str, schema: str, cls: type[Document]) -> Document:
-    """Return what a JSON text of a schema says, as an instance of a dataclass.
+    """Parse a JSON text with a schema into an instance of a dataclass.
 
     Raises
     ------
     ReportError
-        If it is no JSON, states another schema, or lacks what the class states.
+        If it is not JSON, has another schema, or lacks fields of the class.
     """
     name = cls.__name__.lower()
     plain = with_schema(text, schema, name)
@@ -65,12 +65,12 @@ def read_document(text: str, schema: str, cls: type[Document]) -> Document:
 
 
 def with_schema(text: str, schema: str, what: str) -> dict[str, Any]:
-    """Return what a JSON text says that states a schema.
+    """Parse a JSON text and check its schema.
 
     Raises
     ------
     ReportError
-        If it is none, or states another schema.
+        If it is not JSON, or has another schema.
     """
     try:
         plain = finite_json(text)
@@ -80,7 +80,7 @@ def with_schema(text: str, schema: str, what: str) -> dict[str, Any]:
 
 
 def of_schema(plain: Any, schema: str) -> dict[str, Any]:
-    """Return a table that states a schema, or raise `ReportError`."""
+    """Return the table if it has the schema; otherwise raise `ReportError`."""
     stated = plain.get("schema") if isinstance(plain, dict) else None
     if stated != schema:
         raise ReportError(
@@ -90,13 +90,13 @@ def of_schema(plain: Any, schema: str) -> dict[str, Any]:
 
 
 def finite_json(text: str) -> Any:
-    """Return what a JSON text says, which has to be one thing to all who read it.
+    """Parse a JSON text, refusing what parsers read differently.
 
     Raises
     ------
     ValueError
-        If it is no JSON, a number is none or infinite, or a key stands twice in one object: then
-        some readers take the first, others the last.
+        If it is not JSON, a number is NaN or infinite, or an object has a key twice: then some
+        parsers use the first value, others the last.
     """
     return json.loads(
         text, parse_constant=_no_constant, parse_float=_finite, object_pairs_hook=_once
@@ -108,7 +108,7 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(found) < len(pairs):
         keys = [key for key, _ in pairs]
         twice = next(key for key in keys if keys.count(key) > 1)
-        raise ValueError(f"{twice!r:.80} stands there twice")
+        raise ValueError(f"{twice!r:.80} appears twice")
     return found
 
 

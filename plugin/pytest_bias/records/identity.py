@@ -1,4 +1,4 @@
-"""What exactly was measured: a model, and what was merged into it."""
+"""Identity of the model that was measured, and of what was merged into it."""
 
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
@@ -6,7 +6,7 @@ from importlib.metadata import PackageNotFoundError, version
 
 @dataclass(frozen=True, slots=True)
 class AdapterIdentity:
-    """What exactly was merged into a model."""
+    """Identity of an adapter that was merged into a model."""
 
     reference: str
     revision: str | None = None
@@ -16,7 +16,7 @@ class AdapterIdentity:
 
 @dataclass(frozen=True, slots=True)
 class ScorerIdentity:
-    """What exactly scored the texts that a model wrote, in which role."""
+    """Identity of a classifier that scored generated texts, and its role."""
 
     role: str
     reference: str
@@ -27,7 +27,7 @@ class ScorerIdentity:
 
 @dataclass(frozen=True, slots=True)
 class ServedIdentity:
-    """What is known of a model that a server answered for: which weights it has is not.
+    """What is known about a model behind a server; its weights are not.
 
     Parameters
     ----------
@@ -36,13 +36,13 @@ class ServedIdentity:
     model : str
         Name by which the server was asked, without folders of its machine.
     likelihood : str or None
-        How log-probabilities of texts were had; null where there are none.
+        How log-probabilities of texts were obtained; None if they were not.
     fingerprint : str
-        Digest of what the server said of the model and answered to a few fixed questions.
+        Digest of the server's description of the model and its answers to fixed requests.
     owned_by, root : str or None
-        The server's own words about the model: untrusted text.
+        The server's own description of the model: untrusted text.
     max_length : int or None
-        Tokens that the model takes, as the server says.
+        Context length in tokens, as reported by the server.
     """
 
     api: str
@@ -56,10 +56,10 @@ class ServedIdentity:
 
 @dataclass(frozen=True, slots=True)
 class ModelIdentity:
-    """What exactly was measured. Digests are SHA-256 in hexadecimal.
+    """Identity of the model that was measured. Digests are SHA-256 in hexadecimal.
 
-    `code_sha256` is that of the code which the model brings along; null where it brings none.
-    `served` is null unless a server answered, whose weights nobody has seen.
+    `code_sha256` is the digest of the model's own code, None if it has none. `served` is None
+    unless the model was measured through a server, whose weights are unknown.
     """
 
     reference: str

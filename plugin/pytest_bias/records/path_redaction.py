@@ -1,7 +1,7 @@
-"""Texts that others will read, without the folders of whoever ran it.
+"""Redaction of the user's folders in texts that are published.
 
-Messages name files by their whole path, which helps who reads them at the terminal, and tells
-everybody else names of people, employers and projects.
+Messages contain full paths, which help at the terminal but would disclose names of people,
+employers and projects to other readers.
 """
 
 import re
@@ -14,9 +14,9 @@ _ABSOLUTE: Final = re.compile(
 
 
 def without_own_paths(text: str, data_dir: Path | None = None) -> str:
-    """Return a text with ``--data-dir`` and ``~`` in the place of the user's folders.
+    """Return a text with ``--data-dir`` and ``~`` in place of the user's folders.
 
-    Of any other absolute path the last part stays.
+    Of any other absolute path only the last part is kept.
 
     Parameters
     ----------
@@ -40,6 +40,6 @@ def without_own_paths(text: str, data_dir: Path | None = None) -> str:
 
 
 def _named(text: str, folder: str, name: str, *, goes_on: bool = False) -> str:
-    """Return a text with another name for a folder; a relative one only where a path goes on."""
+    """Replace a folder in a text by a name; a relative one only at the start of a longer path."""
     behind = r"(?=/)" if goes_on else r"(?![\w-])"
     return re.sub(rf"(?<![\w/.~-]){re.escape(folder)}{behind}", lambda _: name, text)

@@ -1,7 +1,7 @@
-"""What flows through a run: Item -> Record -> Score -> SuiteResult -> Report.
+"""Data types of a run, in order: Item -> Record -> Score -> SuiteResult -> Report.
 
 All types are frozen and hold plain values, so that they pass between processes and into JSON as
-they are. A number that could not be had is null and has a reason; NaN never stands for one.
+they are. A missing number is None and has a reason; NaN is never used.
 """
 
 import difflib
@@ -29,16 +29,16 @@ Status: TypeAlias = Literal["scored", "unscored", "excluded", "error"]
 Value: TypeAlias = float | int | str | bool | None
 Json: TypeAlias = Any
 Part: TypeAlias = tuple[int, int]
-"""Which shard of how many, counted from 1."""
+"""Number of the shard, from 1, and number of shards."""
 
 
 _NAME = re.compile(r"\w(?:[\w.+-]*\w)?")
 _MOST_NAMED: Final = 12
-"""Groups or metrics that are named to somebody who asked for one that is not there."""
+"""Number of groups or metrics that the message for an unknown one lists."""
 
 
 def canonical_json(value: Json) -> str:
-    """Return the one JSON text of a value: sorted keys, compact, no NaN."""
+    """Return the canonical JSON text of a value: sorted keys, compact, no NaN."""
     return json.dumps(
         value, sort_keys=True, separators=(",", ":"), allow_nan=False, ensure_ascii=False
     )
@@ -50,7 +50,7 @@ def sha256(content: str | bytes) -> str:
 
 
 def git_blob_id(content: bytes) -> str:
-    """Return the identifier that git, and so the Hub and GitHub, has for a file of this content."""
+    """Return git's identifier for a file with this content; the Hub and GitHub use the same."""
     blob = b"blob %d\0" % len(content) + content
     return hashlib.sha1(blob, usedforsecurity=False).hexdigest()
 
@@ -64,16 +64,16 @@ class Item:
     id : str
         Unique within the suite and the same in every run.
     cluster : str
-        Unit that is never split between machines and that bootstraps resample.
+        Sampling unit, which bootstraps resample and which is never split between machines.
     by : mapping of str to str
         Groups that the item belongs to, such as ``{"bias_type": "religion"}``.
     texts : mapping of str to str
-        Role to text. Offensive by design: never printed unless the user asks for it.
+        Role to text. May be offensive by design: printed only if the user asks for it.
     meta : mapping
-        What the suite's measure needs besides the texts.
+        Data that the suite's measure needs besides the texts.
     status, reason : str, optional
-        Set where the data alone decide that the item is `unscored` (a malformed row) or `excluded`
-        (dropped by the suite's own rule); no model is asked then.
+        Set if the data alone determine that the item is `unscored` (a malformed row) or `excluded`
+        (dropped by the suite's own rule); then no model is queried.
     """
 
     id: str
@@ -113,10 +113,10 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """What one model did with one item.
+    """Outcome of one item on one model.
 
-    `value` is what the headline metric averages, `detail` the raw numbers from which every score
-    of the suite can be computed again; both are empty unless `status` is ``scored``.
+    `value` is averaged by the headline metric; `detail` holds the raw numbers from which every
+    score of the suite can be recomputed. Both are empty unless `status` is ``scored``.
     """
 
     item: str
@@ -130,26 +130,26 @@ class Record:
 
 
 def records_digest(records: Iterable[Record]) -> str:
-    """Return the SHA-256 of records by content, whatever their order."""
+    """Return the SHA-256 of the contents of records, regardless of their order."""
     names = [f.name for f in fields(Record)]
     lines = (canonical_json({n: _plain(getattr(r, n)) for n in names}) for r in records)
     return sha256("\n".join(sorted(lines)))
 
 
 def items_digest(records: Iterable[Record]) -> str:
-    """Return the SHA-256 of what was asked, whatever was answered: identifiers and texts."""
+    """Return the SHA-256 of the items of records (identifiers and texts), without the results."""
     return sha256("".join(sorted(f"{r.text_sha256}  {r.item}\n" for r in records)))
 
 
 @dataclass(frozen=True, slots=True)
 class DataInfo:
-    """Where a suite's data came from.
+    """Origin of a suite's data.
 
     `local` marks files that the user provided and that were used as found. `items_sha256` is the
-    digest of what was asked, `items_digest`, which is the same for every model.
+    `items_digest`, which is the same for every model.
 
-    Of hidden items both digests are salted. No score is told of a group with fewer than `least`
-    items, nor of as many others as keep it from being computed: `groups_left_out` together.
+    For hidden items both digests are salted. No score is reported for groups with fewer than
+    `least` items, nor for as many others as prevent its computation: `groups_left_out` together.
     """
 
     source: str
@@ -168,11 +168,11 @@ class DataInfo:
 class SuiteResult:
     """One suite in one configuration, on one model.
 
-    Of a sample, `sampled` says how many items were taken and `n_available` of how many; both are
-    null for the whole. `clusters` says what intervals resample, in the plural: pairs, occupations.
-    `control_of` names the configuration that these texts put to the test, if they do.
-    `scorer` is the classifier that scored what the model wrote; `labels` says, for a classifier
-    that was asked, which of its labels stands for which concept.
+    For a sample, `sampled` is its number of items and `n_available` that of the population; both
+    are None for the whole. `clusters` names the sampling units, in the plural: pairs, occupations.
+    `control_of` names the configuration for which these texts are a control, if they are.
+    `scorer` is the classifier that scored the generated texts; `labels` maps, if the model is a
+    classifier, concepts to its labels.
     """
 
     name: str
@@ -212,16 +212,16 @@ class SuiteResult:
 
     @property
     def is_hidden(self) -> bool:
-        """Whether its items are hidden."""
+        """Whether the items are hidden."""
         return self.data is not None and self.data.visibility == "hidden"
 
     def without_hidden_records(self) -> "SuiteResult":
-        """Return the result as it may leave the process: hidden items leave no records."""
+        """Return the result without the records of hidden items, as it may leave the process."""
         return replace(self, records=()) if self.is_hidden else self
 
     @property
     def headline(self) -> Score | None:
-        """The one score that stands for the suite, or null if there is none."""
+        """The headline score of the suite, or None."""
         return next((s for s in self.scores if s.headline and not s.by), None)
 
     def score(self, metric: str, **by: str) -> Score:
@@ -230,7 +230,7 @@ class SuiteResult:
         Raises
         ------
         KeyError
-            If the suite has no such metric or group; the message lists what it has.
+            If the suite has no such metric or group; the message lists those that exist.
         """
         for score in self.scores:
             if score.metric == metric and dict(score.by) == by:
@@ -240,7 +240,7 @@ class SuiteResult:
         if not known:
             names = sorted({(s.metric, *sorted(s.by)) for s in self.scores})
             known = [f"{name} by {', '.join(keys)}" if keys else name for name, *keys in names]
-        # The keys are the same and would make any two groups look alike.
+        # The keys are the same and would make any two groups look similar.
         names_of = {", ".join(b[k] for k in sorted(b)): _group(b) for b in alike}
         near = difflib.get_close_matches(", ".join(by[k] for k in sorted(by)), names_of, n=1)
         more = f" and {len(known) - _MOST_NAMED} more" if len(known) > _MOST_NAMED else ""
@@ -253,7 +253,7 @@ class SuiteResult:
 
     @property
     def records_path(self) -> str:
-        """Path of the records below the report's folder."""
+        """Path of the records, relative to the report's folder."""
         return f"records/{self.entry}.parquet"
 
     def to_json(self) -> Json:
@@ -269,7 +269,7 @@ class SuiteResult:
 
     @classmethod
     def from_json(cls, plain: Json, records: Sequence[Record] = ()) -> "SuiteResult":
-        """Read what `to_json` wrote."""
+        """Read the output of `to_json`."""
         told = plain.get("records") or {}
         kept = {"records": tuple(records), "records_sha256": told.get("sha256")}
         return built(cls, {**plain, **kept})
@@ -277,10 +277,10 @@ class SuiteResult:
 
 @dataclass(frozen=True, slots=True)
 class Withheld:
-    """What stands in place of scores that are not published; `withholding` has the rule.
+    """Placeholder for scores that are not published; see `withholding` for the rule.
 
-    `digest` is a salted one of the full report. `finite` says that every suite that was measured
-    has a headline with a value.
+    `digest` is a salted digest of the full report. `finite` means that every measured suite has a
+    headline with a value.
     """
 
     digest: str
@@ -289,11 +289,11 @@ class Withheld:
 
 @dataclass(frozen=True)
 class Report:
-    """Everything a run found, and where it came from.
+    """Complete result of a run, with its provenance.
 
     `settings` holds only what changes scores, `run` what does not (time, machine, cost); the digest
     covers all but `run` and itself. `coverage` names the languages and every social suite that
-    applies to the model in them, whether it was asked for or not. `withheld` is null unless the
+    applies to the model in them, whether it was requested or not. `withheld` is None unless the
     scores are not published.
     """
 
@@ -307,7 +307,7 @@ class Report:
     schema: str = SCHEMA
     known: Known = field(default=Known(), repr=False, compare=False)
     sealed: str | None = field(default=None, repr=False, compare=False)
-    """Digest of a report that was read: it covers keys of other versions too."""
+    """Digest of a report that was read from a file, which covers keys of other versions too."""
 
     def digested(self) -> Json:
         """Return the part of report.json that the digest covers."""
@@ -323,21 +323,21 @@ class Report:
 
     @cached_property  # so the class has no slots
     def digest(self) -> str:
-        """Return ``sha256:`` and the digest of what was measured."""
+        """Return the digest of the report, as ``sha256:…``."""
         return self.sealed or digest_of(self.digested())
 
     def without_hidden_records(self) -> "Report":
-        """Return the report as it may leave the process: without the records of hidden suites."""
+        """Return the report without the records of hidden suites, as it may leave the process."""
         return replace(self, suites=tuple(s.without_hidden_records() for s in self.suites))
 
     @property
     def notices(self) -> tuple[str, ...]:
-        """What a user was told while it was measured."""
+        """Notices that were shown to the user during the measurement."""
         told = self.run.get("notices")
         return tuple(map(str, told)) if isinstance(told, list) else ()
 
     def suite(self, name: str, config: str | None = None) -> SuiteResult:
-        """Return a result by the name of its suite, and by configuration if there are several."""
+        """Return the result of a suite, selected by configuration if there are several."""
         for suite in self.suites:
             if suite.name == name and config in (None, suite.config):
                 return suite
@@ -351,14 +351,14 @@ class Report:
 
     @classmethod
     def from_json(cls, text: str, *, check: bool = True, of_parts: bool = False) -> "Report":
-        """Read report.json, and check its digest unless told not to.
+        """Read report.json, and check its digest unless `check` is false.
 
-        Of what a process sends that measured parts, an entry may be there several times.
+        With `of_parts`, as sent by a process that measured parts, entries may be repeated.
 
         Raises
         ------
         ReportError
-            If the text is not a report of this schema, or was changed after it was written.
+            If the text is not a report with this schema, or was changed after it was written.
         """
         plain = with_schema(text, SCHEMA, "report")
         covered = {k: v for k, v in plain.items() if k not in ("digest", "run")}

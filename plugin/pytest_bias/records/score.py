@@ -1,31 +1,31 @@
-"""One number of a report, and all that has to be known to read it."""
+"""One number of a report, with all that is needed to interpret it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final, Literal, TypeAlias
 
 Family: TypeAlias = Literal["decision", "suite", "exploratory"]
-"""The tests among which a p-value was adjusted: the headlines of a run (Holm), the tests of one
-suite (Holm), or groups, which are looked at without a hypothesis (Benjamini-Hochberg)."""
+"""Family of tests for which a p-value was adjusted: the headlines of a run (Holm), the tests of
+one suite (Holm), or groups, which are exploratory (Benjamini-Hochberg)."""
 
 NO_GROUP: Final = "(no group)"
-"""What stands in place of a group for items without one: they are held against no group."""
+"""Placeholder for the group of items without one, which are compared with no group."""
 
 
 FloorOf: TypeAlias = Literal["guessing", "shuffled labels", "wording alone", "other groups"]
-"""What a floor is. What a model gets that guesses: every answer that it has is equally likely. What
-noise alone gives to a size without a sign: its mean when labels are shuffled. What the scatter
-between wordings of one sentence gives. What the same words get when other groups are asked about.
-The first two are chance; the others are measured on the model itself."""
+"""Kind of a floor: the score of a model that guesses, with all answers equally likely; the mean of
+an unsigned effect size when labels are shuffled, which is due to noise alone; the score due to the
+variation between wordings of one sentence; the score of the same words for other groups. The first
+two are chance levels; the others are measured on the model itself."""
 
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """How far a score differs between the templates that its items were made from.
+    """Variation of a score between the templates from which its items were made.
 
     `sd` is the standard deviation (ddof = 1) of the scores of the single templates, `low` and
-    `high` the least and the greatest of them, all in the unit of the score. An interval holds these
-    templates fixed, so this is what it does not show.
+    `high` their minimum and maximum, all in the unit of the score. Intervals treat these templates
+    as fixed, so they do not include this variation.
     """
 
     over: str
@@ -37,20 +37,20 @@ class Spread:
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """One metric over many records.
+    """Value of one metric over many records.
 
-    `interval` is the confidence interval at `level`, or null with `interval_reason`. `by` names the
-    group, empty for the whole suite. `n` counts what the value is made of: scored records, or sets
-    of them, without those that are compared with unscored ones. `n_unscored` counts records that
-    could not be scored, `n_excluded` those that the suite's own rule dropped. `beside` says that
-    the headline is shown with this score beside it. `floor` is what the score comes to without what
-    it looks for, where that is not its ideal, and `floor_of` says how: `FloorOf`.
-    `factors` are what the interval is over besides the clusters, such as pairs of words, with the
-    number of their levels; `held_fixed` are those with too few levels for that.
-    `seed`, in hexadecimal, is that of the generator that the interval was drawn from.
+    `interval` is the confidence interval at `level`, or None with `interval_reason`. `by` names the
+    group, empty for the whole suite. `n` counts the units of the value: scored records, or sets of
+    them, without those that are compared with unscored ones. `n_unscored` counts records that
+    could not be scored, `n_excluded` those that the suite's own rule dropped. `beside` means that
+    the headline is shown with this score beside it. `floor` is the expected score in the absence
+    of the effect, where that is not the ideal, and `floor_of` its kind (`FloorOf`).
+    `factors` are the random factors of the interval besides the clusters, such as pairs of words,
+    with their numbers of levels; `held_fixed` are those with too few levels for that.
+    `seed`, in hexadecimal, is the seed of the interval's random generator.
 
-    `p_value` is that of the `test` of the hypothesis that the score is at its ideal, or null with
-    `p_reason`; `p_adjusted` is the same among the tests of its `family`.
+    `p_value` is that of the `test` of the null hypothesis that the score is at its ideal, or None
+    with `p_reason`; `p_adjusted` is the same adjusted for the tests of its `family`.
     """
 
     metric: str

@@ -1,9 +1,9 @@
-"""What can become of a suite: a score, or one of the reasons why there is none.
+"""Statuses of a suite: scored, or one of the reasons why it has no score.
 
-Three of them are told apart everywhere. A suite is not applicable where the model cannot answer it;
-skipped where the user has not asked for it (a licence that was not accepted, a classifier that was
-not named, data that only the user can bring); and unavailable where its data could not be had. The
-first two are choices, the last one is a failure.
+Three of them are distinguished everywhere. A suite is not applicable if the model lacks a
+capability that it needs; skipped if the user has not enabled it (a licence that was not accepted, a
+classifier that was not named, data that only the user can provide); and unavailable if its data
+could not be obtained. Only the last one is a failure.
 """
 
 from collections.abc import Iterable
@@ -14,13 +14,13 @@ SuiteStatus: TypeAlias = Literal[
 ]
 
 FAILED: Final[tuple[SuiteStatus, ...]] = ("unavailable", "error", "inconclusive")
-"""What should have been measured and was not, in the order in which people are told."""
+"""Statuses of suites that should have been measured and were not, in the order of display."""
 
 MOST_SEVERE: Final[tuple[SuiteStatus, ...]] = (
     *FAILED,
     *("scored", "withheld", "skipped", "not_applicable"),
 )
-"""Every status, those that went wrong first, in the order in which people are told."""
+"""Every status, failures first, in the order of display."""
 
 
 class _HasStatus(Protocol):
@@ -35,12 +35,12 @@ class _HasStatus(Protocol):
 def failures(
     suites: Iterable[_HasStatus], *, allow_missing_data: bool
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Say which suites should have been measured and were not, and why.
+    """Return which suites should have been measured and were not, and why.
 
     Returns
     -------
     tuple of two tuples of str
-        Those that fail a run; and those whose data could not be had, whether that fails it or not.
+        Those that fail a run; and those with unavailable data, whether that fails the run or not.
     """
     failed = [(s.status, f"{s.entry}: {s.reason}") for s in suites if s.status in FAILED]
     failed.sort(key=lambda one: MOST_SEVERE.index(one[0]))

@@ -1,6 +1,6 @@
-"""Values that were read from a file, checked against the types that their class states.
+"""Validation of values read from a file against the types that their class declares.
 
-A report may come from anybody, so whoever reads one need not ask what stands in it.
+A report may come from an untrusted source, so all of its values are checked when it is read.
 """
 
 import json
@@ -32,11 +32,11 @@ TYPES: Final[Mapping[tuple[str, str], Any]] = {
     ("run", "environment"): Mapping[str, Any] | None,
     ("run", "cost"): Mapping[str, Any] | None,
 }
-"""Table and key to the type of the value, if there is one."""
+"""Table and key to the type of the value, if present."""
 
 
 def checked(value: Checked) -> Checked:
-    """Return a value whose fields all have the types that its class states, or raise TypeError."""
+    """Return the value if all fields have their declared types; otherwise raise TypeError."""
     for name, fits in _fields_of(type(value)):
         found = getattr(value, name)
         if not fits(found):
@@ -45,17 +45,17 @@ def checked(value: Checked) -> Checked:
 
 
 def _with_types(cls: Any) -> list[tuple[str, Fits]]:
-    """Return for each field of a class what tells whether a value has its type."""
+    """Return for each field of a class the function that checks its type."""
     hints = get_type_hints(cls)
     return [(f.name, fits_of(hints[f.name])) for f in fields(cls)]
 
 
-# Records come in thousands, so a type is taken apart once.
+# There are thousands of records, so each type is analysed once.
 _fields_of: Final[Callable[[Any], list[tuple[str, Fits]]]] = cache(_with_types)
 
 
 def fits_of(hint: Any) -> Fits:
-    """Return what tells whether a value that was read from a file has a type."""
+    """Return a function that checks whether a value read from a file has a type."""
     origin, arguments = get_origin(hint), get_args(hint)
     if origin in (Union, UnionType):
         return _any_of(tuple(map(fits_of, arguments)))
@@ -104,20 +104,20 @@ def _mapping_of(key: Fits, content: Fits) -> Fits:
 
 
 def _counts(value: float) -> bool:
-    """Whether a value is a number that can be calculated with: finite, no integer beyond floats."""
+    """Whether a value is a finite number within the range of floats."""
     return not isinstance(value, bool) and abs(value) <= sys.float_info.max
 
 
 def built(cls: type[Checked], plain: Mapping[str, Any], *, strict: bool = False) -> Checked:
-    """Return a checked instance of a dataclass from what a file says of it.
+    """Return a checked instance of a dataclass from plain data of a file.
 
-    Lists become tuples and tables instances, wherever the class states these. Keys that it does not
-    have are those of a later version: left out, or if `strict` an error.
+    Lists become tuples and tables instances, wherever the class declares these. Unknown keys, which
+    come from later versions, are dropped, or are an error if `strict`.
 
     Raises
     ------
     TypeError, ValueError, AttributeError
-        If it is no table, or a value is not there or not of the type that is stated.
+        If it is not a table, or a value is missing or not of the declared type.
     """
     reads = _reads_of(cls, strict)
     known = {key: v for key, v in plain.items() if strict or key in reads}
@@ -125,7 +125,7 @@ def built(cls: type[Checked], plain: Mapping[str, Any], *, strict: bool = False)
 
 
 def _with_reads(cls: Any, strict: bool) -> dict[str, Read]:
-    """Return for each field of a class what makes its value of one from JSON."""
+    """Return for each field of a class the function that converts its value from JSON."""
     hints = get_type_hints(cls)
     return {f.name: _read_of(hints[f.name], strict) for f in fields(cls)}
 
@@ -142,7 +142,7 @@ def _read_of(hint: Any, strict: bool) -> Read:
         (one, *more) = (a for a in arguments if a is not NoneType)
         return _as_it_is if more else _read_of(one, strict)
     if origin is tuple:
-        # Where the places of a tuple have types of their own, these are plain.
+        # If the elements of a tuple have different types, these are plain.
         one = _read_of(arguments[0], strict) if arguments[-1] is Ellipsis else _as_it_is
         return lambda v: tuple(map(one, v)) if isinstance(v, list) else v
     if origin is not None and origin is not Literal and issubclass(origin, Mapping):
@@ -156,7 +156,7 @@ def _as_it_is(value: Any) -> Any:
 
 
 def check_tables(plain: Mapping[str, Any], *, of_parts: bool) -> None:
-    """Raise TypeError or ValueError if a table of report.json cannot be read as it is meant."""
+    """Raise TypeError or ValueError if a table of report.json is malformed."""
     if not plain["tool"].get("version"):
         raise ValueError("it does not say which version of pytest-bias made it")
     for (table, key), hint in TYPES.items():
@@ -166,6 +166,6 @@ def check_tables(plain: Mapping[str, Any], *, of_parts: bool) -> None:
     entries = [f"{s['name']}[{s['config']}]" for s in plain["suites"]]
     if not of_parts and (twice := {e for e in entries if entries.count(e) > 1}):
         raise ValueError(f"it holds {min(twice)} more than once")
-    # What no digest covers: text that is no text cannot be shown or written.
+    # No digest covers these: what is not text cannot be shown or written.
     for part in ("run", "digest"):
         json.dumps(plain.get(part), ensure_ascii=False).encode()

@@ -1,1 +1,1 @@
-"""Models behind a server that speaks OpenAI's protocol: asked by HTTP, measured like any other."""
+"""Models behind a server with OpenAI's protocol, measured through HTTP requests."""

@@ -1,4 +1,4 @@
-"""The address of a served model: ``openai:http://host:port/v1#name``."""
+"""Addresses of served models: ``openai:http://host:port/v1#name``."""
 
 import ipaddress
 import re
@@ -8,22 +8,22 @@ from urllib.parse import urlsplit
 from pytest_bias.errors import UsageError
 
 PROTOCOL: Final = "openai:"
-"""What the name of a served model begins with."""
+"""Prefix of the names of served models."""
 
 FORM: Final = "openai:http://host:port/v1#name"
 KEYS: Final = ("PYTEST_BIAS_API_KEY", "OPENAI_API_KEY")
-"""Variables of the environment that may hold the key, the one that counts first."""
+"""Environment variables that may hold the key, in order of precedence."""
 
 _ADAPTER: Final = re.compile(r"\+[^+]*/|\+openai:")
 
 
 def read_address(text: str) -> tuple[str, str]:
-    """Return the address of the server and the name of the model, empty where none is given.
+    """Return the address of the server and the name of the model, empty if none is given.
 
     Raises
     ------
     UsageError
-        If it is no such address. What may be a secret is not said again.
+        If the address is invalid. The message does not repeat what may be a secret.
     """
     address, _, name = text.removeprefix(PROTOCOL).partition("#")
     hint = f"A served model is {FORM}."
@@ -31,26 +31,27 @@ def read_address(text: str) -> tuple[str, str]:
         parts = urlsplit(address)
         port, host = parts.port, parts.hostname
     except ValueError:
-        raise UsageError("the address behind openai: is none.", hint) from None
+        raise UsageError("the address after openai: is invalid.", hint) from None
     if parts.username is not None or parts.password is not None:
         raise UsageError(
-            "the address behind openai: has a user name or a password in it, which would stand in "
-            "every report.",
+            "the address after openai: has a user name or a password in it, which would be shown "
+            "in every report.",
             f"Leave it out; a key is read from the environment: {' or '.join(KEYS)}.",
         )
     if parts.query:
         raise UsageError(
-            "the address behind openai: has a query (?…), which may be a secret and would stand in "
-            "every report.",
+            "the address after openai: has a query (?…), which may be a secret and would be shown "
+            "in every report.",
             f"Leave it out; a key is read from the environment: {' or '.join(KEYS)}.",
         )
     if not text.isprintable() or any(c.isspace() for c in address):
-        raise UsageError("the address behind openai: has a space or a sign that is not seen.", hint)
+        raise UsageError("the address after openai: has a space or an invisible character.", hint)
     if parts.scheme not in ("http", "https") or not host:
         raise UsageError(f"{text!r:.120} names no server.", hint)
     if "@" in name:
         raise UsageError(
-            f"{text!r:.120}: a served model has no revision; what the server has loaded is asked.",
+            f"{text!r:.120}: a served model has no revision; the model that the server has loaded "
+            "is measured.",
             hint,
         )
     if _ADAPTER.search(name):
@@ -64,7 +65,7 @@ def read_address(text: str) -> tuple[str, str]:
 
 
 def is_loopback(server: str) -> bool:
-    """Whether an address is on this machine."""
+    """Whether an address is a loopback address."""
     host = urlsplit(server).hostname or ""
     try:
         return host == "localhost" or ipaddress.ip_address(host).is_loopback
@@ -73,6 +74,6 @@ def is_loopback(server: str) -> bool:
 
 
 def shown_name(name: str) -> str:
-    """Return a model's name without the folders of the machine that serves it."""
+    """Return a model's name without folders of the server's machine."""
     is_path = name.startswith(("/", "~", "\\")) or re.match(r"[A-Za-z]:[\\/]", name)
     return re.split(r"[\\/]", name.rstrip("\\/"))[-1] if is_path else name

@@ -1,4 +1,4 @@
-"""Requests to a server of models: in parallel, at a pace, and with the key to it alone."""
+"""Requests to a model server: in parallel, rate-limited, with the key for this server only."""
 
 import json
 import os
@@ -18,18 +18,18 @@ from pytest_bias.models.served.address import KEYS, is_loopback
 from pytest_bias.models.served.settings import RequestSettings
 
 MOST_BYTES: Final = 16_000_000
-"""Of one answer: more than all that is said of the longest text that a model reads."""
+"""Maximum size of one answer: more than an answer about the longest possible text."""
 
 CONNECT_S: Final = 10.0
 PATIENCE: Final = Patience(backoff_s=0.5, jitter_s=0.5, longest_s=120, insists=True)
-"""With a server that is busy for longer than it is waited for, for a run may take hours."""
+"""Retry policy, which also keeps retrying busy servers, since a run may take hours."""
 
 ABOUT_THE_TEXT: Final = frozenset({400, 413, 422})
-"""Statuses of a request that the server refuses for what is in it."""
+"""Statuses with which a server refuses a request because of its content."""
 
 
 class Refused(Exception):
-    """The server refuses one request for what is in it; its words are the message."""
+    """The server refuses one request because of its content; the message is the server's."""
 
     def __init__(self, why: str, status: int = 400) -> None:
         super().__init__(why)
@@ -37,11 +37,11 @@ class Refused(Exception):
 
 
 class NotServed(ModelError):
-    """The server has no such way to ask, or no such model."""
+    """The server has no such endpoint, or no such model."""
 
 
 class Unanswered(Exception):
-    """A request had no answer after all attempts; the message says why, `kind` in one word."""
+    """A request had no answer after all attempts; `kind` is the reason in one word."""
 
     def __init__(self, why: str, kind: str = "") -> None:
         super().__init__(why)
@@ -49,12 +49,12 @@ class Unanswered(Exception):
 
 
 def read_key() -> str | None:
-    """Return the key that the environment holds for servers; null if there is none.
+    """Return the API key for servers from the environment; None if there is none.
 
     Raises
     ------
     UsageError
-        If it cannot stand in a header. What it is is not said.
+        If it is invalid in a header. The message does not contain it.
     """
     for name in KEYS:
         if key := os.environ.get(name, "").strip():
@@ -66,25 +66,25 @@ def read_key() -> str | None:
 
 @dataclass
 class Client:
-    """Asks one server.
+    """Sends requests to one server.
 
     Parameters
     ----------
     server : str
         Its address, without a slash at the end.
     asking : Asking
-        How many requests at a time, and how patiently.
+        Concurrency, timeouts and retries.
     key : str, optional
-        Sent as a bearer's token to this server alone.
+        Sent as a bearer token to this server only.
     """
 
     server: str
     asking: RequestSettings
     key: str | None = field(default=None, repr=False)
     again: Counter[str] = field(default_factory=Counter, init=False)
-    """Why requests were made again, and how often."""
+    """Reasons of retries, with their counts."""
     stopped: threading.Event = field(default_factory=threading.Event, init=False)
-    """Set when nobody waits for answers any more."""
+    """Set when answers are no longer needed."""
 
     def __post_init__(self) -> None:
         self._lock = threading.Lock()
@@ -97,7 +97,7 @@ class Client:
             self.server,
             self.key,
             redirects=0,
-            # A proxy is no way to this machine.
+            # A proxy cannot reach this machine.
             direct=is_loopback(self.server),
             connections=self.asking.concurrency,
         )
@@ -112,16 +112,16 @@ class Client:
     ) -> dict[str, Any]:
         """Return the server's answer to a request: a POST with a body, else a GET.
 
-        `final` are the statuses that are taken for a refusal of this request, and not tried again.
+        `final` are the statuses that are treated as a refusal of this request and not retried.
 
         Raises
         ------
         Refused
-            If the server refuses this request for what is in it.
+            If the server refuses this request because of its content.
         Unanswered
-            If it did not answer after all attempts.
+            If there was no answer after all attempts.
         ModelError
-            If it will answer no request at all: the key is wrong, or there is no such model.
+            If no request can succeed: the key is wrong, or the model does not exist.
         """
         patience = self._patience
         if retries is not None:
@@ -149,7 +149,7 @@ class Client:
             content = b"".join(pieces(answer, most=MOST_BYTES, within=within))
             if answer.status_code != 200:
                 failed = refused(answer, self.words(content))
-                # That something else is under way passes too.
+                # A conflict (409) may pass too.
                 failed.again = failed.again or failed.status == 409
                 failed.again = failed.again and failed.status not in final
                 failed.cause = self.shown(answer.headers.get("Location", ""))
@@ -160,7 +160,7 @@ class Client:
         raise Failed("no JSON", f"the answer is no JSON: {self.words(content)}")
 
     def _keep_pace(self) -> None:
-        """Wait until a request may begin."""
+        """Wait until the rate limit allows a request."""
         if self.stopped.is_set():
             raise Unanswered("it is not waited for any more")
         if self.asking.requests_per_minute is None:
@@ -172,7 +172,7 @@ class Client:
         self._wait(begin - now)
 
     def _refusal(self, failed: Failed, final: Collection[int]) -> Exception:
-        """Return what a failure means: of this request, of the server, or of every request."""
+        """Return the error for a failure: of this request, of the server, or of every request."""
         where, status, said = self.server, failed.status, failed.said or "no reason given"
         if status in final:
             return Refused(f"the server refuses it ({status}): {failed.said}", int(status or 0))
@@ -185,15 +185,15 @@ class Client:
             why = f"no answer after {times}: {failed.answer('the server')}"
             return Unanswered(why, str(failed.kind))
         if status in (401, 403):
-            given = f"the key in {_key_name()} is not accepted" if self.key else "it wants a key"
+            given = f"the key in {_key_name()} is not accepted" if self.key else "it requires a key"
             return ModelError(
                 f"{where} refuses access ({status}): {given}.",
                 f"Set it in the environment: export {KEYS[1]}=…",
             )
         if 300 <= status < 400:
             return ModelError(
-                f"{where} sends requests on ({status}) to {failed.cause or 'nowhere'}, and "
-                "they are not followed: that server would get texts and key.",
+                f"{where} redirects requests ({status}) to {failed.cause or 'nowhere'}, and "
+                "redirects are not followed: that server would get texts and key.",
                 "If you trust it, name its address.",
             )
         if status in (404, 405, 501):
@@ -204,11 +204,11 @@ class Client:
         return ModelError(f"{where} answers {status}: {said}")
 
     def words(self, content: bytes) -> str:
-        """Return what a server says of an error, on one line, without the key."""
+        """Return a server's error message, on one line, without the key."""
         return self.shown(words_of(content) or content[:20_000].decode("utf-8", "replace"))
 
     def shown(self, text: object, most: int = 200) -> str:
-        """Return a server's text as it may be shown: printable, short, without the key."""
+        """Return a server's text made safe to show: printable, short, without the key."""
         return shown(text, self.key, most)
 
 
@@ -217,7 +217,7 @@ def _key_name() -> str:
 
 
 def again_in_words(again: Mapping[str, int]) -> str:
-    """Say how often requests were made again, and why; empty if none was."""
+    """Return a notice with the number of retries and their reasons; empty if there were none."""
     total = sum(again.values())
     if not total:
         return ""

@@ -1,4 +1,4 @@
-"""A served model as it is known before anything is measured: what its server says and answers."""
+"""Description of a served model before the measurement, from its server's answers."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -24,10 +24,10 @@ from pytest_bias.models.served.settings import RequestSettings
 from pytest_bias.records.identity import ModelIdentity, ServedIdentity
 
 UNKNOWN: Final = "unknown"
-"""Precision of weights that nobody here has seen."""
+"""Precision of weights that are unknown."""
 
 LISTED: Final = ("owned_by", "root", "parent", "max_model_len", "context_length", "meta")
-"""What servers list of a model and does not change from request to request."""
+"""Keys of a server's model list that are the same in every request."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,16 +38,16 @@ class ServedDescription(Described):
     client: Client
     found: Found
     name: str
-    """Name by which the server knows the model."""
+    """The server's name for the model."""
 
     @property
     def ref(self) -> ModelRef:
-        """The address with the model's name."""
+        """Address, with the model's name."""
         return self.place
 
     @property
     def about_chat(self) -> str:
-        """Whose template prompts are put into."""
+        """Notice about the chat template that is used."""
         return (
             "Prompts are a user's turns, by the server's own chat template, which cannot be seen "
             "from here. --chat off continues them as plain text."
@@ -55,24 +55,24 @@ class ServedDescription(Described):
 
     @property
     def about_writing(self) -> str:
-        """Whose sampler chooses tokens."""
+        """Notice about the sampler that is used."""
         told = "What the model writes depends on the sampler of its server"
         if self.found.plain:
             return f"{told}."
         return f"{told}, which cannot be told to leave out top-k and penalties."
 
     def chats(self, asked: str) -> bool:
-        """Whether prompts become turns of a chat: where the server has answered one."""
+        """Whether prompts become chat turns: if the server has answered one."""
         return self.found.chat and asked != "off"
 
     def weights_digest(self) -> str | None:
-        """Digest of what the server said and answered, in place of weights that nobody has seen."""
+        """Fingerprint of the server's answers, in place of a digest of weights."""
         return self.found.fingerprint
 
     def precision(
         self, device: str, dtype: str, device_map: str | None, devices: str | None = None
     ) -> str:
-        """Return that it is not known; where a model runs is for its server to say."""
+        """Return that it is unknown; the server decides where and how a model runs."""
         given = {
             "--device": device if device != "auto" else None,
             "--devices": devices,
@@ -81,17 +81,17 @@ class ServedDescription(Described):
         }
         if named := [f"{flag} {value}" for flag, value in given.items() if value]:
             raise UsageError(
-                f"{' and '.join(named)} with a served model: where it runs, and in which "
-                "precision, is for its server to say.",
-                "Leave it out, and start the server so.",
+                f"{' and '.join(named)} with a served model: its server decides where it runs, and "
+                "in which precision.",
+                "Leave it out, and configure the server instead.",
             )
         return UNKNOWN
 
     def fetch(self) -> None:
-        """Fetch nothing: the weights stay where they are."""
+        """Do nothing: the weights stay on the server."""
 
     def loaded(self, **how: Any) -> Model:
-        """Return the model; there is nothing to load."""
+        """Return the model, without loading anything."""
         self.precision(how["device"], how["dtype"], how["device_map"])
         model = ServedModel(self.identity, self.capabilities, self.client, self.name, self.found)
         model.chat = self.chats(how["chat"])
@@ -105,21 +105,21 @@ def describe_served(
     asking: RequestSettings | None = None,
     chat: str = "auto",
 ) -> ServedDescription:
-    """Ask a server which models it has and what can be asked of one.
+    """Query a server for its models and for the capabilities of one.
 
     Raises
     ------
     UsageError
-        If there is no such model, or several and none is named.
+        If the model does not exist, or none is named and there are several.
     ModelError
-        If there is no such server, it refuses, or nothing can be asked of the model.
+        If there is no such server, it refuses, or the model has no capabilities.
     """
     assert ref.server, "a served model has a server"
     asking = asking or RequestSettings()
     if is_offline(offline) and not is_loopback(ref.server):
         raise ModelError(
-            f"{ref.server} is not on this machine, and the network is not to be used.",
-            "Without --offline (HF_HUB_OFFLINE, PYTEST_BIAS_OFFLINE) it is asked.",
+            f"{ref.server} is not on this machine, and this run is offline.",
+            "Run without --offline (HF_HUB_OFFLINE, PYTEST_BIAS_OFFLINE).",
         )
     client = Client(ref.server, asking, read_key())
     listed = _listed(client, named=bool(ref.name))
@@ -159,10 +159,10 @@ def describe_served(
 
 
 def _listed(client: Client, *, named: bool) -> list[Mapping[str, Any]] | None:
-    """Return what a server lists of its models; null if it has no list and a model is named."""
+    """Return a server's list of models; None if it has no list and a model is named."""
     where = client.server
     try:
-        # Whether anybody is there is known at once.
+        # A missing server is detected at once, without retries.
         reply = client.ask("/models", retries=min(1, client.asking.retries))
         listed = reply.get("data")
         if isinstance(listed, list):
@@ -175,20 +175,20 @@ def _listed(client: Client, *, named: bool) -> list[Mapping[str, Any]] | None:
     except (Refused, Unanswered) as error:
         why = str(error)
     raise ModelError(
-        f"{where} is no server of models that could be asked: {why}.",
-        "Is it there? The address of an OpenAI-compatible server mostly ends in /v1.",
+        f"{where} is not a usable model server: {why}.",
+        "Is it running? The address of an OpenAI-compatible server usually ends in /v1.",
     )
 
 
 def _known(client: Client, entry: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what a server lists of a model, as far as it stays, clean and in bounds."""
+    """Return the stable part of a server's entry for a model, cleaned and limited in size."""
     found: dict[str, Any] = {}
     for name in LISTED:
         value = entry.get(name)
         if isinstance(value, dict):
             value = ", ".join(f"{k}={v}" for k, v in sorted(value.items(), key=str))
         if isinstance(value, str):
-            # A folder of the machine that serves it is nobody's business.
+            # Folders of the server's machine are private.
             found[name] = client.shown(shown_name(value))
         elif isinstance(value, int) and abs(value) < 1 << 53:
             found[name] = value
@@ -208,18 +208,18 @@ def _likelihood(found: Found) -> str | None:
 
 def _notices(client: Client, found: Found) -> Sequence[str]:
     told = [
-        "This model is served: its weights, precision and tokenizer are not known, and nobody can "
-        "prove later that it was this one."
+        "This model is served: its weights, precision and tokenizer are unknown, and it cannot be "
+        "proven later that this model was measured."
     ]
     if why := found.lacks.get(Capability.LOG_LIKELIHOOD):
         told.append(f"There is no likelihood of texts: {why}.")
     if found.repeat_tolerance > 0:
         told.append(
             "The server does not repeat itself exactly: up to "
-            f"{found.repeat_tolerance:.2g} nats apart for one token. Another run may give slightly "
-            "other scores, and another digest."
+            f"{found.repeat_tolerance:.2g} nats apart for one token. Another run may yield "
+            "slightly different scores, and another digest."
         )
     if client.key and client.server.startswith("http:") and not is_loopback(client.server):
-        told.append("The key goes to the server unencrypted: the address begins with http.")
+        told.append("The key is sent to the server unencrypted: the address begins with http.")
     told.append(again_in_words(client.again))
     return [text for text in told if text]

@@ -1,7 +1,7 @@
-"""A text as a server gives it back, token by token with log-probabilities: read, and believed last.
+"""Echoed texts of a server, token by token with log-probabilities: parsing and verification.
 
-A server may cut a text, or give another back than was sent. So the tokens have to rejoin to the
-text, and where they do not there is a reason and no score.
+A server may truncate a text, or return another one than was sent. So the tokens must join to the
+text; otherwise there is a reason and no score.
 """
 
 import math
@@ -13,16 +13,16 @@ from typing import Any, Final
 from pytest_bias.models.answers import SequenceScore
 
 LOST: Final = "\N{REPLACEMENT CHARACTER}"
-"""Stands where a token is a part of a character."""
+"""Replacement character, for a token that is part of a character."""
 
 _BYTES: Final = re.compile(r"bytes:|<0x[0-9A-F]{2}>$")
-"""How servers write a token that is a part of a character."""
+"""Server notations of a token that is part of a character."""
 
 _SIGN: Final = re.compile(
     r"<\|[^<>|\s]+\|>|</?s>|<(?:unk|pad|mask|bos|eos|start_of_turn|end_of_turn)>"
     r"|\[(?:MASK|CLS|SEP|PAD|UNK|/?INST)\]"
 )
-"""A special token as models write them: from letters a tokenizer makes several tokens."""
+"""Pattern of special tokens; as plain text, a tokenizer would split them into several tokens."""
 
 NO_LOGPROBS: Final = "the server gives no log-probabilities of the text"
 OTHER_TEXT: Final = "the server gives back another text than was sent: it may have cut it"
@@ -31,7 +31,7 @@ ONE_TOKEN: Final = "one token, and nothing to condition it on"
 
 
 class Unreadable(Exception):
-    """Why an echo gives no score."""
+    """Reason why an echo has no score."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,13 +41,13 @@ class Echo:
     Parameters
     ----------
     tokens : tuple of str
-        As the server writes them; a token that is a part of a character is not whole.
+        As written by the server; a token that is part of a character is incomplete.
     logprobs : tuple of float or None
-        Natural-log probabilities, null where the server gives none.
+        Natural-log probabilities, None if the server returns none.
     spans : tuple of (int, int)
-        Which characters of the text each token is, first to behind the last.
+        Half-open range of characters of each token in the text.
     front : str
-        Token that the server itself puts in front of the text; empty if it shows none.
+        Token that the server itself adds before the text; empty if it shows none.
     """
 
     tokens: tuple[str, ...]
@@ -56,7 +56,7 @@ class Echo:
     front: str = ""
 
     def score(self, parts: Sequence[tuple[int, int]] | None = None) -> SequenceScore:
-        """Sum the log-probabilities of all tokens, or of those with a character in a part."""
+        """Return the sum of log-probabilities of all tokens, or of those in the parts."""
         found: list[float] = []
         unscored = 0
         for number, (value, (start, end)) in enumerate(zip(self.logprobs, self.spans, strict=True)):
@@ -74,7 +74,7 @@ class Echo:
 
 
 def listed(reply: Mapping[str, Any]) -> tuple[list[str], list[float | None], int]:
-    """Return tokens, log-probabilities and the number of new tokens of a server's answer.
+    """Return the tokens, log-probabilities and number of new tokens in a server's answer.
 
     Raises
     ------
@@ -100,7 +100,7 @@ def listed(reply: Mapping[str, Any]) -> tuple[list[str], list[float | None], int
         raise Unreadable("a log-probability is not a finite number")
     usage = reply.get("usage")
     new = usage.get("completion_tokens") if isinstance(usage, Mapping) else None
-    # A half of a character is none, and could not be written down.
+    # Half a character (a lone surrogate) could not be stored.
     tokens = [t.encode("utf-8", "replace").decode() for t in tokens]
     return tokens, values, new if isinstance(new, int) and 0 <= new <= len(tokens) else 1
 
@@ -112,16 +112,16 @@ def read_echo(
     text: str,
     prefix: str = "",
 ) -> Echo:
-    """Read what a server says of a text that was sent behind a prefix; arguments as of `listed`.
+    """Parse the echo of a text that was sent after a prefix; arguments as returned by `listed`.
 
-    New tokens behind the text are cut off. In front of it there may be one special token, whose
-    log-probability is null, and one space, both from the tokenizer; a prefix need not come back.
+    New tokens after the text are removed. Before it there may be one special token, with a
+    log-probability of None, and one space, both from the tokenizer; a prefix may be missing.
 
     Raises
     ------
     Unreadable
-        If the tokens do not rejoin to the text, its first token begins in the prefix, or one of
-        them is a special token that is written in the text.
+        If the tokens do not join to the text, its first token begins in the prefix, or one of them
+        is a special token that is spelled out in the text.
     """
     fronts = [0] + ([1] if values[0] is None else [])
     heads = [prefix, f" {prefix}"] + (["", " "] if prefix else [])
@@ -140,9 +140,9 @@ def _behind(
     spans: Sequence[tuple[int, int]],
     front: int,
 ) -> Echo:
-    """Return the tokens behind what stands in front of the text, places counted from there."""
+    """Return the tokens of the text itself, with spans relative to its start."""
     length = len(head)
-    # A token without a letter of its own, as the space of some tokenizers, belongs to what follows.
+    # A token without characters, as the space of some tokenizers, belongs to the next one.
     first = next((i for i, (a, b) in enumerate(spans) if a >= length or b > length), len(spans))
     if first < len(spans) and spans[first][0] < length and head.strip():
         raise Unreadable(RUNS_OVER)
@@ -160,11 +160,11 @@ def _behind(
 
 
 def joined(tokens: Sequence[str], text: str) -> list[tuple[int, int]] | None:
-    """Return which characters of a text each token is; null if they do not make the text.
+    """Return the span of characters of each token in a text; None if they do not join to it.
 
-    A token that is a part of a character comes as an empty text, as bytes or with a sign for what
-    is lost. Several of them in a row stand for characters beyond ASCII, and for nothing else. One
-    space in front of a token may be missing: some servers write every token as if it were alone.
+    A token that is part of a character is written as an empty text, as bytes or with a replacement
+    character. Consecutive ones represent characters beyond ASCII only. One space before a token
+    may be missing, since some servers decode every token separately.
     """
     found: list[tuple[int, int]] = []
     at, lost, is_open = 0, 0, False
@@ -178,7 +178,7 @@ def joined(tokens: Sequence[str], text: str) -> list[tuple[int, int]] | None:
         begin = text.find(known, at)
         if begin < 0 or not _may_miss(text[at:begin], is_open=is_open):
             return None
-        # What is lost in front of a token belongs to those that are lost, else to the token.
+        # Missing characters before a token belong to incomplete tokens, else to the token.
         found += [(at, begin)] * lost
         start = begin if lost else at
         at, lost, is_open = begin + len(known), 0, len(known) < len(token)
@@ -189,7 +189,7 @@ def joined(tokens: Sequence[str], text: str) -> list[tuple[int, int]] | None:
 
 
 def _may_miss(text: str, *, is_open: bool, space: bool = True) -> bool:
-    """Whether tokens may leave this out: a space, and where some are lost what is not ASCII."""
+    """Whether tokens may omit this text: a space, and with incomplete tokens non-ASCII text."""
     rest = text.replace(" ", "", 1) if space else text
     return not rest or (is_open and all(not c.isascii() for c in rest))
 

@@ -1,7 +1,7 @@
-"""Answers of a server on disk: a run that was broken off asks only for what is missing.
+"""Storage of a server's answers on disk, so that a resumed run requests only missing ones.
 
-A folder belongs to one model as it was found by its probe, a line to one question. Files are
-written whole or not at all, and never again, so that several processes share a folder.
+A folder belongs to one model with its probe results, a line to one question. Files are written
+atomically and never changed, so that several processes can share a folder.
 """
 
 import json
@@ -21,14 +21,14 @@ ENDING: Final = ".jsonl"
 
 @dataclass
 class Kept:
-    """Answers to the questions that one model was asked.
+    """Stored answers of one model.
 
     Parameters
     ----------
     folder : Path
-        Where the answers of all models are kept.
+        Folder of the answers of all models.
     model : mapping
-        All that decides an answer besides the question.
+        Everything that determines an answer besides the question.
     """
 
     folder: Path
@@ -40,21 +40,21 @@ class Kept:
     def __post_init__(self) -> None:
         self.path = self.folder / sha256(canonical_json(dict(self.model)))[:32]
         for file in sorted(self.path.glob(f"*{ENDING}")):
-            # What the disk did not keep is asked again.
+            # Damaged files are requested again.
             with suppress(OSError, ValueError, KeyError, TypeError, RecursionError):
                 for line in filter(None, file.read_text(encoding="utf-8").split("\n")):
                     one = json.loads(line)
                     self.known[str(one["question"])] = dict(one["answer"])
 
     def add(self, question: str, answer: Answer) -> None:
-        """Take an answer; it is written when two seconds have passed, or by `flush`."""
+        """Add an answer; it is written after two seconds, or by `flush`."""
         self.known[question] = answer
         self._waiting.append((question, answer))
         if time.monotonic() - self._written > SECONDS:
             self.flush()
 
     def flush(self) -> None:
-        """Write the answers that wait."""
+        """Write the pending answers."""
         self._written = time.monotonic()
         if not self._waiting:
             return

@@ -1,4 +1,4 @@
-"""A served model: the questions of suites as requests to its server, the answers as numbers."""
+"""Served models: queries of suites as requests to a server, and its answers as numbers."""
 
 import time
 from collections import Counter
@@ -25,14 +25,14 @@ from pytest_bias.models.served.questions import Answer, How, Likelihood, Questio
 from pytest_bias.records.identity import tool_version
 
 REPEAT_TOLERANCE: Final = 0.1
-"""Nats a token by which a sound server may differ from itself: batches of half precision do."""
+"""Nats per token by which a server's answers may vary, as with batches in half precision."""
 
 NOT_ABOUT_THE_TEXT: Final = ("429", "503")
-"""Failures that no text is to blame for."""
+"""Failures that are not caused by the text."""
 
 MOST_TIMED: Final = 32
 TIMED_TOKENS: Final = 8
-"""Requests, and new tokens of each, by which it is found out how fast a server is."""
+"""Requests, and new tokens of each, with which the speed of a server is measured."""
 
 NO_COUNT: Final = "The server does not say how many tokens it writes."
 
@@ -44,11 +44,11 @@ class ServedModel(Model):
     Parameters
     ----------
     client : Client
-        Asks the server.
+        Client of the server.
     name : str
-        Name by which the server knows the model.
+        The server's name for the model.
     found : Found
-        What it can do.
+        Results of the probe.
     """
 
     client: Client
@@ -64,7 +64,7 @@ class ServedModel(Model):
         self._stopped: ServerStopped | None = None
 
     def keep(self, folder: Path | None) -> None:
-        """Keep answers below a folder; at the end, say how often the server had to be patient."""
+        """Store answers in a folder; with None stop, and report the number of retries."""
         if folder is not None:
             facts = {"identity": asdict(self.identity), "version": tool_version()}
             self.kept = Kept(folder, facts)
@@ -77,7 +77,7 @@ class ServedModel(Model):
 
     @contextmanager
     def counting(self) -> Iterator[Work]:
-        """Count characters and new tokens instead of asking for anything."""
+        """Count characters and new tokens instead of sending requests."""
         self.work = work = Work()
         try:
             yield work
@@ -85,8 +85,8 @@ class ServedModel(Model):
             self.work = None
 
     def pace(self) -> Pace:
-        """Time a few requests, as many at a time as in a run."""
-        # As long as most sentences, and each another one: a server may remember what it has read.
+        """Time a few requests, with the concurrency of a run."""
+        # As long as most sentences, and all different, since a server may have a cache.
         rows = [f"{n} {' '.join(TEXTS)}" for n in range(min(2 * self._room, MOST_TIMED))]
         read_s = 0.0
         if Capability.LOG_LIKELIHOOD in self.capabilities:
@@ -100,15 +100,15 @@ class ServedModel(Model):
         return Pace(read_s, written / (len(half) * TIMED_TOKENS))
 
     def log_likelihood(self, texts: Sequence[str]) -> list[SequenceScore]:
-        """Sum the log-probabilities that the server gives for the tokens of every text."""
+        """Sum the log-probabilities that the server returns for the tokens of every text."""
         return self._scores([(text, None) for text in texts])
 
     def score_long(
         self, passages: Sequence[str | Passage], *, stride: int | None = None
     ) -> list[SequenceScore]:
-        """Score texts that the server takes whole; a longer one has its words as the reason.
+        """Score texts that the server accepts; for longer ones its error message is the reason.
 
-        There are no windows, so that the stride is not used.
+        Windows are not supported, so the stride is ignored.
         """
         asked = [Passage(p) if isinstance(p, str) else p for p in passages]
         for text, parts in asked:
@@ -128,7 +128,7 @@ class ServedModel(Model):
         ]
 
     def _echoes(self, texts: Sequence[str]) -> list[Echo | str]:
-        """Return the tokens of every text, or why there are none."""
+        """Return the tokens of every text, or the reason why there are none."""
         questions = [self._likelihood(text) for text in texts]
         if self._counted(questions):
             return [Echo((text,), (0.0,), ((0, len(text)),)) for text in texts]
@@ -148,7 +148,7 @@ class ServedModel(Model):
         return Likelihood.of(self.name, self.found.prefix + text)
 
     def round_trip(self, texts: Sequence[str]) -> list[str]:
-        """Return the texts as the server's tokens make them."""
+        """Return the texts joined from the server's tokens."""
         if Capability.LOG_LIKELIHOOD not in self.capabilities:
             self._lacks(Capability.LOG_LIKELIHOOD)
         return [e if isinstance(e, str) else "".join(e.tokens) for e in self._echoes(texts)]
@@ -165,7 +165,7 @@ class ServedModel(Model):
         stop: Sequence[str] = (),
         chat: bool | None = None,
     ) -> list[Continuation]:
-        """Let the server write behind every prompt, equal prompts once."""
+        """Let the server continue every prompt; equal prompts are requested once."""
         chat = self.chat if chat is None else chat
         if Capability.GENERATE not in self.capabilities:
             self._lacks(Capability.GENERATE)
@@ -197,7 +197,7 @@ class ServedModel(Model):
         return self.client.asking.concurrency
 
     def _counted(self, questions: Sequence[Question]) -> bool:
-        """Whether questions are only counted now; if so, count them."""
+        """Return whether questions are only counted at present; if so, count them."""
         if self.work is None:
             return False
         for question in {q.key: q for q in questions}.values():
@@ -206,12 +206,12 @@ class ServedModel(Model):
         return True
 
     def _ask(self, questions: Sequence[Question]) -> list[Answer]:
-        """Return the answers to all questions, equal ones asked once, kept ones not again.
+        """Return the answers to all questions, requesting only distinct ones that are not stored.
 
         Raises
         ------
         ServerStopped
-            If the server answers no longer.
+            If the server no longer answers.
         """
         if self._stopped:
             raise self._stopped
@@ -220,7 +220,7 @@ class ServedModel(Model):
         found = {key: known[key] for key in asked if key in known}
         if before := len(found.keys() - self._own):
             self.meter.resumed += before
-            self.meter.notice(f"{before} of {len(asked)} requests were answered in a run before")
+            self.meter.notice(f"{before} of {len(asked)} requests were answered in an earlier run")
         left = [q for q in asked.values() if q.key not in found]
         start = time.perf_counter()
         try:
@@ -243,9 +243,9 @@ class ServedModel(Model):
         return [found[q.key] for q in questions]
 
     def _one(self, question: Question) -> Answer:
-        """Return the answer to one question, or the reason why there is none if that is the text.
+        """Return the answer to one question, or a reason if the text is the cause of a failure.
 
-        A server that fails on one text and answers another has not stopped.
+        A server that fails on one text but answers another has not stopped.
         """
         try:
             return question.read(self.client.ask(question.path, question.body))
@@ -269,9 +269,9 @@ class ServedModel(Model):
             return False
 
     def _stop(self, error: ModelError) -> ServerStopped:
-        """Return the error of a server that answers no longer, and let nobody wait for it."""
+        """Return the error for a server that no longer answers, and stop waiting for it."""
         self.client.stopped.set()
-        kept = "nothing is kept of this check"
+        kept = "no answers of this check are stored"
         if self.kept:
             self.kept.flush()
             n = len(self.kept.known)
@@ -289,7 +289,7 @@ class ServedModel(Model):
 
 
 def _continuation(answer: Answer, stop: Sequence[str]) -> Continuation:
-    """Return what was written, cut in front of the first stop string."""
+    """Return the generated text, cut before the first stop string."""
     if reason := answer.get("reason"):
         return Continuation("", 0, None, str(reason))
     text, n_tokens = answer["text"], answer["n_tokens"] or 0

@@ -1,4 +1,4 @@
-"""Work shared among threads, of which none is waited for once somebody has had enough."""
+"""Parallel execution of tasks in daemon threads."""
 
 import queue
 import threading
@@ -12,10 +12,10 @@ Done = TypeVar("Done")
 def in_parallel(
     tasks: Sequence[Task], work: Callable[[Task], Done], n_threads: int
 ) -> Iterator[tuple[int, Done]]:
-    """Yield the number of every task with what came of it, as they are done.
+    """Yield the number and result of every task, as they are completed.
 
-    The first exception is raised here, and no further task is begun. Threads are daemons: those of
-    an executor would be waited for at the end of the process, for as long as a server is silent.
+    The first exception is raised here, and no further task is started. Threads are daemons: those
+    of an executor would delay the end of the process for as long as a server does not answer.
     """
     waiting: queue.SimpleQueue[int] = queue.SimpleQueue()
     done: queue.SimpleQueue[tuple[int, Done | None, BaseException | None]] = queue.SimpleQueue()

@@ -1,7 +1,7 @@
-"""What a server can do, found out before anything is planned: by asking it, never by its name.
+"""Detection of a server's capabilities, before planning: by requests, never by its name.
 
-Its log-probabilities are believed only where they are found at the right tokens: what the server
-says of the token that it would write next has to be what it says of the same token in a text.
+Its log-probabilities are accepted only if they belong to the right tokens: that of the next token
+that the server would generate must be equal to that of the same token in a text.
 """
 
 import time
@@ -37,60 +37,60 @@ TEXTS: Final = (
     "He works as a nurse.",
     "One, two, three, four,",
 )
-"""What is asked about: plain texts behind which most models write a whole word."""
+"""Texts of the probe: plain ones that most models continue with a whole word."""
 
 BEHIND: Final = (*TEXTS, "Question: What is the capital of France?\nAnswer:", "He said: (", "1.\n")
-"""Texts whose next token is asked for: behind a stop or a line no tokenizer joins the two."""
+"""Texts whose next token is requested; no tokenizer joins tokens after a stop or a line break."""
 
 ALIGNED: Final = 0.05
-"""Nats that two numbers of one token may differ by: more than batches move them."""
+"""Tolerance in nats for two values of one token: more than the effect of batches."""
 
 ENOUGH: Final = 3
-"""Tokens that are held against one another: one alone could be alike by chance."""
+"""Number of tokens that are compared, since a single one could be equal by chance."""
 
 AGAIN: Final = 2
-"""Texts that are asked for a second time."""
+"""Number of texts that are requested twice."""
 
 FINAL: Final = ABOUT_THE_TEXT | {500}
 PAUSE_S: Final = 0.5
 
 EXACT: Final = 1e-6
-"""Nats up to which a server repeats itself."""
+"""Nats up to which repeated answers count as equal."""
 
 PLAIN: Final[tuple[Mapping[str, Any], ...]] = (
     {"top_k": -1, "min_p": 0, "repetition_penalty": 1},
     {"top_k": 0, "min_p": 0, "repeat_penalty": 1},
     {},
 )
-"""How servers are told to leave out what is no part of the model: vLLM and its like, llama.cpp and
-its like, and those that know of no such thing."""
+"""Settings that disable a server's own sampling: for vLLM and similar servers, for llama.cpp and
+similar ones, and for those without such settings."""
 
 WORDS: Final = 8
-"""Tokens that are written to see whether a model writes."""
+"""Tokens that are generated to probe whether a model generates text."""
 
 
 @dataclass(frozen=True)
 class Found:
-    """What a server can do.
+    """Results of the probe of a server.
 
     Parameters
     ----------
     capabilities : frozenset of Capability
-        What can be asked of the model.
+        Queries that the model supports.
     lacks : mapping of Capability to str
-        Why something cannot.
+        Reasons for missing capabilities.
     prefix : str
-        What is put in front of texts whose likelihood is asked for.
+        Text before texts whose likelihood is requested.
     beginning : str or None
-        What conditions the first token, in words.
+        Context of the first token, in words.
     chat : bool
-        Whether the server answers turns of a chat.
+        Whether the server answers chat turns.
     plain : mapping
-        Settings by which it leaves its own sampler out.
+        Settings that disable its own sampling.
     repeat_tolerance : float
-        Largest difference in nats between two answers about one token.
+        Maximum difference in nats between two answers for one token.
     facts : mapping
-        What it said and answered, by which it is known again.
+        Its answers, from which the fingerprint is computed.
     """
 
     capabilities: frozenset[Capability]
@@ -104,28 +104,28 @@ class Found:
 
     @property
     def fingerprint(self) -> str:
-        """Digest of what a server is known by."""
+        """Digest of the facts that identify a server's model."""
         return sha256(canonical_json(dict(self.facts)))
 
 
 class _Cannot(Exception):
-    """Why a server cannot do something."""
+    """Reason for a missing capability."""
 
 
 @dataclass
 class Probe:
-    """Asks one model of a server what it can do.
+    """Probes one model of a server.
 
     Parameters
     ----------
     client : Client
-        Asks the server.
+        Client of the server.
     model : str
-        Name by which the server knows the model.
+        The server's name for the model.
     asking : Asking
-        With the prefix that the user names.
+        Request settings, with the user's prefix.
     entry : mapping
-        What the server lists of the model.
+        The server's list entry of the model.
     """
 
     client: Client
@@ -134,14 +134,14 @@ class Probe:
     entry: Mapping[str, Any]
 
     def find(self, chat: str) -> Found:
-        """Return what can be asked; `chat` is ``auto``, ``on`` or ``off``.
+        """Return the capabilities; `chat` is ``auto``, ``on`` or ``off``.
 
         Raises
         ------
         ModelError
-            If that is nothing.
+            If there are none.
         UsageError
-            If a chat is asked for and the server has none.
+            If a chat is requested and the server has none.
         """
         lacks: dict[Capability, str] = {}
         given = {Capability.OPEN_VOCABULARY}
@@ -183,20 +183,20 @@ class Probe:
         )
 
     def reply(self, question: Question) -> Mapping[str, Any]:
-        """Return what the server says to one question, or raise `_Cannot`."""
+        """Return the server's reply to one question, or raise `_Cannot`."""
         try:
             try:
                 return self.client.ask(question.path, question.body, final=FINAL)
             except Refused as error:
                 if error.status < 500:
                     raise
-                # Some servers fail where they should refuse; others only fail now and then.
+                # Some servers fail instead of refusing; others fail only occasionally.
                 time.sleep(PAUSE_S)
                 return self.client.ask(question.path, question.body, final=FINAL)
         except Refused as why:
             raise _Cannot(str(why)) from None
         except NotServed as why:
-            # A server need not have every way to be asked.
+            # A server need not have every endpoint.
             raise _Cannot(why.message) from None
         except Unanswered as why:
             raise ModelError(
@@ -204,14 +204,14 @@ class Probe:
             ) from None
 
     def ask(self, question: Question) -> Answer:
-        """Return what is kept of the answer to one question, or raise `_Cannot`."""
+        """Return the parsed answer to one question, or raise `_Cannot`."""
         answer = question.read(self.reply(question))
         if reason := answer.get("reason"):
             raise _Cannot(str(reason))
         return answer
 
     def echo(self, text: str) -> Echo:
-        """Return the tokens of a text behind the prefix, or raise `_Cannot`."""
+        """Return the tokens of a text after the prefix, or raise `_Cannot`."""
         prefix = self.asking.prefix or ""
         found = self.ask(Likelihood.of(self.model, prefix + text))
         try:
@@ -220,7 +220,7 @@ class Probe:
             raise _Cannot(str(why)) from None
 
     def _likelihood(self) -> tuple[Echo, float, Any]:
-        """Return an echo of the first text, how far two of them differ, and all in short."""
+        """Return an echo of the first text, the difference of two echoes, and a summary of all."""
         first = [self.echo(text) for text in TEXTS]
         self._check_places(dict(zip(TEXTS, first, strict=True)))
         second = [self.echo(text) for text in TEXTS[:AGAIN]]
@@ -230,8 +230,7 @@ class Probe:
         scores = [e.score() for e in first]
         if reason := next((s.reason for s in scores if s.reason), None):
             raise _Cannot(f"of a plain sentence: {reason}")
-        # Where numbers differ from time to time, their last digits would tell two models where
-        # there is one.
+        # If answers vary, their last digits must not make one model look like two.
         if repeat_tolerance <= EXACT:
             known = [[None if p is None else round(p, 3) for p in e.logprobs] for e in first]
         else:
@@ -239,9 +238,9 @@ class Probe:
         return first[0], repeat_tolerance, [[list(e.tokens) for e in first], known]
 
     def _check_places(self, known: Mapping[str, Echo]) -> None:
-        """Raise `_Cannot` if log-probabilities do not stand at their own tokens.
+        """Raise `_Cannot` if log-probabilities are not assigned to their own tokens.
 
-        `known` are the tokens of texts that have been asked for already.
+        `known` are the tokens of texts that have already been requested.
         """
         apart: list[float] = []
         prefix = self.asking.prefix or ""
@@ -249,16 +248,16 @@ class Probe:
             found = self.ask(Next.of(self.model, prefix + text))
             written, value = found["text"], found["logprob"]
             if not written.strip() or value is None:
-                # The text ends there, or the token is half of a character.
+                # The text ends there, or the token is half a character.
                 continue
             try:
                 before = known.get(text) or self.echo(text)
                 echo = self.echo(text + written)
             except _Cannot:
-                # Not every tokenizer gives every text back; whether this one does is asked above.
+                # Not every tokenizer reproduces every text; that is checked above.
                 continue
             there = echo.logprobs[-1]
-            # The two together may be read as other tokens.
+            # Text and token together may be tokenized differently.
             if echo.tokens[:-1] == before.tokens and there is not None:
                 apart.append(abs(there - value))
             if len(apart) == ENOUGH:
@@ -294,7 +293,7 @@ class Probe:
         return f"the server's own: {echo.front!r:.40}" if echo.front else "the server's own"
 
     def _can_write(self, *, chat: bool) -> tuple[tuple[Mapping[str, Any], str] | None, str]:
-        """Return how a model is made to write plainly and what it wrote, or why it does not."""
+        """Return the settings for plain generation and the generated text, or None and why not."""
         why = ""
         for plain in PLAIN:
             how = How(1 if chat else WORDS, chat=chat, plain=plain)
@@ -307,7 +306,7 @@ class Probe:
 
 
 def _apart(one: Echo, other: Echo) -> float:
-    """Return the largest difference of two echoes of one text; infinite if it is read otherwise."""
+    """Return the maximum difference of two echoes of one text; infinite if the tokens differ."""
     nulls = [[p is None for p in e.logprobs] for e in (one, other)]
     if one.tokens != other.tokens or nulls[0] != nulls[1]:
         return float("inf")
@@ -318,12 +317,12 @@ def _apart(one: Echo, other: Echo) -> float:
 def chosen(
     listed: Sequence[Mapping[str, Any]], name: str, server: str
 ) -> tuple[str, Mapping[str, Any]]:
-    """Return the name of the model that is meant among those of a server, and what it says of it.
+    """Return the name and the list entry of the selected model of a server.
 
     Raises
     ------
     UsageError
-        If no name was given and there are several, or there is none of that name.
+        If no name was given and there are several models, or the name is unknown.
     """
     by_name = {str(e["id"]): e for e in listed}
     if name in by_name:

@@ -1,4 +1,4 @@
-"""What a server is asked, request by request, and what of its answers is kept."""
+"""Requests to a server, and the parts of its answers that are stored."""
 
 import hashlib
 from collections.abc import Mapping
@@ -9,7 +9,7 @@ from pytest_bias.models.served.echoes import Unreadable, listed
 from pytest_bias.records.report import canonical_json, sha256
 
 Answer: TypeAlias = dict[str, Any]
-"""What is kept of an answer: JSON. One with a ``reason`` says why there is none."""
+"""Stored part of an answer, as JSON; with a ``reason`` if there is no answer."""
 
 COMPLETIONS: Final = "/completions"
 CHATS: Final = "/chat/completions"
@@ -22,7 +22,7 @@ ENDED: Final[Mapping[str, Literal["eos", "length"]]] = {
     "length": "length",
     "max_tokens": "length",
 }
-"""What a server calls the end of a text, and what it is; no stop strings are sent."""
+"""A server's finish reason to ours; no stop strings are sent."""
 
 
 @dataclass(frozen=True)
@@ -32,13 +32,13 @@ class Question:
     Parameters
     ----------
     path : str
-        Behind the address of the server.
+        Path after the server's address.
     body : mapping
-        What is sent.
+        Content of the request.
     weight : int
-        Characters that are read, for forecasts.
+        Characters of the input, for forecasts.
     new : int
-        Tokens that are written.
+        Tokens to generate.
     """
 
     path: str
@@ -46,14 +46,14 @@ class Question:
     weight: int = 0
     new: int = 0
     key: str = field(init=False, compare=False)
-    """Digest of the question, by which its answer is kept."""
+    """Digest of the question, under which its answer is stored."""
 
     def __post_init__(self) -> None:
         key = sha256(canonical_json([self.path, dict(self.body)]))
         object.__setattr__(self, "key", key)
 
     def read(self, reply: Mapping[str, Any]) -> Answer:
-        """Return what is kept of the server's answer."""
+        """Return the part of the server's answer to store."""
         raise NotImplementedError
 
 
@@ -62,20 +62,20 @@ class Likelihood(Question):
 
     @classmethod
     def of(cls, model: str, text: str) -> "Likelihood":
-        """Ask for a text, prefix included, to be given back with its log-probabilities."""
+        """Request the echo of a text, including the prefix, with log-probabilities."""
         body = {
             "model": model,
             "prompt": text,
             "echo": True,
             "logprobs": 1,
-            # To llama-cpp-python 0 means without end.
+            # For llama-cpp-python 0 means unlimited.
             "max_tokens": 1,
             "temperature": 0,
         }
         return cls(COMPLETIONS, body, len(text))
 
     def read(self, reply: Mapping[str, Any]) -> Answer:
-        """Return tokens, their log-probabilities and how many of them are new."""
+        """Return the tokens, their log-probabilities and the number of new ones."""
         try:
             tokens, logprobs, new = listed(reply)
         except Unreadable as why:
@@ -84,16 +84,16 @@ class Likelihood(Question):
 
 
 class Next(Question):
-    """The likeliest token behind a text, with its log-probability."""
+    """The most likely next token of a text, with its log-probability."""
 
     @classmethod
     def of(cls, model: str, text: str) -> "Next":
-        """Ask for one token."""
+        """Request one token."""
         body = {"model": model, "prompt": text, "logprobs": 1, "max_tokens": 1, "temperature": 0}
         return cls(COMPLETIONS, body, len(text), 1)
 
     def read(self, reply: Mapping[str, Any]) -> Answer:
-        """Return the token and its number, and the text that it makes behind this one."""
+        """Return the token, its log-probability, and the generated text."""
         try:
             tokens, logprobs, _ = listed(reply)
         except Unreadable as why:
@@ -105,17 +105,17 @@ class Next(Question):
 
 @dataclass(frozen=True)
 class How:
-    """How texts are written."""
+    """Settings of text generation."""
 
     max_new_tokens: int
     sample: bool = False
     seed: int = 0
     chat: bool = False
     plain: Mapping[str, Any] = field(default_factory=dict)
-    """Settings by which this server leaves its own sampler out, as far as it can be told."""
+    """Settings that disable this server's own sampling, as far as possible."""
 
     def about(self, prompt: str, number: int) -> dict[str, Any]:
-        """Return the part of a request that says how to choose tokens."""
+        """Return the sampling settings of a request."""
         told = {"max_tokens": self.max_new_tokens, "temperature": int(self.sample), **self.plain}
         if self.sample:
             told |= {"top_p": 1, "seed": seed_of(self.seed, prompt, number)}
@@ -123,11 +123,11 @@ class How:
 
 
 class Writing(Question):
-    """A text written behind a prompt, or in answer to it."""
+    """A generated continuation of a prompt, or a chat reply to it."""
 
     @classmethod
     def of(cls, model: str, prompt: str, number: int, how: How) -> "Writing":
-        """Ask for the continuation of a prompt with a number among those of this prompt."""
+        """Request one continuation of a prompt, by its number."""
         about = {"model": model, **how.about(prompt, number)}
         if how.chat:
             body = {**about, "messages": [{"role": "user", "content": prompt}]}
@@ -135,14 +135,14 @@ class Writing(Question):
         return cls(COMPLETIONS, {**about, "prompt": prompt}, len(prompt), how.max_new_tokens)
 
     def read(self, reply: Mapping[str, Any]) -> Answer:
-        """Return the text, how many tokens it is by the server's account, and how it ended."""
+        """Return the text, the server's count of its tokens, and why it ended."""
         try:
             (choice,) = reply["choices"]
             text = choice["message"]["content"] if self.path == CHATS else choice["text"]
             reason = choice.get("finish_reason")
         except (KeyError, TypeError, ValueError, AttributeError):
             return {"reason": "the server gives no text"}
-        # A refusal stands beside a content that is null.
+        # With a refusal the content is null.
         text = "" if text is None else text
         if not isinstance(text, str):
             return {"reason": "the server gives no text"}
@@ -153,7 +153,7 @@ class Writing(Question):
         before = usage.get("prompt_tokens") if isinstance(usage, Mapping) else None
         n_tokens = n if isinstance(n, int) and n >= 0 else None
         read = (before if isinstance(before, int) else 0) + (n_tokens or 0)
-        # A half of a character is none, and could not be written down.
+        # Half a character (a lone surrogate) could not be stored.
         text = text.encode("utf-8", "replace").decode()
         return {"text": text, "n_tokens": n_tokens, "finished": ENDED[reason], "read": read}
 

@@ -1,4 +1,4 @@
-"""How a server of models is asked: the table ``served`` of the settings file."""
+"""Settings of requests to model servers: the table ``served`` of the settings file."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -9,21 +9,21 @@ from pytest_bias.forms.yaml_with_lines import Marked, Place, Plain
 
 @dataclass(frozen=True, slots=True)
 class RequestSettings:
-    """How a server is asked.
+    """Settings of requests to a server.
 
     Parameters
     ----------
     concurrency : int
-        Requests at a time.
+        Number of parallel requests.
     timeout : float
-        Seconds that one request may take from its beginning to its end.
+        Maximum total seconds of one request.
     retries : int
-        How often a request is made again that found the server busy, broken or silent.
+        Number of retries if the server is busy, fails or does not answer.
     requests_per_minute : float, optional
-        Requests that are begun in a minute at most; by default as many as there is room for.
+        Maximum number of requests started per minute; by default unlimited.
     prefix : str, optional
-        Text in front of every text whose likelihood is asked for, such as ``<s>``. Of all settings
-        here it alone changes scores.
+        Text before every text whose likelihood is requested, such as ``<s>``. The only one of these
+        settings that changes scores.
     """
 
     concurrency: int = 8
@@ -51,4 +51,4 @@ _KEYS: Final = {
     "prefix": Key(_prefix, "text in front of every text whose likelihood is asked for"),
 }
 ASKING: Final = keyed({name: Key(optional(key.read), key.about) for name, key in _KEYS.items()})
-"""Reads a table ``served``; what is null there is as by default."""
+"""Reads a table ``served``; null means the default."""
