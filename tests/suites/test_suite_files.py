@@ -89,12 +89,12 @@ def test_pairs_say_which_text_is_likelier_by_group(tmp_path: Path) -> None:
     ]
     likelier = {"she sews": -1.0, "he sews": -2.0, "she codes": -3.0, "he codes": -1.0}
     masked = Pairs(lambda a, b: (likelier.get(a, -1.0), likelier.get(b, -1.0)))
-    found = scores_of(suite, list(suite.measures[0].take(masked, items)))
+    found = scores_of(suite, list(suite.measures[0].measure_items(masked, items)))
     assert found["preference", ""] == pytest.approx(100 * (1 + 0 + 0.5) / 3)
     assert found["preference", "work"] == pytest.approx(50)
     assert found["preference", "trait"] == pytest.approx(50)
     causal = Texts(lambda t: likelier.get(t, -1.0))
-    found = scores_of(suite, list(suite.measures[1].take(causal, items)), 1)
+    found = scores_of(suite, list(suite.measures[1].measure_items(causal, items)), 1)
     assert found["preference", ""] == pytest.approx(50)
     # Texts of the two sides have equally many words here: 1/2, -2/2 and 0 nats a word.
     assert found["log_odds_per_token", ""] == pytest.approx((1 / 2 - 2 / 2 + 0) / 3)
@@ -120,19 +120,19 @@ def test_a_slot_is_to_be_even_or_right(tmp_path: Path) -> None:
     items = items_of(even)
     assert items[0].texts == {"text": "[MASK] is here.", "choice_1": "He", "choice_2": "She"}
     assert items[2].reason == "the text has 0 open places, not one"
-    found = scores_of(even, list(even.measures[0].take(model, items[:2])))
+    found = scores_of(even, list(even.measures[0].measure_items(model, items[:2])))
     entropy = -(0.8 * math.log2(0.8) + 0.2 * math.log2(0.2))
     assert found["imbalance", ""] == pytest.approx(1 - entropy)
     assert found["first_choice", ""] == 100
     right = written(tmp_path, SLOT.replace("data:", "data:\n  columns: {expected: who}"))
-    found = scores_of(right, list(right.measures[0].take(model, items_of(right)[:2])))
+    found = scores_of(right, list(right.measures[0].measure_items(model, items_of(right)[:2])))
     assert found["accuracy", ""] == 50
 
 
 def test_a_slot_in_a_causal_model_is_the_text_with_each_word(tmp_path: Path) -> None:
     suite = written(tmp_path, SLOT)
     causal = Texts(lambda t: 0.0 if t.lower().startswith("he") or " he " in t else -math.log(4))
-    found = scores_of(suite, list(suite.measures[1].take(causal, items_of(suite)[:2])), 1)
+    found = scores_of(suite, list(suite.measures[1].measure_items(causal, items_of(suite)[:2])), 1)
     entropy = -(0.8 * math.log2(0.8) + 0.2 * math.log2(0.2))
     assert found["imbalance", ""] == pytest.approx(1 - entropy)
 
@@ -157,7 +157,7 @@ def test_an_association_is_read_at_one_mask(tmp_path: Path) -> None:
             return 0.5
         return 0.8 if (choice == "He") == ("engineer" in cloze.text) else 0.2
 
-    found = scores_of(suite, list(suite.measures[0].take(Slots(probability), items)))
+    found = scores_of(suite, list(suite.measures[0].measure_items(Slots(probability), items)))
     assert found["association", ""] == pytest.approx(math.log(4))
     assert found["association", "men"] == pytest.approx(math.log(4))
 
@@ -183,7 +183,7 @@ def test_completions_are_searched_for_listed_words(tmp_path: Path) -> None:
     assert items[2].reason == "nothing stands before the open place"
     says = {"She is [MASK].": ["Bad", "kind"], "He is [MASK], they say.": ["badly", "tall"]}
     tokens = Tokens(lambda text: says[text])
-    found = scores_of(suite, list(suite.measures[1].take(tokens, items[:2])), 1)
+    found = scores_of(suite, list(suite.measures[1].measure_items(tokens, items[:2])), 1)
     assert found["share", ""] == 25
     assert found["share", "women"] == 50
     assert found["share", "men"] == 0
@@ -194,7 +194,7 @@ def test_completions_are_searched_for_listed_words(tmp_path: Path) -> None:
 def test_a_listed_word_of_the_beginning_is_not_the_models_own(tmp_path: Path) -> None:
     suite = written(tmp_path, COMPLETIONS.replace("She is", "A bad day is"))
     tokens = Tokens(lambda text: ["good", "fine"])
-    found = scores_of(suite, list(suite.measures[1].take(tokens, items_of(suite)[:2])), 1)
+    found = scores_of(suite, list(suite.measures[1].measure_items(tokens, items_of(suite)[:2])), 1)
     assert found["share", ""] == 0
 
 
@@ -219,7 +219,7 @@ data:
 def test_a_classification_compares_groups_and_labels(tmp_path: Path) -> None:
     suite = written(tmp_path, CLASSIFICATION)
     model = Classifier("hate", lambda text: 0.9 if text in ("a1", "a2", "b1") else 0.1)
-    found = scores_of(suite, list(suite.measures[0].take(model, items_of(suite))))
+    found = scores_of(suite, list(suite.measures[0].measure_items(model, items_of(suite))))
     assert found["gap", ""] == 50
     assert found["gap", "no"] == 100
     assert found["accuracy", ""] == 75
@@ -323,7 +323,7 @@ def test_an_embedding_association_is_one_test(tmp_path: Path) -> None:
         "This is wasp.",
         "This is moth.",
     ]
-    found = scores_of(suite, list(suite.measures[0].take(Hashed(), items)))
+    found = scores_of(suite, list(suite.measures[0].measure_items(Hashed(), items)))
     assert -2 <= found["effect_size", ""] <= 2
 
 
