@@ -1,7 +1,7 @@
-"""What the action and the reusable workflow take and give, and what a workflow asks of them.
+"""Interfaces of the action and the reusable workflow, and checks of workflows against them.
 
-The table is made from action.yml and bias-tests.yml by ``tools/workflow_files.py`` and travels with
-the package, so that `init` can check what it writes.
+The table is generated from action.yml and bias-tests.yml by ``tools/workflow_files.py`` and is part
+of the package, so that `init` can check what it writes.
 """
 
 import json
@@ -27,21 +27,21 @@ _KINDS: Final[Mapping[str, tuple[type, ...]]] = {
     "boolean": (bool,),
     "number": (int, float),
 }
-"""What may stand behind ``with:``: an action makes a text of all, a workflow refuses others."""
+"""Types allowed below ``with:``: an action converts values to text, a workflow refuses others."""
 
 FEATURES: Final = (
     ("baseline", "last-run", {"actions": "read"}),
     ("badges-branch", None, {"contents": "write"}),
     ("attest", None, {"id-token": "write", "attestations": "write"}),
 )
-"""Inputs that need a permission: which, with which value or any, and what they need."""
+"""Inputs that need a permission: the input, its value (or any), and the permission."""
 
 _LEVELS: Final = {"none": 0, "read": 1, "write": 2}
 
 
 @dataclass(frozen=True, slots=True)
 class Interface:
-    """Inputs, secrets, outputs and permissions of what stands behind ``uses:``.
+    """Inputs, secrets, outputs and permissions of an action or workflow named by ``uses:``.
 
     Parameters
     ----------
@@ -50,8 +50,8 @@ class Interface:
     secrets, outputs : tuple of str
         Names.
     permissions : mapping
-        What the jobs of a reusable workflow declare. GitHub starts nothing if the caller does not
-        grant all of it, whether a job runs or not.
+        Those that the jobs of a reusable workflow declare. GitHub starts nothing unless the caller
+        grants all of them, whether a job runs or not.
     """
 
     inputs: Mapping[str, Plain]
@@ -61,7 +61,7 @@ class Interface:
 
 
 def of_action(text: str) -> Plain:
-    """Return the interface of an action.yml, as it stands in the table."""
+    """Return the interface of an action.yml, in the form of the table."""
     plain = yaml.safe_load(text)
     return {
         "inputs": {
@@ -75,7 +75,7 @@ def of_action(text: str) -> Plain:
 
 
 def of_workflow(text: str) -> Plain:
-    """Return the interface of a reusable workflow, as it stands in the table."""
+    """Return the interface of a reusable workflow, in the form of the table."""
     plain = yaml.safe_load(text)
     # YAML 1.1 reads the key `on` as true.
     call = plain[True]["workflow_call"]
@@ -97,7 +97,7 @@ def of_workflow(text: str) -> Plain:
 
 @cache
 def interfaces() -> Mapping[str, Interface]:
-    """Return what the table holds: action and reusable workflow, by what ``uses:`` names."""
+    """Return the table: action and reusable workflow, by the name behind ``uses:``."""
     text = files("bias_templates").joinpath("workflows", TABLE).read_text(encoding="utf-8")
     return {
         name: Interface(
@@ -111,9 +111,9 @@ def interfaces() -> Mapping[str, Interface]:
 
 
 def problems(text: str) -> list[str]:
-    """Return what is wrong with a workflow in the places where it uses pytest-bias.
+    """Return the mistakes in a workflow where it uses pytest-bias.
 
-    Unknown and missing inputs and secrets, values of another type, outputs that are not there, and
+    These are unknown and missing inputs and secrets, values of the wrong type, unknown outputs, and
     permissions that are not granted.
     """
     try:
@@ -130,7 +130,7 @@ def problems(text: str) -> list[str]:
 
 
 def uses(use: Plain) -> Interface | None:
-    """Return the interface of a job or a step that uses pytest-bias, else null."""
+    """Return the interface that a job or step uses; None if it is not pytest-bias."""
     return interfaces().get(str(use.get("uses", "")).partition("@")[0])
 
 
@@ -180,7 +180,7 @@ def _needed(given: Plain) -> Iterator[tuple[str, str]]:
 
 
 def _comments(workflow: Plain) -> Iterator[str]:
-    """Say if no job may write the comment of a pull request."""
+    """Report if no job may write the comment of a pull request."""
     ours = [
         _granted(workflow, job)
         for job in workflow["jobs"].values()
