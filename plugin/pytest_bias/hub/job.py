@@ -134,10 +134,10 @@ def price(flavor: Flavor, limit_s: int, timeout: str) -> str:
     """State the price per minute, and of a run that uses its whole time limit."""
     if flavor.micro_usd is None:
         return "not known here: hf jobs hardware"
-    told = f"${flavor.micro_usd / 1e6:.4f} a {flavor.unit}"
+    told = f"${flavor.micro_usd / 1e6:.4f} per {flavor.unit}"
     if flavor.unit == "minute":
         most = math.ceil(limit_s / 60) * flavor.micro_usd / 1e6
-        told += f", at most ${most:.2f} a run (--timeout {timeout})"
+        told += f", at most ${most:.2f} per run (--timeout {timeout})"
     return told
 
 

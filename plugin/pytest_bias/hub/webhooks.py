@@ -268,7 +268,10 @@ class _Sent:
         except Exception as error:
             if (why := reason(error)) is None:
                 raise
-            return [f"The webhook sleeps, and is not woken ({why}): hf webhooks enable {old.id}"]
+            return [
+                f"The webhook is disabled, and enabling it failed ({why}): "
+                f"hf webhooks enable {old.id}"
+            ]
         return []
 
     def ended(self, old: Hook) -> list[str]:
@@ -345,7 +348,7 @@ def _flavors(api: "HfApi") -> tuple[dict[str, Flavor], tuple[str, ...]]:
     except Exception as error:
         if (why := reason(error)) is None:
             raise
-        told = f"The Hub does not say which hardware it has, nor the price: {why}."
+        told = f"The Hub states neither its hardware nor the price: {why}."
         return {h.value: Flavor(h.value) for h in JobHardware}, (told,)
     return {
         h.name: Flavor(h.name, h.pretty_name, h.unit_cost_micro_usd, h.unit_label) for h in listed

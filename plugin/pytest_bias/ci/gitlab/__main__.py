@@ -32,7 +32,7 @@ TAKEN: Final[Mapping[str, str]] = {
     "data-dir": "Folder with your own copies of the benchmark data.",
     "allow-missing-data": "true: go on without the suites whose data could not be had.",
     "out": "Folder for report and badges; by default bias-report.",
-    "extra-args": "Further options of `pytest-bias run`, one a line.",
+    "extra-args": "Further options of `pytest-bias run`, one per line.",
     "fail-on": "limit, error or never.",
     "comment": "auto: one note on a merge request; never: none.",
     "publish": "Repository of the Hub to publish to; never from a merge request.",

@@ -142,7 +142,8 @@ def check_branch(what: str, text: str) -> str:
     check_text(what, text)
     if not _BRANCH.fullmatch(text) or text.startswith(("-", "/")) or ".." in text:
         raise UsageError(
-            f"{what} {text!r} is no plain name of a branch.", "Letters, digits and ./_+- can stand."
+            f"{what} {text!r} is no plain name of a branch.",
+            "Letters, digits and ./_+- are allowed.",
         )
     return text
 
@@ -162,7 +163,9 @@ def read_limit_words(words: Sequence[str]) -> dict[str, dict[str, Any]]:
     found: dict[str, dict[str, Any]] = {}
     given = [w.strip() for word in words for w in word.replace(",", " ").split()]
     if "none" in given and len(given) > 1:
-        raise UsageError("--limits none stands beside others.", "Either none, or what is limited.")
+        raise UsageError(
+            "--limits none cannot be combined with limits.", "Give either none or the limits."
+        )
     for word in given:
         if word == "none":
             continue

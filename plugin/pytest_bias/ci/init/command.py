@@ -145,7 +145,7 @@ def _writes_settings(choices: Choices, found: Found) -> bool:
         # A file of its own would hide those settings.
         if choices.limits:
             raise UsageError(
-                f"{found.settings.name} holds the settings already: --limits is not put in there.",
+                f"{found.settings.name} holds the settings already: --limits is not added to them.",
                 "Write the limits there, and leave --limits out.",
             )
         return False
@@ -177,7 +177,7 @@ def check(files: list[File], choices: Choices) -> None:
         if wrong:
             raise BiasError(
                 f"{file.shown} would be wrong: {'; '.join(wrong)}.",
-                "Please report it: a fault of ours.",
+                "Please report it: this is a bug.",
             )
 
 

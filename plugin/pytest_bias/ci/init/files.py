@@ -82,7 +82,7 @@ def write(files: Sequence[File], console: Console, *, force: bool, dry_run: bool
         raise UsageError(
             f"{names} {'is' if len(changed) == 1 else 'are'} there already, with another content: "
             "nothing was written.",
-            "--force replaces; or take over by hand what you want of the difference above.",
+            "--force replaces it; or copy what you want from the difference above.",
         )
     if not dry_run:
         _write([f for f in files if f.state != "same"])
