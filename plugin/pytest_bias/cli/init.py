@@ -28,7 +28,7 @@ def init(
         str | None,
         _text(
             "--ci",
-            f"Whose jobs: {', '.join(SERVICES)}; by default what the folder tells.",
+            f"CI service: {', '.join(SERVICES)}; by default the one the folder uses.",
             "NAME",
         ),
     ] = None,
