@@ -73,7 +73,7 @@ def reproduce(
     ] = None,
     by: Annotated[
         str | None,
-        typer.Option("--by", help="Name of whoever runs it.", metavar="NAME"),
+        typer.Option("--by", help="Name of the person or team.", metavar="NAME"),
     ] = None,
     **options: Any,
 ) -> None:

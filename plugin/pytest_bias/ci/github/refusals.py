@@ -11,7 +11,7 @@ _HINTS: Final[Mapping[Kind, str]] = {
     "connection": "Run the job again later. Behind a proxy set HTTPS_PROXY.",
     401: "The token has expired or is none. Give the input `github-token`.",
     403: (
-        "Add `{needs}` to `permissions:` of the job, and keep what stands there: permissions that "
+        "Add `{needs}` to `permissions:` of the job, and keep what is there: permissions that "
         "are not named are taken away. A pull request from a fork gets none that write."
     ),
     404: (

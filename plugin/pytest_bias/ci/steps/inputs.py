@@ -172,7 +172,7 @@ class Inputs:
         if odd := [name for name in given if name not in TAKEN_BY[command]]:
             raise UsageError(f"the input `{odd[0]}` does not go with {MODES[command]}.")
         if any(word.partition("=")[0] == "--out" for word in self.extra):
-            raise UsageError("--out stands in `extra-args`.", "Use the input `out`.")
+            raise UsageError("--out is not allowed in `extra-args`.", "Use the input `out`.")
         parts = self.parts() if command == "merge" else []
         if command == "merge" and not parts:
             return []
