@@ -1,7 +1,7 @@
-"""Social-bias and robustness tests for language models, as part of the pipeline.
+"""Social-bias and robustness tests for language models, for use in CI pipelines.
 
-`measure` a model, `read_report` one that was written, and `compare` two. Public names are loaded
-when they are used: importing the package imports neither torch nor numpy.
+`measure` a model, `read_report` a saved report, and `compare` two reports. Public names are loaded
+on first use: importing the package imports neither torch nor numpy.
 """
 
 from importlib import import_module
@@ -62,7 +62,7 @@ __all__ = [
 
 
 def pytest_plugin_registered(plugin: object, manager: Any) -> None:
-    """Load the plugin for ``pytest -p pytest_bias``; its own name is ``bias``."""
+    """Register the plugin for ``pytest -p pytest_bias``; its own name is ``bias``."""
     if getattr(plugin, "__name__", "") == __name__ and not manager.hasplugin("bias"):
         manager.register(import_module("pytest_bias.pytest_plugin"), "bias")
 

@@ -1,4 +1,4 @@
-"""``python -m pytest_bias`` is the command ``pytest-bias``."""
+"""``python -m pytest_bias``: the command ``pytest-bias``."""
 
 from pytest_bias.cli.app import main
 

@@ -1,7 +1,7 @@
-"""What a job of the Hub runs: ``python -m pytest_bias.hub_event``.
+"""The entry point of a job of the Hub: ``python -m pytest_bias.hub_event``.
 
-Without an event, in the job that registers, the head of the model is measured. With the event of a
-webhook it is measured if the push made it another model than the one that was measured.
+Without an event, that is in the job that was just registered, the head of the model is measured.
+With the event of a webhook it is measured only if the push changed the model.
 """
 
 import os
@@ -40,22 +40,22 @@ from pytest_bias.untrusted import clean
 
 PAYLOAD: Final = "WEBHOOK_PAYLOAD"
 SENT_SECRET: Final = "WEBHOOK_SECRET"
-"""Variables that the Hub gives to a job which a webhook starts."""
+"""Variables that the Hub sets in a job that a webhook starts."""
 OUT: Final = Path("bias-report") / "hub-job"
 
 
 def handle(environment: Mapping[str, str], console: Console) -> int:
-    """Measure and publish what an event asks for, if it does; returns the exit code.
+    """Measure and publish a model if the event calls for it; returns the exit code.
 
     Parameters
     ----------
     environment : mapping of str to str
-        Variables of the job: those of `hub_webhooks` and `hub_job`, and those of the Hub.
+        Variables of the job: those of `hub.webhooks` and `hub.job`, and those of the Hub.
 
     Raises
     ------
     BiasError
-        If it cannot be done, or the variables are not those of a job that was registered.
+        If it fails, or the variables are not those of a registered job.
     """
     name, create_pr = _model(environment), proposes(environment)
     payload = environment.get(PAYLOAD)
@@ -80,12 +80,12 @@ def handle(environment: Mapping[str, str], console: Console) -> int:
 
 
 def settings_at(ref: ModelRef, environment: Mapping[str, str]) -> Settings:
-    """Return the settings that the repository of a model has for it, at the commit of `ref`.
+    """Return the settings in a model's repository, at the commit of `ref`.
 
     Raises
     ------
     UsageError
-        If its file is wrong, or wants what only whoever registered the job can allow.
+        If the file is wrong, or asks for what only the person who registered the job can allow.
     """
     folder = fetch(ref, ref.revision, (FILE_NAME,))
     given = {"model": str(ref), "out": OUT, "fresh": True}
@@ -116,7 +116,7 @@ def _model(environment: Mapping[str, str]) -> str:
 
 
 def _require_secret(environment: Mapping[str, str]) -> None:
-    """Raise `UsageError` if the event did not come by the webhook that was registered."""
+    """Raise `UsageError` if the event did not come from the registered webhook."""
     expected, sent = environment.get(SECRET), environment.get(SENT_SECRET)
     if expected is None or sent is None:
         return
@@ -128,7 +128,7 @@ def _require_secret(environment: Mapping[str, str]) -> None:
 
 
 def _measured(ref: ModelRef, there: repository.Repository, console: Console) -> Iterator[Measured]:
-    """Yield what was measured: the published report, then those that we proposed."""
+    """Yield the models that were measured: of the published report, then of our proposed ones."""
     yield from _reported(ref, "the report that is published", console)
     for pull in repository.own_proposals(there):
         if TITLE.fullmatch(pull.title):
@@ -147,12 +147,12 @@ def _reported(ref: ModelRef, where: str, console: Console) -> Iterator[Measured]
 
 
 def _publish(done: Finished, name: str, sha: str, console: Console, *, create_pr: bool) -> int:
-    """Publish a run, unless it is not whole or of no use by now; returns the exit code.
+    """Publish a run unless it is incomplete or outdated by now; returns the exit code.
 
-    What a limit of the project's own says of it does not matter here.
+    Limits of the project do not matter here.
     """
     failed = [s.entry for s in done.report.suites if s.status == "error"]
-    # Named first; where that is allowed it is no problem.
+    # Missing data come first; if they are allowed to be missing they are no problem.
     lacking = set(done.decision.missing) & set(done.decision.problems)
     failed[:0] = sorted(text.partition(": ")[0] for text in lacking)
     if failed or done.report.run.get("interrupted"):
@@ -178,7 +178,7 @@ def _say(console: Console, text: str, style: str = "bold") -> None:
 
 
 def main() -> int:
-    """Run the job; what goes wrong is one message, never a traceback."""
+    """Run the job; an error is one message, never a traceback."""
     streams.prepare()
     errors = Console(stderr=True)
     try:

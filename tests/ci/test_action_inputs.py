@@ -153,8 +153,8 @@ def test_words_of_a_merge(tmp_path: Path) -> None:
     ("given", "said"),
     [
         ({"revision": "v1"}, "`revision` needs the input `model`"),
-        ({"model": "demo", "extra_args": "--out=there"}, "--out stands in `extra-args`"),
-        ({"model": "demo", "extra_args": "--out\nthere"}, "--out stands in `extra-args`"),
+        ({"model": "demo", "extra_args": "--out=there"}, "--out is not allowed in `extra-args`"),
+        ({"model": "demo", "extra_args": "--out\nthere"}, "--out is not allowed in `extra-args`"),
         ({"model": "a\0b"}, "a null character"),
         ({"skip_unchanged": "yes"}, "true or false"),
         ({"fail_on": "errors"}, "Did you mean 'error'?"),

@@ -256,7 +256,7 @@ def test_limits_are_those_of_the_settings_file(
         ("crows_pairs=ten", "'ten' is no number"),
         ("crows_pairs=-1", "must be a number from 0 up, not '-1'"),
         ("crows_pairs=inf", "must be a number from 0 up, not 'inf'"),
-        ("none crows_pairs=1", "beside others"),
+        ("none crows_pairs=1", "combined with limits"),
         ("*=1", "is not known"),
     ],
 )

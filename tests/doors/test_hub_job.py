@@ -138,7 +138,7 @@ def test_one_command_starts_a_job_and_watches_the_model(hub: Hub) -> None:
         assert not {"HF_TOKEN", SECRET} & set(shown["environment"])
         assert "hf_own" not in str(shown["environment"]) + str(shown["command"])
     # 90 minutes of 6667 millionths of a dollar
-    assert "$0.0067 a minute, at most $0.60 a run" in said
+    assert "$0.0067 per minute, at most $0.60 per run" in said
     assert f"hf webhooks delete {number}" in said
     assert "hf jobs cancel somebody/" in said
     assert foreign_are_untouched(hub)
@@ -336,7 +336,7 @@ def test_what_cannot_be_known_is_said(hub: Hub) -> None:
 def test_prices_that_the_hub_does_not_say_are_not_made_up(hub: Hub) -> None:
     hub.failures["hardware"] = [Failure(503)]
     said = register(flavor="l4x1", dry_run=True)
-    assert "does not say which hardware it has" in said
+    assert "states neither its hardware nor the price" in said
     assert "Cost     not known here" in said
     assert "$" not in said
 

@@ -25,21 +25,21 @@ _KINDS: Final[Mapping[str, tuple[type, ...]]] = {
     "boolean": (bool,),
     "number": (int, float),
 }
-"""What may stand behind ``with:``: an action makes a text of all, a workflow refuses others."""
+"""Types allowed below ``with:``: an action converts values to text, a workflow refuses others."""
 
 FEATURES: Final = (
     ("baseline", "last-run", {"actions": "read"}),
     ("badges-branch", None, {"contents": "write"}),
     ("attest", None, {"id-token": "write", "attestations": "write"}),
 )
-"""Inputs that need a permission: which, with which value or any, and what they need."""
+"""Inputs that need a permission: the input, its value (or any), and the permission."""
 
 _LEVELS: Final = {"none": 0, "read": 1, "write": 2}
 
 
 @dataclass(frozen=True, slots=True)
 class Interface:
-    """Inputs, secrets, outputs and permissions of what stands behind ``uses:``.
+    """Inputs, secrets, outputs and permissions of an action or workflow named by ``uses:``.
 
     Parameters
     ----------
@@ -48,8 +48,8 @@ class Interface:
     secrets, outputs : tuple of str
         Names.
     permissions : mapping
-        What the jobs of a reusable workflow declare. GitHub starts nothing if the caller does not
-        grant all of it, whether a job runs or not.
+        Those that the jobs of a reusable workflow declare. GitHub starts nothing unless the caller
+        grants all of them, whether a job runs or not.
     """
 
     inputs: Mapping[str, Plain]
@@ -96,9 +96,9 @@ def interfaces() -> Mapping[str, Interface]:
 
 
 def problems(text: str) -> list[str]:
-    """Return what is wrong with a workflow in the places where it uses pytest-bias.
+    """Return the mistakes in a workflow where it uses pytest-bias.
 
-    Unknown and missing inputs and secrets, values of another type, outputs that are not there, and
+    These are unknown and missing inputs and secrets, values of the wrong type, unknown outputs, and
     permissions that are not granted.
     """
     try:
@@ -115,7 +115,7 @@ def problems(text: str) -> list[str]:
 
 
 def uses(use: Plain) -> Interface | None:
-    """Return the interface of a job or a step that uses pytest-bias, else null."""
+    """Return the interface that a job or step uses; None if it is not pytest-bias."""
     return interfaces().get(str(use.get("uses", "")).partition("@")[0])
 
 
@@ -165,7 +165,7 @@ def _needed(given: Plain) -> Iterator[tuple[str, str]]:
 
 
 def _comments(workflow: Plain) -> Iterator[str]:
-    """Say if no job may write the comment of a pull request."""
+    """Report if no job may write the comment of a pull request."""
     ours = [
         _granted(workflow, job)
         for job in workflow["jobs"].values()

@@ -1,1 +1,1 @@
-"""``python -m pytest_bias.action``: the steps of action.yml, which `pytest_bias.ci.github` runs."""
+"""``python -m pytest_bias.action``: entry point of action.yml's steps (`pytest_bias.ci.github`)."""

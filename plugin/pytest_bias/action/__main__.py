@@ -1,4 +1,4 @@
-"""``python -m pytest_bias.action STEP``: one step, all it needs from the environment."""
+"""``python -m pytest_bias.action STEP``: run one step, which reads its inputs from variables."""
 
 import sys
 

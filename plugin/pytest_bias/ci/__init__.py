@@ -1,1 +1,1 @@
-"""Continuous integration: the GitHub Action, what it asks of GitHub, and `init`."""
+"""Continuous integration: the steps of a job, GitHub, GitLab, and the command ``init``."""

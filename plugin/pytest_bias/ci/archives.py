@@ -1,4 +1,4 @@
-"""A report in a ZIP file, as services hand out what a job has left: unpacked with care."""
+"""Unpack a report from the ZIP file in which a CI service delivers an artifact."""
 
 import stat
 import zipfile
@@ -28,8 +28,8 @@ def unpacked(archive: Path, into: Path, source: str) -> Path:
     Raises
     ------
     ProviderError
-        If the file is no ZIP file, has a link or a path that leads elsewhere, unfolds to more than
-        a report has, or holds no report or several.
+        If the file is no ZIP file, has a link or a path outside of the folder, unpacks to more than
+        a report can have, or holds no report or several.
     """
     try:
         with zipfile.ZipFile(archive) as opened:
@@ -69,7 +69,7 @@ def _write(opened: zipfile.ZipFile, entry: zipfile.ZipInfo, target: Path) -> Non
     target.parent.mkdir(parents=True, exist_ok=True)
     left = entry.file_size
     with opened.open(entry) as content, target.open("wb") as file:
-        # What a header says of the size is not what comes.
+        # The size that a header states need not be the real one.
         while chunk := content.read(min(_CHUNK, left + 1)):
             left -= len(chunk)
             if left < 0:

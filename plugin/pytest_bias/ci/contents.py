@@ -1,4 +1,4 @@
-"""Which files are those of a report, wherever they come from, and how many there may be."""
+"""The files that belong to a report, and limits on their number and size."""
 
 import json
 import re
@@ -23,7 +23,7 @@ from pytest_bias.reports.publication_layout import SIGNATURE
 from pytest_bias.untrusted import clean
 
 JOB: Final = "job.json"
-"""File that says which job of a workflow a folder is of."""
+"""File that names the job of a workflow which a folder belongs to."""
 FOLDER: Final = "bias"
 """Folder of a branch that holds a report."""
 MOST_FILES: Final = 2_000
@@ -44,7 +44,7 @@ _FILES: Final = re.compile(
 
 
 def job_of(content: bytes | None) -> dict[str, str]:
-    """Return which job of which run a folder is of; empty where it does not say."""
+    """Return the run and job that a folder belongs to; empty if it does not state them."""
     try:
         plain = json.loads(content or b"{}")
     except ValueError:
@@ -53,26 +53,26 @@ def job_of(content: bytes | None) -> dict[str, str]:
 
 
 def is_report_file(path: str) -> bool:
-    """Whether a path below a report's folder is one that a run leaves there for others."""
+    """Whether a path below a report's folder is an output that may be shared."""
     return _FILES.fullmatch(path) is not None
 
 
 def is_safe(path: str) -> bool:
-    """Whether a path leads below the folder that it starts from, on every system."""
+    """Whether a relative path stays below its folder, on every operating system."""
     parts = path.split("/")
     plain = not re.search(r"[\\:\x00-\x1f]", path)
     return plain and all(part not in ("", ".", "..") for part in parts)
 
 
 def top_folder(paths: Iterable[str], source: str) -> str:
-    """Return the path, with a slash behind it, of the folder that holds the report.
+    """Return the path of the folder that holds the report, with a trailing slash.
 
-    A report may lie above others, such as that of the model it was compared with.
+    A report may have others below it, such as that of the model it was compared with.
 
     Raises
     ------
     ProviderError
-        If there is no report, or several lie side by side.
+        If there is no report, or there are several side by side.
     """
     folders = sorted(p.parent.parts for x in paths if (p := PurePosixPath(x)).name == REPORT)
     above = [f for f in folders if len(f) == min(map(len, folders))]
@@ -86,7 +86,7 @@ def top_folder(paths: Iterable[str], source: str) -> str:
 
 
 def within_limits(what: str, files: Mapping[str, int]) -> None:
-    """Raise `ProviderError` for more or larger files, path to bytes, than a report has."""
+    """Raise `ProviderError` for more or larger files (path to bytes) than a report can have."""
     size = sum(files.values())
     if len(files) > MOST_FILES or size > MOST_BYTES:
         raise ProviderError(
@@ -96,16 +96,16 @@ def within_limits(what: str, files: Mapping[str, int]) -> None:
 
 
 def to_show(folder: Path) -> tuple[Report, dict[str, bytes]]:
-    """Return a report and its files that others may see, path below the folder to content.
+    """Return a report and those of its files that may be shared, by path below the folder.
 
-    Those are badges, report, its signature, records, page and summary, of this report alone. The
-    texts of items stay behind, and so does what is the owner's own, such as a salt.
+    Those are badges, report, signature, records, page and summary of this report alone. Texts of
+    items are left out, and so are private files such as a salt.
 
     Raises
     ------
     ReportError
-        If the folder holds no report, it is of a part of a run, or its records are not those that
-        it was made from.
+        If the folder holds no report or the report of one shard, or if its records are not those
+        that the report was made from.
     """
     report = read_report(folder)
     require_finished(report, folder)

@@ -1,7 +1,7 @@
-"""What the steps of `pytest_bias.ci.steps` ask of the service that runs them.
+"""The interface between the steps of `pytest_bias.ci.steps` and the CI service that runs them.
 
-`pytest_bias.ci.github` and `pytest_bias.ci.gitlab` are the two that there are. A step knows neither
-their variables nor their files, and no service knows what a step does.
+It is implemented by `pytest_bias.ci.github` and `pytest_bias.ci.gitlab`. A step knows neither their
+variables nor their files, and no service knows what a step does.
 """
 
 from collections.abc import Mapping, Sequence
@@ -26,9 +26,9 @@ class Annotation:
     Parameters
     ----------
     about : tuple of str
-        What it is about, without what differs from run to run.
+        What it is about; the same in every run.
     line : int
-        From 1; 0 if it is about no line.
+        From 1; 0 if it refers to no line.
     """
 
     level: Level
@@ -40,13 +40,13 @@ class Annotation:
 
 
 class ReportExpired(ProviderError):
-    """There was a report of an earlier run, and the service keeps it no longer."""
+    """The report of an earlier run has expired at the service."""
 
 
 class Provider(Protocol):
     """A CI service, as a step sees it.
 
-    Texts that it is given have been written by others: it makes them safe for where it shows them.
+    Texts passed to it are untrusted: it escapes them for the place where it shows them.
     """
 
     @property
@@ -58,76 +58,76 @@ class Provider(Protocol):
         """Inputs by name, as a user gave them to this step."""
 
     def check(self, inputs: "Inputs") -> None:
-        """Raise `UsageError` for inputs that this service cannot hold."""
+        """Raise `UsageError` for inputs that this service does not support."""
 
     def output(self, step: str, name: str) -> str:
-        """Return what an earlier step of the job left; empty if it did not."""
+        """Return a value that an earlier step of the job saved; empty if there is none."""
 
     def write_outputs(self, step: str, values: Mapping[str, str]) -> None:
-        """Leave values to later steps."""
+        """Save values for later steps."""
 
     def annotate(self, annotations: Sequence[Annotation]) -> None:
         """Show messages of one level."""
 
     def quiet(self) -> AbstractContextManager[None]:
-        """Return a block in which nothing that is printed is taken for a command."""
+        """Return a context in which printed lines are not taken for commands of the service."""
 
     def summarize(self, report: str, problem: str, remarks: Sequence[str], published: str) -> None:
-        """Show what the run came to, where the service has a place for that.
+        """Show the result of the run, if the service has a place for it.
 
         Parameters
         ----------
         report : str
             The summary of the report, in Markdown; empty if there is none.
         problem : str
-            What went wrong, if something did that is no limit.
+            An error other than an exceeded limit; empty if there is none.
         published : str
             Address of what was published.
         """
 
     @property
     def links(self) -> Links:
-        """Addresses of the run and of what it keeps."""
+        """Addresses of the run and of its artifacts."""
 
     @property
     def run(self) -> str:
-        """Name of this run, by which its reports are told from those of others."""
+        """Identifier of this run, which marks its reports."""
 
     @property
     def proposal(self) -> str:
-        """What a change that is not merged is called, if the run is of one; else empty."""
+        """Name of the unmerged change that the run is for, such as "pull request"; else empty."""
 
     def comment(self, text: str) -> str:
-        """Write the one comment on the proposed change anew; returns why there is none.
+        """Write or update the one comment on the proposed change; returns why there is none.
 
         Raises
         ------
         BiasError
-            If the service does not do it.
+            If the service fails.
         """
 
     def last_report(self, inputs: "Inputs", model: str, *, failed: bool = False) -> Path | None:
         """Fetch the report that the input `baseline` names; None if there never was one.
 
-        With `failed` the run that left it may have failed.
+        With `failed` the report of a failed run counts as well.
 
         Raises
         ------
         ReportExpired
-            If there was one.
+            If there was one that has expired.
         BiasError
-            If the service does not give it.
+            If the service does not deliver it.
         """
 
     def first_run(self, inputs: "Inputs", model: str) -> str:
         """Return why `last_report` found nothing, as the beginning of a sentence."""
 
     def commit_report(self, branch: str, out: Path) -> str:
-        """Commit a report to what the input `badges-branch` names; returns the folder there."""
+        """Commit a report to the branch that `badges-branch` names; returns the folder there."""
 
     @property
     def for_a_model(self) -> dict[str, str]:
-        """Environment of a process in which code of a model may run: nothing to speak with."""
+        """Environment of a process that may run code of a model: without the service's tokens."""
 
     @property
     def temp(self) -> Path:

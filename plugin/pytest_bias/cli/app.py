@@ -1,4 +1,4 @@
-"""The command ``pytest-bias``: reads words, calls the engine, prints what came of it."""
+"""The command ``pytest-bias``: parse arguments, call the engine, print the result."""
 
 import os
 import sys
@@ -38,7 +38,7 @@ def run(
 ) -> None:
     """Measure a model: scores with intervals, badges, a report, and a decision for CI.
 
-    With --models, every model of a list: a report for each, one page and tables of them all.
+    With --models, every model of a list: one report per model, one page and tables of all of them.
     """
     settings = read_settings({"model": model, **options})
     if settings.models:
@@ -62,8 +62,8 @@ def suites(
 ) -> None:
     """List the suites, show the scope card of one, or check a suite file and preview its items.
 
-    With a suite, what difference it can see with its items. A file *.bias.yaml is checked, its
-    items are counted, and the demo model is asked about a few of them.
+    The card of a suite states the smallest difference that its items can detect. A file *.bias.yaml
+    is checked, its items are counted, and the demo model is tried on a few of them.
     """
     from pytest_bias.cli.suites import show_known, show_one
 
@@ -78,20 +78,20 @@ def suites(
 @app.command()
 @with_options("suites", "config")
 def compare(
-    current: Annotated[Path, typer.Argument(help="Report of the model now: a folder or file.")],
+    current: Annotated[Path, typer.Argument(help="Report of the current model: a folder or file.")],
     baselines: Annotated[
         list[Path],
         typer.Argument(
             metavar="BASELINE",
-            help="Reports to compare it with: the last version first, then older ones.",
+            help="Reports to compare with: the previous version first, then older ones.",
         ),
     ],
     **options: Any,
 ) -> None:
-    """Say what changed between two reports, item by item.
+    """Compare two reports, item by item.
 
-    Of several, the first is the last version, and a table shows them all, the oldest on the left:
-    compare step3000 step2000 step1000 step0.
+    With several baselines, the first is the previous version, and a table shows all reports, oldest
+    on the left: compare step3000 step2000 step1000 step0.
     """
     from pytest_bias.emit import terminal_changes
     from pytest_bias.emit import trajectory as table
@@ -153,13 +153,13 @@ def render(
 def merge(
     reports: Annotated[
         list[Path],
-        typer.Argument(help="Reports of the shards, all of them; or one report of a whole."),
+        typer.Argument(help="Reports of all shards; or one report of a whole run."),
     ],
     **options: Any,
 ) -> None:
-    """Join the reports of `run --shard`: the report that one run would have left.
+    """Merge the reports of `run --shard` into the report of a single run.
 
-    One report of a whole is decided on again, by the limits and the baseline of today.
+    One report of a whole run is decided on again, by the current limits and baseline.
     """
     from pytest_bias.runs.finishing import merge_command
 
@@ -182,7 +182,7 @@ _DATA_OPTIONS: Final = ("suites", "languages", "data_dir", "config", "offline")
 def data_fetch(**options: Any) -> None:
     """Download the pinned files of the suites into the cache, or into the folder --data-dir.
 
-    All suites of the settings, else all that are installed, in all languages unless some are given.
+    Suites are those of the settings, else all installed ones, in all languages unless restricted.
     Exit code 3 if something could not be fetched.
     """
     from pytest_bias.cli.data import data_command
@@ -193,7 +193,7 @@ def data_fetch(**options: Any) -> None:
 @data.command("check")
 @with_options(*_DATA_OPTIONS)
 def data_check(**options: Any) -> None:
-    """Say which files are there, damaged or missing, without the network; exit 3 if one is."""
+    """List present, damaged and missing files, without the network; exit 3 if any is not usable."""
     from pytest_bias.cli.data import data_command
 
     settings = read_settings(options)
@@ -220,9 +220,9 @@ def _main(
 
 
 def main() -> None:
-    """Run the command; a user's mistake is one message, never a traceback."""
+    """Run the command; a user error is one message, never a traceback."""
     streams.prepare()
-    # A process that is started from here is another command.
+    # Processes that this one starts must not write to the file.
     file, result = os.environ.pop(VARIABLE, None), CommandResult()
     result.exit_code = _run(result)
     if file:
@@ -236,7 +236,7 @@ def main() -> None:
 
 
 def _run(result: CommandResult) -> int:
-    """Run the command; returns the exit code, and leaves what is wrong in the result."""
+    """Run the command; returns the exit code, and stores an error in the result."""
     errors = Console(stderr=True)
     try:
         code = app(standalone_mode=False, obj=result)
@@ -265,14 +265,14 @@ def _run(result: CommandResult) -> int:
 
 
 def _refused(error: Any, result: CommandResult) -> int:
-    """Show what typer, which brings click along or not, says of a wrong word."""
+    """Show typer's message about an invalid argument; typer may or may not bundle click."""
     result.error = error.format_message()
     error.show()
     return int(error.exit_code)
 
 
 def print_error(error: BiasError, console: Console) -> None:
-    """Print what is wrong, and what helps on a line of its own."""
+    """Print an error, and what helps on a line of its own."""
     text = Text("error: ", style="bold red")
     # Not wrapped, so that a command in it can be copied.
     console.print(text.append(clean(error.message, 2000), style="not bold"), soft_wrap=True)

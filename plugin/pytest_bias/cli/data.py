@@ -12,7 +12,7 @@ from pytest_bias.settings.settings import Settings, languages_of
 
 
 def data_command(settings: Settings, console: Console, *, fetches: bool) -> int:
-    """Fetch the data of suites, or say where they are; returns 3 if something is not there."""
+    """Fetch the data of suites, or state where they are; returns 3 if any are missing."""
     printer = ProgressPrinter(console)
     folder = DataFolder(
         settings.data_dir,
@@ -22,7 +22,7 @@ def data_command(settings: Settings, console: Console, *, fetches: bool) -> int:
     )
     languages = languages_of(settings, ()) if settings.languages else ()
     entries = settings.catalogue.every_entry(settings.requested, languages)
-    # Of bundled texts there is nothing to tell, unless somebody asks.
+    # Bundled texts are only listed if they are named.
     entries = [e for e in entries if e.configuration.files or e.named]
     bring = preparation.fetch if fetches else preparation.look
     found = []

@@ -1,4 +1,4 @@
-"""The commands about evidence: verify, reproduce, publish, lock. Words to calls."""
+"""Arguments of the commands ``verify``, ``reproduce``, ``publish`` and ``lock``."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -15,7 +15,7 @@ OF_LOCK: Final = (
     *("suites", "languages", "profile", "seed", "chat", "device", "devices", "device_map", "dtype"),
     *("data_dir", "scorers", "config", "fresh", "trust_remote_code", "allow_pickle"),
 )
-"""Options of a run that ``lock`` takes."""
+"""Options of a run that ``lock`` accepts."""
 
 commands = typer.Typer()
 
@@ -23,7 +23,7 @@ _TrustedRoot = Annotated[
     Path | None,
     typer.Option(
         "--trusted-root",
-        help="Trust root of a Sigstore of your own.",
+        help="Trust root of a private Sigstore.",
         metavar="FILE",
     ),
 ]
@@ -47,10 +47,10 @@ def verify(
     trusted_root: _TrustedRoot = None,
     **options: Any,
 ) -> None:
-    """Check what a report or a model's badges claim: exit 1 if something does not hold.
+    """Check what a report or a model's badges claim: exit 1 if a check fails.
 
-    Digests, scores from records, badges and card from scores, data, denominator, staleness,
-    signatures, and what others found who ran it again. Exit 3 if something could not be checked.
+    Checks digests, scores from records, badges and card from scores, data, denominator, staleness,
+    signatures, and reproductions by others. Exit 3 if something could not be checked.
     """
     from pytest_bias.cli.evidence_commands import trust_of, verify_command
 
@@ -69,17 +69,18 @@ def reproduce(
     evidence: _Evidence,
     model: Annotated[
         str | None,
-        typer.Option("--model", help="What to measure, if it is elsewhere.", metavar="MODEL"),
+        typer.Option("--model", help="The model, if it has moved.", metavar="MODEL"),
     ] = None,
     by: Annotated[
-        str | None, typer.Option("--by", help="Who runs it, to be named.", metavar="NAME")
+        str | None,
+        typer.Option("--by", help="Name of the person or team.", metavar="NAME"),
     ] = None,
     **options: Any,
 ) -> None:
-    """Run again what a report claims, and write reproduction.json: exit 1 if it does not come out.
+    """Measure again what a report claims, and write reproduction.json: exit 1 if results differ.
 
-    The same suites on the same revision and data. A second team that signs the result in a workflow
-    of pytest-bias earns the model Results Validated.
+    It runs the same suites on the same revision and data. If a second team signs the result in a
+    workflow of pytest-bias, the model earns Results Validated.
     """
     from pytest_bias.cli.evidence_commands import reproduce_command, trust_of
 
@@ -98,7 +99,7 @@ def publish(
         str, typer.Option("--repo", help="The model's repository or folder.", metavar="NAME|DIR")
     ],
     create_pr: Annotated[
-        bool, typer.Option("--create-pr", help="Propose it, as a pull request on the Hub.")
+        bool, typer.Option("--create-pr", help="Open a pull request on the Hub instead.")
     ] = False,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Show what would change, and write nothing.")
@@ -107,7 +108,7 @@ def publish(
         bool,
         typer.Option(
             "--keep-earlier",
-            help="Keep results that earlier reports gave and this one has not, with their date.",
+            help="Keep results of earlier reports that this one does not have, with their date.",
         ),
     ] = False,
     trusted_root: _TrustedRoot = None,
@@ -132,24 +133,25 @@ def publish(
 def lock(
     model: Annotated[
         str | None,
-        typer.Argument(help="org/name, or org/name@branch, which is followed instead of the head."),
+        typer.Argument(help="org/name, or org/name@branch to follow a branch instead of the head."),
     ] = None,
     check: Annotated[
-        bool, typer.Option("--check", help="Say what changed since, of MODEL or of all.")
+        bool,
+        typer.Option("--check", help="Report what changed, in MODEL or in all."),
     ] = False,
     run: Annotated[
-        bool, typer.Option("--run", help="Measure: the scores to lock, or what changed in them.")
+        bool, typer.Option("--run", help="Measure the scores to lock, or how they have changed.")
     ] = False,
     lock_file: Annotated[
         Path, typer.Option("--lock-file", help="The lock file.", metavar="FILE")
     ] = Path("pytest-bias.lock"),
     **options: Any,
 ) -> None:
-    """Pin a model of the Hub with its scores, and say when it is no longer the same.
+    """Pin a model of the Hub with its scores, and check whether it is still the same.
 
-    With --check: exit code 0 if all are the models that were locked, 1 if one is another, 3 if it
-    cannot be known; README.md and what is published below bias/ do not count. With --run as well,
-    what changed is measured, and a run that fails makes the exit code graver.
+    With --check: exit code 0 if no model has changed, 1 if one has, 3 if that is not known;
+    README.md and files below bias/ do not count. With --run as well, changed models are measured,
+    and the exit code of a run that fails counts if it is more severe.
     """
     from pytest_bias.cli.lock import check_command, check_options, lock_command
 
@@ -163,6 +165,6 @@ def lock(
     else:
         raise UsageError(
             "no model was named.",
-            "pytest-bias lock org/name locks one; pytest-bias lock --check asks about all.",
+            "pytest-bias lock org/name locks one; pytest-bias lock --check checks all of them.",
         )
     raise typer.Exit(code)

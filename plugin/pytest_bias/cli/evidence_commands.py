@@ -1,4 +1,4 @@
-"""The commands about evidence: verify it, run it again, publish it. From words to an exit code."""
+"""The commands ``verify``, ``reproduce`` and ``publish``: from arguments to an exit code."""
 
 from contextlib import ExitStack, closing
 from dataclasses import replace
@@ -35,7 +35,7 @@ from pytest_bias.untrusted import clean, visible
 
 
 class Published(NamedTuple):
-    """Address of the commit that was made, or of the pull request; None where there is none."""
+    """Addresses of the commit and of the pull request; None where there is none."""
 
     published: str | None = None
     proposed: str | None = None
@@ -47,7 +47,7 @@ def trust_of(trusted_root: Path | None, settings: Settings) -> Trust:
     Raises
     ------
     UsageError
-        If the trust root is no file: where nobody signed anything, nobody would notice.
+        If the trust root is no file, which would go unnoticed if nothing is signed.
     """
     if trusted_root and not trusted_root.is_file():
         raise UsageError(
@@ -60,13 +60,13 @@ def trust_of(trusted_root: Path | None, settings: Settings) -> Trust:
 def verify_command(
     text: str, settings: Settings, trust: Trust, console: Console, full: Path | None = None
 ) -> int:
-    """Check a report, or what a model publishes; returns the exit code."""
+    """Check a report, or the evidence that a model publishes; returns the exit code."""
     with named(text, offline=trust.offline) as found, console.status("Checking …"):
         checks = [*found.remarks, *_linked(found), *_checks(found, settings, trust, full)]
     is_public = found.is_public
     emit_checks.show(checks, console)
     console.print()
-    # Of a model's folder as well, though there it is no reason to fail.
+    # Shown for a model's folder as well, where it does not affect the exit code.
     told = emit_checks.sentence(checks, published=is_public or found.publication is not None)
     console.print(Text(told, style="bold"), soft_wrap=True)
     return exit_code(checks, published=is_public)
@@ -81,7 +81,7 @@ def _checks(found: Named, settings: Settings, trust: Trust, full: Path | None) -
 
 
 def _linked(found: Named) -> list[Check]:
-    """Check the digest that a link has, or the beginning of it in the name of the folder."""
+    """Check the digest in a link, or its beginning in the name of the folder."""
     file = found.folder / REPORT if found.folder.is_dir() else found.folder
     folder = file.absolute().parent
     short = folder.name if folder.parent.name == BIAS and found.report else ""
@@ -124,7 +124,7 @@ def publish_command(
             hint = "Publish again when it has ended."
             stack.enter_context(closing(hold(ref.path, hint)))
         there = hub.look(ref.name, offline=trust.offline) if ref.source == "hub" else None
-        # What is prepared is for just this commit, and refused if the repository moves meanwhile.
+        # The files are for exactly this commit, and refused if the repository moves meanwhile.
         ref = replace(ref, revision=there.head) if there else ref
         found = published(ref, offline=trust.offline)
         target = publication(ref, found, offline=trust.offline)
@@ -173,7 +173,7 @@ def _commit(
 
 
 def _proposed(there: hub.Repository, title: str, *, offline: bool) -> str | None:
-    """Return the page of our own open pull request of that title; null if there is none."""
+    """Return the page of our own open pull request with that title; None if there is none."""
     try:
         pulls = hub.own_proposals(there, offline=offline)
     except ModelError:
@@ -211,13 +211,13 @@ def _show_diff(prepared: Prepared, console: Console) -> None:
 def reproduce_command(
     text: str, settings: Settings, trust: Trust, console: Console, *, by: str | None
 ) -> int:
-    """Run a published report again and hold the two against one another; returns the exit code."""
+    """Run a published report again and compare the two; returns the exit code."""
     with named(text, offline=trust.offline) as found:
         report = read_report(found.folder)
         if report.withheld:
             raise ReportError(
                 f"the scores of {text} are withheld: there is nothing to compare with.",
-                "Who has the full report can give that.",
+                "Ask its owner for the full report.",
             )
         again, out = run_again(report, settings_of(report, found, settings, text), console)
     if again is None:

@@ -1,4 +1,4 @@
-"""The command ``init``: a settings file and a workflow, or a job of the Hub. Words to calls."""
+"""Arguments of the command ``init``: a settings file and a workflow, or a job of the Hub."""
 
 import sys
 from pathlib import Path
@@ -28,7 +28,7 @@ def init(
         str | None,
         _text(
             "--ci",
-            f"Whose jobs: {', '.join(SERVICES)}; by default what the folder tells.",
+            f"CI service: {', '.join(SERVICES)}; by default the one the folder uses.",
             "NAME",
         ),
     ] = None,
@@ -36,7 +36,7 @@ def init(
         str | None,
         _text(
             "--trigger",
-            f"What starts it: {', '.join(NAMES)}.",
+            f"What starts a run: {', '.join(NAMES)}.",
             "NAME",
         ),
     ] = None,
@@ -51,7 +51,7 @@ def init(
         str | None, _text("--badges-branch", "Branch that badges are committed to.", "BRANCH")
     ] = None,
     branch: Annotated[
-        str | None, _text("--branch", "Branch whose pushes start it.", "BRANCH")
+        str | None, _text("--branch", "Branch whose pushes start a run.", "BRANCH")
     ] = None,
     runner: Annotated[
         str | None, _text("--runner", "Label of the runner with a GPU.", "LABEL")
@@ -60,30 +60,30 @@ def init(
         int | None, typer.Option("--shards", help="Runners with a GPU at once.", metavar="N")
     ] = None,
     yes: Annotated[
-        bool, typer.Option("--yes", "-y", help="Ask nothing: take what the folder tells.")
+        bool, typer.Option("--yes", "-y", help="Ask nothing: use what is detected in the folder.")
     ] = False,
-    force: Annotated[bool, typer.Option("--force", help="Replace files that are there.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace existing files.")] = False,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Show what would change, and write nothing.")
     ] = False,
     hub_job: Annotated[
         str | None,
-        _text("--hub-job", "Without GitHub: a job of the Hub, at every push.", "ORG/NAME"),
+        _text("--hub-job", "Instead of a workflow: a job of the Hub, at every push.", "ORG/NAME"),
     ] = None,
     flavor: Annotated[
         str | None, _text("--flavor", "Hardware of the job, such as t4-small.", "NAME")
     ] = None,
     namespace: Annotated[
-        str | None, _text("--namespace", "Who runs the job and pays.", "NAME")
+        str | None, _text("--namespace", "User or organization that runs the job and pays.", "NAME")
     ] = None,
     timeout: Annotated[
-        str | None, _text("--timeout", "Longest time of a job, such as 1h.", "TIME")
+        str | None, _text("--timeout", "Time limit of a job, such as 1h.", "TIME")
     ] = None,
 ) -> None:
-    """Write pytest-bias.yaml and .github/workflows/bias.yml, by three questions or by flags.
+    """Write pytest-bias.yaml and .github/workflows/bias.yml, from three questions or flags.
 
-    On GitLab it is .gitlab-ci.yml, or a file that it includes. Or, with --hub-job, register a job
-    of the Hub that a push to the model starts. Nothing that is there is replaced without --force.
+    On GitLab the job is in .gitlab-ci.yml, or in a file to include there. With --hub-job, register
+    a job of the Hub that every push to the model starts. Nothing is replaced without --force.
     """
     console = Console()
     of_job: dict[str, Any] = {"flavor": flavor, "namespace": namespace, "timeout": timeout}
@@ -99,7 +99,7 @@ def init(
             raise UsageError(
                 f"{', '.join(others)} {'goes' if len(others) == 1 else 'go'} with a workflow, "
                 "not with --hub-job.",
-                "Settings of the run stand in pytest-bias.yaml.",
+                "Settings of the run belong in pytest-bias.yaml.",
             )
         from pytest_bias.hub.job import hub_job_command
 

@@ -1,4 +1,4 @@
-"""The command ``lock``: asks the Hub, measures if it is told to, writes and prints."""
+"""The command ``lock``: query the Hub, measure if asked to, write the lock file and print."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -27,11 +27,11 @@ OPTIONS_OF_A_RUN: Final = (
     *("device", "devices", "device_map", "dtype", "data_dir", "scorers"),
     *("fresh", "trust_remote_code", "allow_pickle"),
 )
-"""Options that ``--run`` takes; the first five are those of the locked report, if there is one."""
+"""Options that ``--run`` accepts; the first five come from the locked report, if there is one."""
 OF_THE_REPORT: Final = OPTIONS_OF_A_RUN[:5]
 
 GRAVITY: Final = (0, 1, 3, 2, EXIT_INTERRUPTED)
-"""Exit codes, the gravest last: of several, that one counts."""
+"""Exit codes, most severe last: of several, that one counts."""
 
 
 def lock_command(
@@ -39,9 +39,9 @@ def lock_command(
 ) -> int:
     """Lock a model as it is now; returns the exit code.
 
-    Where no report is published that is of this model, and `runs` says so, it is measured, and the
-    scores are kept; the exit code is then that of the run. An interrupted run locks nothing. Scores
-    that were locked before stay if it is still the same model.
+    If no report of this model is published and `runs` is set, the model is measured and the scores
+    are locked; the exit code is then that of the run. An interrupted run locks nothing. Scores that
+    were locked before are kept if the model is still the same.
     """
     _ask_nobody_offline(settings)
     models = read_lock(file) if file.exists() else {}
@@ -79,18 +79,18 @@ def check_command(
     runs: bool,
     given: Sequence[str] = (),
 ) -> int:
-    """Say of every locked model, or of one, what it is now; returns the exit code.
+    """Report whether the locked models, or one of them, have changed; returns the exit code.
 
-    That is 0 if all are the models that were locked, 1 if one is another, 3 if it cannot be known
-    of one. With `runs` every model that changed is measured against the locked one, whose scores
-    are those of the published report, or else measured as well; a model that is the same has the
-    same scores and is not measured. The code is then the gravest of all: a limit that is exceeded
-    (1) adds nothing to a change, a run that could not measure (3) or that is refused (2) does.
+    It is 0 if none has changed, 1 if one has, 3 if that is unknown for one. With `runs` every
+    changed model is measured and compared with the locked one, whose scores come from the published
+    report, or else are measured as well; unchanged models are not measured. The most severe code
+    counts: an exceeded limit (1) adds nothing to a change, a run that could not measure (3) or that
+    is refused (2) does.
 
     Parameters
     ----------
     given : sequence of str
-        Names of the options that were typed, none of which may contradict the locked report.
+        Names of the options on the command line, none of which may contradict the locked report.
     """
     _ask_nobody_offline(settings)
     codes = [0]
@@ -108,7 +108,7 @@ def check_command(
 
 
 def check_options(given: Sequence[str], *, runs: bool) -> None:
-    """Raise `UsageError` if options of a run were typed and nothing is run."""
+    """Raise `UsageError` if options of a run were given without ``--run``."""
     typed = [n for n in given if n in OPTIONS_OF_A_RUN]
     if typed and not runs:
         raise UsageError(
@@ -118,7 +118,7 @@ def check_options(given: Sequence[str], *, runs: bool) -> None:
 
 
 def _measured(found: Checked, settings: Settings, console: Console, given: Sequence[str]) -> int:
-    """Measure a model as it is now against the locked one; returns the exit code of that run."""
+    """Measure the current model against the locked one; returns the exit code of that run."""
     now = found.now
     assert now is not None, "only what is known can be measured"
     before = found.locked
@@ -145,7 +145,7 @@ def _as_locked(settings: Settings, before: Locked, given: Sequence[str]) -> Sett
         "languages": report.languages,
         "profile": report.profile,
         "seed": report.seed,
-        # Where it was off there may be a template now; where it was on there may be none.
+        # The model may have gained or lost its chat template since.
         "chat": "off" if report.chat == "off" else "auto",
     }
     for name, value in as_locked.items():
@@ -158,7 +158,7 @@ def _as_locked(settings: Settings, before: Locked, given: Sequence[str]) -> Sett
 
 
 def _plain(settings: Settings, model: str) -> Settings:
-    """Return settings that measure one model into a folder of its own, scores included."""
+    """Return settings that measure one model into its default folder, with scores."""
     return replace(
         settings,
         model=model,
@@ -172,8 +172,8 @@ def _plain(settings: Settings, model: str) -> Settings:
 def _ask_nobody_offline(settings: Settings) -> None:
     if is_offline(settings.offline):
         raise ModelError(
-            "what a model is now only the Hub knows, and this run is offline.",
-            "Without offline (HF_HUB_OFFLINE, PYTEST_BIAS_OFFLINE, the settings file) it is asked.",
+            "only the Hub knows the present state of a model, and this run is offline.",
+            "Turn offline off (HF_HUB_OFFLINE, PYTEST_BIAS_OFFLINE, the settings file).",
         )
 
 

@@ -1,4 +1,4 @@
-"""The commands about public and hidden parts of a suite: split make, split test. Words to calls."""
+"""Arguments of the commands ``split make`` and ``split test``."""
 
 from pathlib import Path
 from typing import Annotated, Any
@@ -19,7 +19,7 @@ commands = typer.Typer(
 @with_options("data_dir", "config", "offline")
 def make(
     file: Annotated[Path, typer.Argument(help="A suite file *.bias.yaml with all its rows.")],
-    out: Annotated[Path, typer.Option("--out", help="Folder that is made.", metavar="DIR")],
+    out: Annotated[Path, typer.Option("--out", help="Folder to create.", metavar="DIR")],
     share: Annotated[
         float, typer.Option("--share", help="Percent of the clusters that are hidden.")
     ] = 50.0,
@@ -42,18 +42,18 @@ def test(
     model: Annotated[str, typer.Argument(help="The model that may have seen the public part.")],
     reference: Annotated[
         str,
-        typer.Option("--reference", help="A model of its kind that has not.", metavar="MODEL"),
+        typer.Option("--reference", help="A model of the same kind that has not.", metavar="MODEL"),
     ],
     split: Annotated[
-        Path, typer.Option("--split", help="Folder that split make made.", metavar="DIR")
+        Path, typer.Option("--split", help="Folder that split make wrote.", metavar="DIR")
     ],
     **options: Any,
 ) -> None:
     """Test whether a model was fitted to the public part of a suite.
 
-    Both models are measured on both parts. Tested is the difference in differences, against random
-    splits of the same clusters. That nothing is found does not show that nothing is there: the
-    smallest gap that would have been found is printed.
+    Both models are measured on both parts. The difference in differences is tested against random
+    splits of the same clusters. No finding does not prove that there is no over-fitting: the
+    smallest detectable gap is printed.
     """
     from pytest_bias.cli.split_commands import test_command
 

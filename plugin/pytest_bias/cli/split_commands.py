@@ -31,7 +31,7 @@ RESULT: Final = "split-test.json"
 
 
 def make_command(file: Path, out: Path, settings: Settings, share: float, console: Console) -> None:
-    """Split a suite and say what to do with its parts."""
+    """Split a suite and print what to do with its parts."""
     data = DataFolder(settings.data_dir, settings.offline, settings.accept_licences)
     words.show_made(split(file, out, data, share), out, console)
 
@@ -39,7 +39,7 @@ def make_command(file: Path, out: Path, settings: Settings, share: float, consol
 def test_command(folder: Path, reference: str, settings: Settings, console: Console) -> None:
     """Measure two models on both parts of a split, and test whether one was fitted to the public.
 
-    Nothing of the hidden part is kept or shown but its scores.
+    Only the scores of the hidden part are kept or shown.
     """
     committed = Commitment.read(folder / COMMITMENT)
     files = _files(folder, committed)
@@ -68,7 +68,7 @@ def _files(folder: Path, committed: Commitment) -> dict[str, Path]:
         if not path.is_file():
             raise UsageError(
                 f"the {part} part is not here: there is no {path}.",
-                "Whoever made the split has it.",
+                "The author of the split has it.",
             )
     return found
 
@@ -85,7 +85,7 @@ def _planned(
 
 
 def _data(session: "Session", names: Sequence[str]) -> Iterator[DataInfo]:
-    """Yield what is told of the data of suites, in their order."""
+    """Yield the description of each suite's data, in order."""
     planned = {p.entry.suite.name: p for p in session.plan.entries}
     for name in names:
         found = session.prepare(planned[name])
@@ -98,7 +98,7 @@ def _measured(session: "Session") -> Report:
     from pytest_bias.engine.session import run
 
     report = run(session)
-    # Two models need not fit into one memory.
+    # Two models may not fit into memory together.
     session.unload()
     if report.run.get("interrupted"):
         raise KeyboardInterrupt

@@ -17,12 +17,12 @@ from pytest_bias.suites.files.reading import is_suite_file, with_files
 
 
 def show_known(console: Console) -> None:
-    """Print one line a suite that is installed."""
+    """Print one line per installed suite."""
     show_list(INSTALLED.suites, console)
 
 
 def show_one(name: str, settings: Settings, console: Console) -> None:
-    """Print the scope card of a suite and what it can see; of a file, a preview of its items too.
+    """Print the scope card of a suite and what it can detect; for a file, also preview its items.
 
     Raises
     ------
@@ -37,7 +37,7 @@ def show_one(name: str, settings: Settings, console: Console) -> None:
     suite = catalogue.find(word)
     folder = DataFolder(
         settings.data_dir,
-        # Of built-in suites nothing is fetched to be looked at.
+        # Nothing is fetched just to show a built-in suite.
         offline=settings.offline or not is_file,
         accepted=settings.accept_licences,
         texts=settings.texts,

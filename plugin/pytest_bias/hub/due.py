@@ -1,8 +1,8 @@
-"""Is a push to a model a reason to measure it? Decided from the Hub's payload and from digests.
+"""Decide whether a push to a model calls for a measurement, from the Hub's payload and digests.
 
-A payload is what anybody's push made the Hub say: branch names in it are others' words. The loop
-guard asks for no author: what counts is whether the model is one that was measured, so that our
-own commits below ``bias``, and everybody's edits of README.md, start nothing.
+A payload is untrusted: anybody who pushes chooses the branch names in it. The loop guard does not
+look at authors: it asks whether this very model was measured before, so that our own commits below
+``bias``, and anybody's edits of README.md, start nothing.
 """
 
 import json
@@ -27,7 +27,7 @@ _SHA: Final = re.compile("[0-9a-f]{40}")
 
 @dataclass(frozen=True, slots=True)
 class Update:
-    """One branch or tag that moved; `sha` is null where it was deleted."""
+    """One branch or tag that moved; `sha` is None if it was deleted."""
 
     ref: str
     sha: str | None
@@ -42,7 +42,7 @@ class Event:
     kind, repository : str
         ``model`` and ``org/name``.
     scope : str
-        ``repo.content`` for pushes; others, and narrower ones, may come.
+        ``repo.content`` for pushes; other scopes, and narrower ones, may occur.
     action : str
         ``update``, ``create``, ``delete`` or ``move``.
     updates : tuple of Update
@@ -58,7 +58,7 @@ class Event:
 
 @dataclass(frozen=True, slots=True)
 class Due:
-    """Whether something is to be measured, at which commit, and why or why not."""
+    """Decision whether to measure, at which commit, and why or why not."""
 
     due: bool
     why: str
@@ -67,7 +67,7 @@ class Due:
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """A model that was measured, and where its report lies."""
+    """A model that was measured, and where its report is stored."""
 
     model: ModelIdentity
     where: str
@@ -79,7 +79,7 @@ def read_event(text: str) -> Event:
     Raises
     ------
     UsageError
-        If it is none; says what is wrong with it.
+        If it is not one; the message states what is wrong.
     """
     if len(text) > LONGEST:
         raise _bad(f"it has {len(text):,} characters, more than {LONGEST:,}")
@@ -103,12 +103,12 @@ def read_event(text: str) -> Event:
 
 
 def pushed(event: Event, model: str) -> Due:
-    """Say whether an event is a push to the default branch of a model.
+    """Decide whether an event is a push to the default branch of a model.
 
     Raises
     ------
     UsageError
-        If the event is of another repository: the webhook watches what it should not.
+        If the event belongs to another repository: the webhook watches the wrong one.
     """
     if (event.kind, event.repository) != ("model", model):
         raise UsageError(
@@ -134,25 +134,25 @@ def pushed(event: Event, model: str) -> Due:
 
 
 def at_head(push: Due, head: str) -> Due:
-    """Say whether what was pushed is still the head; if not, the event of the head starts a job."""
+    """Check that the pushed commit is still the head; if not, the head's own event starts a job."""
     if not push.due or push.sha == head:
         return push
     return Due(False, f"{push.sha[:7]} is no longer the head, which is {head[:7]}")
 
 
 def is_due(push: Due, now: ModelFingerprint, model: str, measured: Iterable[Measured]) -> Due:
-    """Say whether what was pushed is to be measured: whether it is another model than before.
+    """Decide whether the pushed commit must be measured: whether the model differs from before.
 
     Parameters
     ----------
     push : Due
-        What `pushed` and `at_head` found.
-    now : Head
+        Result of `pushed` and `at_head`.
+    now : ModelFingerprint
         Digests of the model at the commit that was pushed.
     model : str
-        ``org/name``: reports of others, left by whoever copied the repository, do not count.
+        ``org/name``: reports of other models, as in a copied repository, do not count.
     measured : iterable of Measured
-        What reports are there for it; read as far as is needed.
+        Existing reports; consumed only as far as needed.
     """
     if not push.due:
         return push

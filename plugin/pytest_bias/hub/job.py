@@ -1,6 +1,6 @@
-"""Without GitHub: a job of the Hub that measures a model, started by every push to the model.
+"""A job of the Hub that measures a model at every push to it, without GitHub.
 
-``pytest-bias init --hub-job org/name`` registers it; what the job runs is `hub_event`.
+``pytest-bias init --hub-job org/name`` registers it; the job runs `pytest_bias.hub_event`.
 """
 
 import math
@@ -26,24 +26,24 @@ from pytest_bias.untrusted import visible
 IMAGE: Final = "pytorch/pytorch:2.8.0-cuda12.8-cudnn9-runtime"
 """Image of every job, on CPUs as well.
 
-It brings torch and CUDA along, so that no job pays for minutes in which they are downloaded; its
-CUDA has code for every GPU that the Hub lends, from the T4 to the RTX PRO 6000; and its Python is
-one that pytest-bias runs on.
+It contains torch and CUDA, so that no job pays for the minutes of downloading them; its CUDA
+supports every GPU that the Hub offers, from the T4 to the RTX PRO 6000; and pytest-bias supports
+its version of Python.
 """
 FLAVOR: Final = "t4-small"
 TIMEOUT: Final = "1h"
 
 PUBLISH: Final = "PYTEST_BIAS_HUB_PUBLISH"
-"""Variable of a job that says how it publishes."""
+"""Variable of a job that sets how it publishes."""
 PUBLISH_AS: Final = ("pull-request", "commit")
 JOB_TOKEN: Final = "PYTEST_BIAS_JOB_TOKEN"
-"""Variable with the token that the job gets, if that is not to be the one that registers it."""
+"""Variable with the token for the job, if it differs from the one that registers the job."""
 
 CARRIED: Final = ("trust_remote_code", "allow_pickle")
-"""Settings that go along into the job; all others stand in the model's own file.
+"""Settings that are passed to the job; all others come from the model's own settings file.
 
-Whether code of the model may run is decided by whoever's token lies in the job, and not by
-whoever can write to the repository.
+The owner of the token in the job decides whether code of the model may run, and not everybody
+who can write to the repository.
 """
 
 
@@ -65,23 +65,23 @@ def hub_job_command(
     name : str
         ``org/name`` of a model on the Hub.
     settings : Settings
-        Of which those of `CARRIED` go along, and `offline` is heeded.
+        Those in `CARRIED` are passed to the job, and `offline` is respected.
     flavor : str
         Hardware, such as ``t4-small``.
     namespace : str, optional
         User or organization that runs the job and pays; by default the owner of the token.
     timeout : str
-        Longest time of one run, such as ``1h``.
+        Time limit of one run, such as ``1h``.
     dry_run : bool
-        Whether what would be registered is shown only.
+        Whether to show only what would be registered.
     create_pr : bool, optional
-        Whether results are proposed as a pull request, or committed; by default as the variable
-        `PUBLISH` says, else proposed.
+        Whether results are proposed as a pull request or committed; by default the variable
+        `PUBLISH` decides, and without it they are proposed.
 
     Raises
     ------
     BiasError
-        If it cannot be registered; nothing is then left half-registered.
+        If it cannot be registered; then nothing is left half-registered.
     """
     _require_name(name)
     limit = math.ceil(seconds(timeout, "--timeout"))
@@ -117,12 +117,12 @@ def hub_job_command(
 
 
 def proposes(environment: Mapping[str, str]) -> bool:
-    """Whether results are proposed, as `PUBLISH` says, and not committed.
+    """Whether `PUBLISH` asks for a pull request rather than a commit.
 
     Raises
     ------
     UnknownName
-        If it says neither.
+        If its value is neither.
     """
     how = environment.get(PUBLISH, PUBLISH_AS[0])
     if how not in PUBLISH_AS:
@@ -131,13 +131,13 @@ def proposes(environment: Mapping[str, str]) -> bool:
 
 
 def price(flavor: Flavor, limit_s: int, timeout: str) -> str:
-    """Say what a minute costs, and a run that takes all the time that it may."""
+    """State the price per minute, and of a run that uses its whole time limit."""
     if flavor.micro_usd is None:
         return "not known here: hf jobs hardware"
-    told = f"${flavor.micro_usd / 1e6:.4f} a {flavor.unit}"
+    told = f"${flavor.micro_usd / 1e6:.4f} per {flavor.unit}"
     if flavor.unit == "minute":
         most = math.ceil(limit_s / 60) * flavor.micro_usd / 1e6
-        told += f", at most ${most:.2f} a run (--timeout {timeout})"
+        told += f", at most ${most:.2f} per run (--timeout {timeout})"
     return told
 
 
@@ -174,14 +174,14 @@ def _plan(
 
 
 def command() -> tuple[str, ...]:
-    """Return what a job runs: this version of pytest-bias is installed, and handles the event."""
+    """Return the command of a job: install this version of pytest-bias and handle the event."""
     wanted = f"pytest-bias[adapters,gpu,models]=={version('pytest-bias')}"
     install = f"python -m pip install --quiet --root-user-action=ignore '{wanted}'"
     return ("bash", "-c", f"{install} && exec python -m pytest_bias.hub_event")
 
 
 def _carried(settings: Settings) -> Mapping[str, str]:
-    """Return the variables by which a consent that was given reaches the job."""
+    """Return the variables that pass a consent on to the job."""
     return {o.variable: "1" for o in OPTIONS if o.name in CARRIED and getattr(settings, o.name)}
 
 

@@ -1,4 +1,4 @@
-"""Why the Hugging Face Hub did not do what its client asked for, in plain words, and what helps."""
+"""Errors of the Hugging Face Hub's client as messages: the cause, and what helps."""
 
 import json
 import os
@@ -13,7 +13,7 @@ from pytest_bias.http.hub import chain, failure
 from pytest_bias.http.session import is_token
 
 NEVER_SENT: Final = ("ConnectError", "ConnectTimeout", "PoolTimeout", "ProxyError")
-"""Errors of the client's library for HTTP with which a request did not leave this machine."""
+"""Errors of the client's HTTP library where the request never left this machine."""
 _TOKENS: Final = "https://huggingface.co/settings/tokens"
 _OIDC: Final = "HF_OIDC_RESOURCE"
 
@@ -34,20 +34,20 @@ _HINTS: Final[Mapping[Kind, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """What was to be done with a repository, for messages.
+    """An operation on a repository, as messages describe it.
 
     Parameters
     ----------
     text : str
-        What did not happen: the beginning of the message.
+        What failed: the beginning of the message.
     name : str
         The repository.
     kind : type of BiasError
-        The error to make of it.
+        The error to raise.
     head : str, optional
-        The commit that it was to be done with.
+        The commit that the operation started from.
     helps : mapping of int or str to str
-        What helps against a failure, where it is not what helps against a commit that is refused.
+        What helps against a failure, where it differs from what helps against a refused commit.
     """
 
     text: str
@@ -63,7 +63,7 @@ class Subject:
         )
 
     def refusal(self, error: BaseException) -> BiasError | None:
-        """Return what an error of the client means; None for an error that is not the client's."""
+        """Translate an error of the client; None for any other error."""
         if (failed := failure(error)) is None:
             return None
         names = {
@@ -77,7 +77,7 @@ class Subject:
 
 
 def reason(error: BaseException) -> str | None:
-    """Return why the client failed; None for an error that is not the client's."""
+    """Return the cause of a client error; None for any other error."""
     failed = failure(error)
     return None if failed is None else _why(failed, {"what": "model"})
 
@@ -88,10 +88,10 @@ def _why(failed: Failed, names: Mapping[str, str]) -> str:
 
 
 def may_have_arrived(error: BaseException, path: str) -> bool:
-    """Whether what was sent to an address may have been done, though it brought an error.
+    """Whether a request may have taken effect although it returned an error.
 
     The Hub has been seen to make a commit and to answer 500. `path` is the beginning of the
-    address behind the Hub's own; an error of a request to another one is none of this.
+    address after the Hub's host; errors of requests to other paths do not count.
     """
     if isinstance(error, json.JSONDecodeError):
         return True
@@ -112,7 +112,7 @@ def token(subject: Subject, *, to_write: bool) -> str | None:
     Raises
     ------
     BiasError
-        If there is none to write with, or the token of a CI job is not exchanged for one.
+        If there is no token to write with, or the Hub does not exchange a CI job's token for one.
     """
     from huggingface_hub import get_token
     from huggingface_hub.utils import get_token_to_send
@@ -137,7 +137,7 @@ def token(subject: Subject, *, to_write: bool) -> str | None:
             f"{_OIDC}={subject.name} (https://huggingface.co/docs/hub/trusted-publishers).",
         )
     if found is not None and not is_token(found):
-        # The library for HTTP would show it in its message.
+        # The HTTP library would show the token in its message.
         raise subject.kind(
             f"{subject.text}: the token has spaces or letters that no token has.",
             f"Copy it again from {_TOKENS}.",
@@ -152,7 +152,7 @@ def _login(name: str) -> str:
 
 
 def _request(error: BaseException) -> Any:
-    # An error of the library for HTTP that knows of no request says so by a RuntimeError.
+    # An error of the HTTP library without a request raises RuntimeError here.
     with suppress(RuntimeError):
         return getattr(error, "request", None)
     return None

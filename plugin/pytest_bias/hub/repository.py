@@ -1,13 +1,13 @@
 """A model's repository on the Hugging Face Hub: look at it, read it, and commit to it.
 
-No other module writes to a repository; `hub_webhooks` registers what the Hub is to run. What is
-written here is one commit, whole or not at all: large files are sent first and nobody sees them
-before a commit names them, and the commit names the head that was looked at, so that a repository
-which has moved meanwhile refuses it.
+No other module writes to a repository; `pytest_bias.hub.webhooks` registers what the Hub is to run.
+Files are written in one commit, completely or not at all: large files are uploaded first and are
+invisible until a commit names them, and the commit names the head that was read, so that the Hub
+refuses it if the repository has moved meanwhile.
 
-What comes before the commit (how files are to be sent, and the large files) the Hub's client asks
-for up to six times, if the Hub is busy or does not answer. The commit itself it sends once, so that
-none is made twice; where the answer to it is lost, we look whether it arrived.
+The Hub's client tries the requests before the commit (how to upload files, and the large files) up
+to six times if the Hub is busy or does not answer. It sends the commit itself once, so that none is
+made twice; if the answer is lost, we check whether the commit arrived.
 """
 
 import time
@@ -29,13 +29,13 @@ if TYPE_CHECKING:
     from huggingface_hub import HfApi
 
 TIMEOUT_S: Final = 120.0
-"""Longest silence of the Hub that is waited for; its client would wait without end."""
+"""Timeout while the Hub is silent; its client would wait without end."""
 LOOKS_AFTER_S: Final = (1.0, 3.0, 6.0)
-"""Waits before each look for a commit whose answer was lost: the Hub may still be at it."""
+"""Delays between checks for a commit whose answer was lost: the Hub may still be at work."""
 NOTHING_IGNORED: Final = "# What is published was asked for by name.\n"
-"""In place of the repository's .gitignore, by which the Hub would leave files out of a commit."""
+"""Replaces the repository's .gitignore, which makes the Hub leave files out of a commit."""
 _NOT_A_DATASET: Final = "It seems that you are about to commit a data file"
-"""How the client warns of a Parquet file in a model's repository, where records are meant to be."""
+"""The client's warning about Parquet files in a model's repository; our records belong there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,13 +47,13 @@ class Repository:
     name : str
         ``org/name``, as the Hub calls it now.
     head : str
-        The whole hash of the commit.
+        The full hash of the commit.
     private, gated : bool
-        Who may read its files: members alone; those alone who were granted access.
+        Whether only members, or only users who were granted access, may read its files.
     files : mapping of str to str
-        Path to the id of the content: SHA-256 of a large file, git's own SHA-1 of a small one.
+        Path to the id of the content: SHA-256 of a large file, git's SHA-1 of a small one.
     address : str
-        Its page.
+        URL of its page.
     """
 
     name: str
@@ -64,13 +64,13 @@ class Repository:
     address: str
 
     def holds(self, path: str, content: bytes) -> bool:
-        """Whether a file is there with just these bytes."""
+        """Whether the repository has a file with exactly these bytes."""
         found = self.files.get(path, "")
         return found == (sha256(content) if len(found) == 64 else git_blob_id(content))
 
     @property
     def about_access(self) -> str:
-        """Say who can see what is published here, if that is not everybody."""
+        """State who can see what is published here, if that is not everybody."""
         if not (self.private or self.gated):
             return ""
         what = "private" if self.private else "gated"
@@ -78,24 +78,24 @@ class Repository:
 
     @property
     def page(self) -> str:
-        """Address of the commit."""
+        """URL of the commit."""
         return f"{self.address}/commit/{self.head}"
 
 
 @dataclass(frozen=True, slots=True)
 class Committed:
-    """What a commit came to.
+    """The result of a commit.
 
     Parameters
     ----------
     url, sha : str
-        Page and whole hash of the commit; those of the head if there was nothing to change.
+        Page and full hash of the commit; those of the head if there was nothing to change.
     pull_request : str, optional
         Page of the pull request.
     new : bool
-        Whether something was written: all the files may have been there already.
+        Whether something was written; false if all files were there already.
     notices : tuple of str
-        What a user should know beside it.
+        Further messages for the user.
     """
 
     url: str
@@ -106,12 +106,12 @@ class Committed:
 
 
 def look(name: str, *, offline: bool = False) -> Repository:
-    """Return what a model's repository is now, at the head of its main branch.
+    """Look up a model's repository at the head of its main branch.
 
     Raises
     ------
     ModelError
-        If the Hub is not asked, cannot be reached, or refuses; says which, and what helps.
+        If the run is offline, or the Hub cannot be reached or refuses; with what helps.
     """
     subject = Subject(f"{name} cannot be read from the Hub", name, ModelError)
     with asked(subject, offline=offline) as api:
@@ -119,7 +119,7 @@ def look(name: str, *, offline: bool = False) -> Repository:
 
 
 def read(repository: Repository, path: str, *, offline: bool = False) -> bytes | None:
-    """Return a file of a repository at just the commit that was looked at; null if it has none.
+    """Return a file at the commit that `look` found; None if there is no such file.
 
     Raises
     ------
@@ -154,29 +154,28 @@ def commit(
 ) -> Committed:
     """Write files to a repository, by one commit to its main branch or by a pull request.
 
-    Files that are there with the same bytes are left out; if all are, nothing is written. A commit
-    is refused if the repository has moved since it was looked at; a pull request starts from the
-    commit that was looked at. The token is the one that the Hub's client finds: by
+    Files that are unchanged are left out; if all are, nothing is written. A commit is refused if
+    the repository has moved since `look`; a pull request starts from the commit that `look` found.
+    The token is the one that the Hub's client finds: by
     ``HF_OIDC_RESOURCE`` (trusted publishing), ``HF_TOKEN`` or ``hf auth login``.
 
     Parameters
     ----------
     repository : Repository
-        What `look` found.
+        Result of `look`.
     files : mapping of str to bytes
         Path to content.
     removed : sequence of str
-        Paths of files that go; those that are not there are passed over.
+        Paths of files to delete; paths that do not exist are ignored.
     message, description : str
         Title and text of the commit, and of the pull request.
     create_pr : bool
-        Whether it is proposed only, for which a token need not be allowed to write.
+        Whether to open a pull request instead, which needs no token with write access.
 
     Raises
     ------
     PublishError
-        If nothing was published, or it is not known whether it was; says which, why, and what
-        helps.
+        If nothing was published, or it is unknown whether it was; with the cause and what helps.
     """
     from huggingface_hub import CommitOperationAdd, CommitOperationDelete
 
@@ -221,7 +220,7 @@ def commit(
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """An open pull request: its title, the branch that it is on, and its page."""
+    """An open pull request: its title, branch and page."""
 
     title: str
     reference: str
@@ -229,9 +228,9 @@ class Proposal:
 
 
 def own_proposals(repository: Repository, *, offline: bool = False) -> tuple[Proposal, ...]:
-    """Return the open pull requests of whoever the token belongs to.
+    """Return the open pull requests of the token's owner.
 
-    Anybody can open one under any title; those of others say nothing.
+    Anybody can open one under any title, so those of others prove nothing.
 
     Raises
     ------
@@ -263,12 +262,12 @@ class _Sent:
     proposed: bool
 
     def missing(self, sha: str) -> list[str]:
-        """Return what to tell the user if a commit that was made could not be looked at.
+        """Check that a commit has every file; returns notices if it could not be checked.
 
         Raises
         ------
         PublishError
-            If it was made without some of the files.
+            If the commit lacks some of the files.
         """
         try:
             there = _seen(self.api, self.repository.name, sha)
@@ -285,12 +284,12 @@ class _Sent:
         return []
 
     def found_after(self, error: Exception) -> Committed:
-        """Return the commit if it is there in spite of an error.
+        """Return the commit if it arrived in spite of an error.
 
         Raises
         ------
         PublishError
-            If it is not, or this cannot be known.
+            If it did not arrive, or that is unknown.
         """
         name, why = self.repository.name, reason(error) or str(error)
         seen: list[tuple[str | None, Repository]] | None = None
@@ -321,7 +320,7 @@ class _Sent:
         )
 
     def _places(self) -> Iterator[tuple[str | None, Repository]]:
-        """Yield where the commit would be seen: the main branch, or pull requests of its title."""
+        """Yield where the commit would appear: the main branch, or pull requests of its title."""
         name = self.repository.name
         if not self.proposed:
             yield None, _seen(self.api, name)
@@ -339,7 +338,7 @@ class _Sent:
 
 @contextmanager
 def asked(subject: Subject, *, offline: bool, to_write: bool = False) -> Iterator["HfApi"]:
-    """Give a client with a token and a limit to its patience, and say in plain words what fails."""
+    """Provide a client with a token and a timeout, and translate its errors into messages."""
     from huggingface_hub import HfApi
     from huggingface_hub.utils import get_session
 

@@ -1,9 +1,9 @@
-"""Jobs of the Hugging Face Hub and the webhooks that start them: looked at, registered, replaced.
+"""Jobs of the Hugging Face Hub and the webhooks that start them: look up, register, replace.
 
-A webhook starts a copy of a source job: image, command, environment and hardware are those of that
-job, secrets are the webhook's own. What is registered is both or nothing: a job without its webhook
-is cancelled. Each carries the model's name in its environment, by which it is known as ours, and
-the number of its registration, by which it is found if the answer of the Hub was lost.
+A webhook starts a copy of a source job, with the image, command, environment and hardware of that
+job and secrets of its own. Either both are registered or neither: a job without its webhook is
+cancelled. The environment of each holds the model's name, which identifies it as ours, and the
+registration's number, which finds it if the answer of the Hub was lost.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -20,15 +20,15 @@ if TYPE_CHECKING:
     from huggingface_hub import HfApi, JobInfo, WebhookInfo
 
 MODEL: Final = "PYTEST_BIAS_HUB_MODEL"
-"""Variable of a job that names the model which it measures."""
+"""Variable of a job that names the model to measure."""
 REGISTRATION: Final = "PYTEST_BIAS_HUB_REGISTRATION"
 """Variable of a job with the number of its registration."""
 SECRET: Final = "PYTEST_BIAS_HUB_SECRET"
-"""Secret of a job that the webhook has to send too."""
+"""Secret of a job, which the webhook must send as well."""
 TOKEN: Final = "HF_TOKEN"
 
 LABEL: Final = "pytest-bias"
-"""Name of jobs, and the label that has the number of their registration."""
+"""Name of jobs, and the label that holds the number of their registration."""
 LIVE: Final = ("RUNNING", "SCHEDULING")
 
 WEBHOOKS_PAGE: Final = "https://huggingface.co/settings/webhooks"
@@ -42,7 +42,7 @@ _HELPS: Final[Mapping[Kind, str]] = {
     **dict.fromkeys((403, 404, "gated", "repository"), _RIGHTS),
 }
 _TYPES: Final = ("KeyError", "TypeError", "JSONDecodeError")
-"""What the client raises at an answer that is none, though the request arrived."""
+"""Errors of the client for an invalid answer to a request that did arrive."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,11 +52,11 @@ class Flavor:
     Parameters
     ----------
     name : str
-        How it is asked for.
+        Its name in requests.
     about : str
-        What it is; empty if only its name is known.
+        Description; empty if only the name is known.
     micro_usd : int, optional
-        Price of one `unit` in millionths of a dollar; null if the Hub did not say it.
+        Price per `unit` in millionths of a dollar; None if the Hub did not state it.
     unit : str
         ``minute``.
     """
@@ -79,16 +79,16 @@ class Hook:
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """What is there before something is registered.
+    """The state before a registration.
 
     Parameters
     ----------
     namespace : str
-        Who runs the job, and pays for it.
+        User or organization that runs the job and pays for it.
     flavors : mapping of str to Flavor
         Hardware by name.
     hooks : tuple of Hook
-        Webhooks of ours for this model; there should be one at most.
+        Our webhooks for this model; there should be one at most.
     notices : tuple of str
         What could not be found out.
     """
@@ -101,7 +101,7 @@ class Surroundings:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What is to be registered; `environment` has `MODEL` and `REGISTRATION`, and no secret."""
+    """A registration to make; `environment` has `MODEL` and `REGISTRATION`, and no secret."""
 
     name: str
     namespace: str
@@ -119,7 +119,7 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class Registered:
-    """What was registered: the job that runs now, its page, and the webhook."""
+    """A completed registration: the job that runs now, its page, and the webhook."""
 
     job: str
     page: str
@@ -135,7 +135,7 @@ def survey(
     Raises
     ------
     PublishError
-        If the Hub is not asked, cannot be reached, or refuses; says which, and what helps.
+        If the run is offline, or the Hub cannot be reached or refuses; with what helps.
     """
     subject = _subject(f"no job is registered for {name}", name)
     with asked(subject, offline=offline, to_write=True) as api:
@@ -150,7 +150,7 @@ def survey(
 
 
 def require_flavor(given: str, flavors: Mapping[str, Flavor]) -> Flavor:
-    """Return hardware by its name, or raise `UnknownName` with the nearest."""
+    """Return hardware by its name, or raise `UnknownName` with the nearest match."""
     if given not in flavors:
         raise UnknownName.among("--flavor", given, flavors, "Prices: hf jobs hardware")
     return flavors[given]
@@ -159,20 +159,19 @@ def require_flavor(given: str, flavors: Mapping[str, Flavor]) -> Flavor:
 def register(plan: Plan, found: Surroundings, secrets: Mapping[str, str]) -> Registered:
     """Start a job and have every push to the model start it again.
 
-    The first webhook of ours for this model is changed if there is one, else one is made. Jobs of
-    the registration before that still run are cancelled.
+    Our first webhook for this model is changed; if there is none, one is created. Jobs of an
+    earlier registration that still run are cancelled.
 
     Parameters
     ----------
     secrets : mapping of str to str
-        What jobs get beside their environment; `SECRET` is the webhook's own as well, `TOKEN` is
-        added if it is not there: the one that the client finds.
+        What jobs get beside their environment; `SECRET` goes to the webhook as well. `TOKEN` is by
+        default the one that the client finds.
 
     Raises
     ------
     PublishError
-        If nothing was registered, or it is not known whether it was; says which, why, and what
-        helps.
+        If nothing was registered, or it is unknown whether it was; with the cause and what helps.
     """
     subject = _subject(f"nothing was registered for {plan.name}", plan.name)
     with asked(subject, offline=False, to_write=True) as api:
@@ -186,7 +185,7 @@ def register(plan: Plan, found: Surroundings, secrets: Mapping[str, str]) -> Reg
 
 @dataclass(frozen=True, slots=True)
 class _Sent:
-    """A registration under way."""
+    """A registration in progress."""
 
     api: "HfApi"
     plan: Plan
@@ -194,7 +193,7 @@ class _Sent:
     subject: Subject
 
     def started(self) -> "JobInfo":
-        """Start the source job; if the answer is lost, it is looked for and cancelled."""
+        """Start the source job; if the answer is lost, find and cancel it."""
         plan = self.plan
         try:
             return self.api.run_job(
@@ -224,7 +223,7 @@ class _Sent:
             raise self._failed(error, " ".join(told)) from None
 
     def hooked(self, job: "JobInfo", old: Hook | None) -> tuple[str, list[str]]:
-        """Make the webhook, or change the one that is there; if that fails, end the job."""
+        """Create the webhook or change the existing one; if that fails, cancel the job."""
         try:
             made = self._hook(job, old)
         except BaseException as error:
@@ -261,7 +260,7 @@ class _Sent:
         return self.api.update_webhook(old.id, **given)
 
     def woken(self, old: Hook) -> list[str]:
-        """Enable a webhook that was disabled; says what helps if it cannot be."""
+        """Enable a webhook that was disabled; returns what helps if that fails."""
         if not old.disabled:
             return []
         try:
@@ -269,11 +268,14 @@ class _Sent:
         except Exception as error:
             if (why := reason(error)) is None:
                 raise
-            return [f"The webhook sleeps, and is not woken ({why}): hf webhooks enable {old.id}"]
+            return [
+                f"The webhook is disabled, and enabling it failed ({why}): "
+                f"hf webhooks enable {old.id}"
+            ]
         return []
 
     def ended(self, old: Hook) -> list[str]:
-        """Cancel jobs of an older registration that still run; says what happened."""
+        """Cancel jobs of an older registration that still run; returns what happened."""
         if not old.registration or old.registration == self.plan.registration:
             return []
         try:
@@ -300,7 +302,7 @@ class _Sent:
         return f"The job {named} was cancelled."
 
     def _failed(self, error: BaseException, done: str = "", hint: str = "") -> PublishError:
-        """Say that nothing was registered, why, and what was undone."""
+        """Return the error: nothing was registered, why, and what was undone."""
         refusal = self.subject.refusal(error)
         if refusal is None:
             refusal = PublishError(f"{self.subject.text}: {type(error).__name__}.")
@@ -314,7 +316,7 @@ def _subject(text: str, name: str) -> Subject:
 
 
 def _may_have_arrived(error: BaseException, path: str) -> bool:
-    # Whoever interrupts the command does not know how far it was.
+    # An interrupted request may or may not have arrived.
     given_up = isinstance(error, KeyboardInterrupt) or type(error).__name__ in _TYPES
     return given_up or may_have_arrived(error, path)
 
@@ -328,7 +330,7 @@ def _require_secrets(api: "HfApi") -> None:
 
 
 def _own(hooks: Sequence["WebhookInfo"], name: str) -> Iterator[Hook]:
-    """Yield the webhooks that start a job of ours for a model, and for nothing else."""
+    """Yield our webhooks that start a job for this model and no other."""
     for hook in hooks:
         environment = (hook.job and hook.job.environment) or {}
         watched = [(w.type, w.name) for w in hook.watched]
@@ -338,7 +340,7 @@ def _own(hooks: Sequence["WebhookInfo"], name: str) -> Iterator[Hook]:
 
 
 def _flavors(api: "HfApi") -> tuple[dict[str, Flavor], tuple[str, ...]]:
-    """Return the hardware that the Hub has; if it does not say, what the client knows."""
+    """Return the hardware that the Hub lists; if it does not answer, what the client knows."""
     from huggingface_hub import JobHardware
 
     try:
@@ -346,7 +348,7 @@ def _flavors(api: "HfApi") -> tuple[dict[str, Flavor], tuple[str, ...]]:
     except Exception as error:
         if (why := reason(error)) is None:
             raise
-        told = f"The Hub does not say which hardware it has, nor the price: {why}."
+        told = f"The Hub states neither its hardware nor the price: {why}."
         return {h.value: Flavor(h.value) for h in JobHardware}, (told,)
     return {
         h.name: Flavor(h.name, h.pretty_name, h.unit_cost_micro_usd, h.unit_label) for h in listed

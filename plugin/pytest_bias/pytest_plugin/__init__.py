@@ -1,4 +1,4 @@
-"""The pytest plugin: options, fixtures, one test a suite, one report a session.
+"""The pytest plugin: options, fixtures, one test per suite, one report per session.
 
 pytest imports this module in every run of every project, so it imports the standard library and
 pytest only; the work is in `pytest_bias.pytest_plugin.session`, imported when a model is named.
@@ -58,14 +58,14 @@ def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginMa
 def pytest_load_initial_conftests(early_config: pytest.Config, args: list[str]) -> None:
     """Refuse a value that pytest took for a path to tests before it knew the option.
 
-    It is the first hook after all plugins are there, so that here ``-p no:pytest_bias`` is heard.
+    It is the first hook after all plugins are loaded, so ``-p no:pytest_bias`` is respected here.
 
-    Options of installed plugins are read after the root of the project and its configuration were
-    looked for, so that in ``--bias-model ../model`` the value was one of the places to look from.
+    pytest registers options of installed plugins after it has looked for the project's root and
+    configuration, so in ``--bias-model ../model`` it has searched from the value as well.
     """
     manager = early_config.pluginmanager
     if manager.is_blocked(PACKAGE):
-        # By its other name: the one that pytest knows is `bias`.
+        # By its other name: pytest knows the plugin as `bias`.
         manager.unregister(name="bias")
         return
     words = [a for a in args if a.startswith("--bias-") and "=" not in a]
@@ -92,7 +92,7 @@ def _is_path(word: str) -> bool:
 
 
 def _setup_without(config: pytest.Config) -> tuple[Path, Path | None]:
-    """Return root and configuration as they are found now that all options are known."""
+    """Return root and configuration as pytest finds them once all options are known."""
     from inspect import signature
 
     from _pytest.config.findpaths import determine_setup
@@ -105,7 +105,7 @@ def _setup_without(config: pytest.Config) -> tuple[Path, Path | None]:
         "rootdir_cmd_arg": known.rootdir or None,
         "invocation_dir": config.invocation_params.dir,
     }
-    # Which of them it takes differs between versions of pytest.
+    # Which of them it accepts differs between versions of pytest.
     wanted = signature(determine_setup).parameters
     found: Any = determine_setup(**{n: v for n, v in given.items() if n in wanted})
     return found[0], found[1]
@@ -125,7 +125,7 @@ def _argument(option: Option) -> dict[str, Any]:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Register the marker, and listen to workers where there are any."""
+    """Register the marker, and the listener to workers if there are any."""
     config.addinivalue_line("markers", "bias: measures social bias or robustness of a model")
     if config.pluginmanager.hasplugin("xdist") and not hasattr(config, "workerinput"):
         config.pluginmanager.register(_FromWorkers(config), "bias-from-workers")
@@ -138,7 +138,7 @@ def pytest_report_header(config: pytest.Config) -> str | None:
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:
-    """Say what is wrong with the model, the suites or the output folder before anything runs."""
+    """Report errors in the model, the suites or the output folder before anything runs."""
     config = session.config
     on_worker = hasattr(config, "workerinput")
     if config.getoption("bias_model") and not on_worker and not config.option.collectonly:
@@ -146,7 +146,7 @@ def pytest_sessionstart(session: pytest.Session) -> None:
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Give a test that takes `bias_entry` one run for every suite that was asked for."""
+    """Parametrize a test that requests `bias_entry` with every requested suite."""
     if "bias_entry" not in metafunc.fixturenames:
         return
     found = _session(metafunc.config)
@@ -158,7 +158,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
-    """Take a ``*.bias.yaml`` for a test, where a model is named."""
+    """Collect a ``*.bias.yaml`` file as a test, if a model is named."""
     if not file_path.name.endswith(SUITE_FILE) or not parent.config.getoption("bias_model"):
         return None
     from pytest_bias.pytest_plugin.suite_files import SuiteFile
@@ -168,7 +168,7 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Col
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
-    """Share the time of ``--bias-budget`` among the suites that were collected."""
+    """Divide the time of ``--bias-budget`` among the collected suites."""
     if found := _existing(session.config):
         found.expect(session.items)
 
@@ -188,7 +188,7 @@ def bias_run(request: pytest.FixtureRequest) -> "BiasRun":
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    """Hand results to the controller, or write the report."""
+    """Send results to the controller, or write the report."""
     if found := _existing(session.config):
         found.finish(session)
 
@@ -203,7 +203,7 @@ def pytest_terminal_summary(
 
 
 class _FromWorkers:
-    """Collects what xdist's workers measured."""
+    """Collects the results of pytest-xdist's workers."""
 
     def __init__(self, config: pytest.Config) -> None:
         self.config = config
@@ -223,7 +223,7 @@ def _named(request: pytest.FixtureRequest) -> "BiasSession":
 
 
 def _session(config: pytest.Config) -> "BiasSession":
-    # As every other module: pytest may have dropped the one that the package knows.
+    # Imported like every other module: pytest may have dropped the one that the package knows.
     from pytest_bias.pytest_plugin.session import of
 
     return of(config)

@@ -1,4 +1,4 @@
-"""The fixture ``bias_run``: suites measured for a test that is written by hand."""
+"""The fixture ``bias_run``, which measures suites for hand-written tests."""
 
 from dataclasses import dataclass, replace
 from functools import partial
@@ -19,16 +19,16 @@ from pytest_bias.suites.hiding import measure_quietly
 
 @dataclass(frozen=True)
 class BiasRun:
-    """Measures suites for one test, and leaves their numbers in its JUnit properties.
+    """Measures suites for one test, and records their numbers in its JUnit properties.
 
-    Where scores are withheld, no number is left anywhere.
+    If scores are withheld, no number is recorded.
     """
 
     owner: BiasSession
     node: pytest.Item
 
     def __call__(self, name: str) -> SuiteResult:
-        """Measure a suite, once a session, and return its result.
+        """Measure a suite, once per session, and return its result.
 
         Parameters
         ----------
@@ -41,7 +41,7 @@ class BiasRun:
         self.owner.asked.add(name)
         planned, part = as_usage_error(self.owner.planned)(name)
         result = self.owner.session.measure(planned, part)
-        # The numbers of a part are none of the suite's.
+        # The numbers of a part are not those of the suite.
         if part or self.owner.settings.withhold_scores:
             return result
         known = {key for key, _ in self.node.user_properties}
@@ -62,7 +62,7 @@ class BiasRun:
             why = (result.reason or "")[:MOST_SAID]
             pytest.fail(f"{result.entry} could not be measured: {why}", pytrace=False)
         if as_usage_error(self.owner.planned)(name)[1]:
-            # The whole decides, at the end of the session.
+            # Limits are decided on the whole suite, at the end of the session.
             return result.without_hidden_records()
         judge = partial(self._failed, result)
         failed = measure_quietly(judge) if result.is_hidden else judge()
@@ -71,7 +71,7 @@ class BiasRun:
         return result.without_hidden_records()
 
     def _told(self, outcome: Outcome) -> str:
-        """Return what became of a limit, for a message or a property of JUnit."""
+        """Describe the outcome of a limit, for a message or a JUnit property."""
         from pytest_bias.emit.verdict import sentence
 
         if self.owner.settings.withhold_scores:
@@ -79,7 +79,7 @@ class BiasRun:
         return sentence(outcome)
 
     def _failed(self, result: SuiteResult) -> list[Outcome]:
-        """Return the outcomes of limits for which a test fails; tell of those with a waiver."""
+        """Return the outcomes of limits for which a test fails; warn about those with a waiver."""
         job, report = self.owner.job, self.owner.session.report(only_measured=True)
         report = replace(report, suites=(result,))
         limits = [limit for limit in job.limits if limit.is_about(result)]
@@ -119,9 +119,9 @@ class BiasRun:
         first, second : dict
             The groups, such as ``{"bias_type": "religion"}``.
         within : float
-            Largest difference of the means, in the unit of the suite's headline.
+            Largest allowed difference of the means, in the unit of the suite's headline.
         undecided : str
-            What to do where the interval of the difference crosses the limit.
+            What to do if the interval of the difference crosses the limit.
         """
         result = self(name)
         withholds = self.owner.settings.withhold_scores
@@ -133,5 +133,5 @@ class BiasRun:
             if not withholds:
                 raise
             text = str(error)
-        # A traceback shows what was passed on, scores among it.
+        # A traceback shows arguments, which include scores.
         pytest.fail(text, pytrace=False)

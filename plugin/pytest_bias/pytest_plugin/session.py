@@ -1,4 +1,4 @@
-"""What the pytest plugin does once a model is named: measure, gather from workers, write, print."""
+"""The pytest plugin's work once a model is named: measure, collect from workers, write, print."""
 
 import io
 import re
@@ -33,7 +33,7 @@ _KEY: Final = pytest.StashKey["BiasSession"]()
 _FLAGS = re.compile(rf"--(?=(?:{'|'.join(o.flag for o in OPTIONS)})\b)")
 
 MOST_SAID: Final = 4_000
-"""Characters of a reason in a test's report."""
+"""Maximum characters of a reason in a test's report."""
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -47,12 +47,12 @@ def of(config: pytest.Config) -> "BiasSession":
 
 
 def existing(config: pytest.Config) -> "BiasSession | None":
-    """Return the session's state if anything asked for it."""
+    """Return the session's state if it was ever used."""
     return config.stash.get(_KEY, None)
 
 
 def as_usage_error(function: Callable[P, T]) -> Callable[P, T]:
-    """Let pytest print a user's mistake as one message, with options as they are called here."""
+    """Let pytest print a user error as one message, with the plugin's names of options."""
 
     @wraps(function)
     def wrapped(*args: P.args, **kwargs: P.kwargs) -> T:
@@ -82,7 +82,7 @@ class BiasSession:
 
     @cached_property
     def n_workers(self) -> int:
-        """How many processes share the tests; 1 without workers, 0 if only they know."""
+        """Number of processes that share the tests; 1 without workers, 0 if only they know."""
         if self.on_worker:
             return int(self.config.workerinput["workercount"])  # type: ignore[attr-defined]
         if not self.config.pluginmanager.hasplugin("dsession"):
@@ -91,7 +91,7 @@ class BiasSession:
 
     @cached_property
     def settings(self) -> Settings:
-        """What was asked for; on a worker, with the device that it is to use."""
+        """Settings of the session; on a worker, with the device that it uses."""
         if not self.devices:
             return self._stated
         device = self.devices[0]
@@ -103,7 +103,7 @@ class BiasSession:
 
     @cached_property
     def devices(self) -> tuple[str, ...]:
-        """The devices that workers share, in turn; none where all take the same."""
+        """The devices that workers use in turn; empty if all use the same."""
         return as_usage_error(self._devices)()
 
     def _devices(self) -> tuple[str, ...]:
@@ -158,13 +158,13 @@ class BiasSession:
         return job
 
     def _unmeasured(self, baseline: "Job") -> pytest.UsageError:
-        """Say how to measure a baseline: workers would each do it, and tests measure one model."""
+        """Return the error for an unmeasured baseline, since a session measures one model."""
         from pytest_bias.runs.baselines import command
 
         typed = self.config.getoption("bias_baseline") is not None
         return pytest.UsageError(
             f"the baseline {baseline.model} has not been measured with these settings yet, and a "
-            "session of pytest measures one model. This leaves its report where it is looked "
+            "session of pytest measures one model. This writes its report where it is looked "
             f"for:\n  {command(baseline.session.settings, stated=not typed)}"
         )
 
@@ -180,7 +180,7 @@ class BiasSession:
 
     @cached_property
     def of_files(self) -> frozenset[str]:
-        """Names of the entries that are tests of their own: suite files that were collected."""
+        """Names of the entries with tests of their own: suite files that were collected."""
         names = frozenset(self.settings.beside).difference(self.session.plan.requested)
         entries = self.session.plan.entries
         return frozenset(p.entry.id for p in entries if p.entry.suite.name in names)
@@ -189,13 +189,13 @@ class BiasSession:
     def test_ids(self) -> list[str]:
         """Names of the tests that measure the plan, the same on every worker.
 
-        Where workers have devices of their own, an entry is as many tests as there are workers,
-        such as ``crows_pairs[en] 1/2``; those of one entry apart, since neighbours often go to one
-        worker.
+        If workers have devices of their own, an entry has as many tests as there are workers, such
+        as ``crows_pairs[en] 1/2``; tests of one entry are not adjacent, since neighbours often go
+        to one worker.
         """
         n, session = self.n_workers, self.session
         s = self.settings
-        # A part would stop at a place of its own.
+        # Each part would stop at a different item.
         if n < 2 or len(self.devices) < 2 or s.shard or s.budget is not None:
             return self.entry_ids
         split = [
@@ -209,7 +209,7 @@ class BiasSession:
 
     @cached_property
     def bias_model(self) -> BiasModel:
-        """The loaded model, found sound by the structural checks."""
+        """The loaded model, after it has passed the structural checks."""
         try:
             model = self.session.model
         except BiasError as error:
@@ -231,7 +231,7 @@ class BiasSession:
         raise UnknownName.among("entry", name, known, hint)
 
     def expect(self, items: Sequence[pytest.Item]) -> None:
-        """Learn how many suites share a budget here, from the tests that were collected."""
+        """Count the suites that share a budget, from the collected tests."""
         if self.settings.model is None or self.settings.budget is None:
             return
         structure = {p.entry.id for p in self.session.plan.entries if p.is_structure}
@@ -241,7 +241,7 @@ class BiasSession:
             self.session.schedule.n_entries = -(-n // workers)
 
     def finish(self, session: pytest.Session) -> None:
-        """Hand results to the controller on a worker; write the report elsewhere."""
+        """On a worker, send results to the controller; otherwise write the report."""
         measured = bool(self.asked)
         if self.on_worker:
             if measured:
@@ -256,7 +256,7 @@ class BiasSession:
             self.job.give_up()
 
     def _write(self, session: pytest.Session) -> None:
-        """Compare, decide and write what was measured."""
+        """Compare, decide, and write the report."""
         from pytest_bias.runs.finishing import finish_job
 
         try:
@@ -274,7 +274,7 @@ class BiasSession:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
     def receive(self, payload: str) -> None:
-        """Take what a worker measured."""
+        """Receive the results of a worker."""
         self.received.append(Measured.from_json(payload))
 
     def _payload(self) -> str:
@@ -285,7 +285,7 @@ class BiasSession:
         ).to_json()
 
     def print_summary(self, terminal: pytest.TerminalReporter) -> None:
-        """Print the report as a section of pytest's own."""
+        """Print the report as a section of pytest's output."""
         if self.problem:
             terminal.section("bias")
             terminal.write_line(f"ERROR: {self.problem}", red=True)

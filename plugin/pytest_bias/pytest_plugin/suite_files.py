@@ -1,4 +1,4 @@
-"""Suite files among a project's tests: the test that each of them is."""
+"""Suite files among a project's tests, each collected as one test."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -22,10 +22,10 @@ class SuiteFile(pytest.File):
 
 
 class SuiteTest(pytest.Item):
-    """Measures a suite that a file defines."""
+    """The test that measures the suite of a file."""
 
     def runtest(self) -> None:
-        """Measure; skip, or fail, as the suites of `bias_suites` do."""
+        """Measure the suite; skip or fail as the tests of `bias_suites` do."""
         BiasRun(of(self.config), self).check(self.name)
 
     def reportinfo(self) -> tuple[Path, int | None, str]:

@@ -1,4 +1,4 @@
-"""What tests written by hand get: a model to ask, and comparisons with an interval."""
+"""Tools for hand-written tests: a model to query, and comparisons with an interval."""
 
 import warnings
 from collections.abc import Sequence
@@ -37,18 +37,18 @@ class Difference:
 
     @property
     def interval(self) -> tuple[float, float] | None:
-        """Its 95 % interval, or null."""
+        """Its 95 % interval, or None."""
         return self.estimate.interval
 
     def verdict(self, within: float) -> Decided:
-        """Say whether the whole interval lies inside, outside, or across ``-within … within``."""
+        """Decide whether the interval is inside, outside, or across ``-within … within``."""
         return of_interval(self.estimate, (-within, within))[0]
 
     def __str__(self) -> str:
         return self.in_words()
 
     def in_words(self, within: float | None = None) -> str:
-        """Return the difference in words, with the digits that decide on a limit."""
+        """Describe the difference, with as many digits as a decision on a limit needs."""
         if self.value is None:
             return f"no difference: {self.estimate.interval_reason}"
         edges = [] if within is None else [-within, within]
@@ -65,7 +65,7 @@ def difference(
     Parameters
     ----------
     first, second : array of shape (n,)
-        One number a text; of equal length where `paired`.
+        One number per text; of equal length if `paired`.
     paired : bool
         Whether ``first[i]`` and ``second[i]`` come from the same sentence.
     """
@@ -83,7 +83,7 @@ def difference_of_means(first: Floats, second: Floats, sampling: Sampling) -> Es
     """Mean of the first sample minus that of the second, with its BCa bootstrap interval."""
     if len(first) == 0 or len(second) == 0:
         return Estimate(None, interval_reason="a sample is empty")
-    # Sorted, so that the order in which the values came does not matter.
+    # Sorted, so that the order of the values does not matter.
     parts = [mean_sums(np.sort(v), range(len(v))) for v in (first, second)]
 
     def gap(x: Floats, y: Floats) -> Floats:
@@ -103,7 +103,7 @@ def assert_within(
 ) -> None:
     """Fail if a difference is outside a limit as a whole; warn, or fail, if it is undecided.
 
-    Where it `withholds`, the message has the verdict without the difference.
+    If it `withholds`, the message has the verdict without the difference.
     """
     verdict = found.verdict(within)
     what = "difference" if withholds else f"difference {found.in_words(within)}"
@@ -135,7 +135,7 @@ class BiasModel:
         Raises
         ------
         ValueError
-            If a text cannot be scored; says which and why.
+            If a text cannot be scored; the message states which and why.
         """
         found = self.model.score(list(texts))
         for number, one in enumerate(found):
@@ -144,11 +144,11 @@ class BiasModel:
         return _finite(np.array([one.total for one in found]))
 
     def fill(self, text: str, k: int = 5) -> list[tuple[str, float]]:
-        """Return the `k` likeliest words at ``[MASK]`` with their log-probabilities."""
+        """Return the `k` most likely words at ``[MASK]`` with their log-probabilities."""
         return self.model.fill([text], k)[0]
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Return one vector a text, shape (n_texts, dimension)."""
+        """Return one vector per text, shape (n_texts, dimension)."""
         found = self.model.embed(list(texts))
         for number, reason in enumerate(found.reasons):
             if reason:
@@ -174,9 +174,9 @@ class BiasModel:
         first, second : sequence of str
             Sentences that differ only in the group.
         within : float
-            Largest mean difference, in nats a sentence.
+            Largest allowed mean difference, in nats per sentence.
         undecided : str
-            What to do where the interval crosses the limit.
+            What to do if the interval crosses the limit.
         """
         assert_within(self.compare(first, second), within, undecided)
 

@@ -1,1 +1,1 @@
-"""GitHub: the runner of the Action, and by the REST API comments, artifacts and branches."""
+"""GitHub: the runner of the Action, and comments, artifacts and branches by the REST API."""

@@ -1,7 +1,7 @@
-"""GitHub's REST API for one repository: asked with patience, refused in plain words.
+"""Client of GitHub's REST API for one repository, with retries and readable errors.
 
-The token goes to one scheme, host and port, those of the API. It is in no message, no address and
-no `repr`, and a redirect to anywhere else is followed without it.
+The token is sent to one scheme, host and port, those of the API. It is in no message, no address
+and no `repr`, and a redirect to anywhere else is followed without it.
 """
 
 import json
@@ -36,7 +36,7 @@ API: Final = "https://api.github.com"
 HEADERS: Final = {"Accept": "application/vnd.github+json", "X-GitHub-Api-Version": "2022-11-28"}
 TIMEOUT_S: Final = (10.0, 30.0)
 PATIENCE: Final = Patience(attempts=5, left_s=60)
-"""Of all the requests of a client together."""
+"""Limit over all requests of a client together."""
 MOST_PAGES: Final = 100
 PER_PAGE: Final = 100
 
@@ -49,7 +49,7 @@ _LOCAL: Final = ("127.0.0.1", "localhost", "::1")
 
 @dataclass(frozen=True, slots=True)
 class _Request:
-    """One request: `needs` is the line below ``permissions:`` that it takes."""
+    """One request: `needs` is the line below ``permissions:`` that it requires."""
 
     method: Method
     address: str
@@ -71,16 +71,16 @@ class Client:
     Parameters
     ----------
     api : str
-        Address of the API, as the runner's GITHUB_API_URL.
+        Address of the API, as in the runner's GITHUB_API_URL.
     repository : str
-        ``owner/name``, as GITHUB_REPOSITORY.
+        ``owner/name``, as in GITHUB_REPOSITORY.
     token : str
         A token of a job, an app or a person.
 
     Raises
     ------
     UsageError
-        If the address, the name or the token cannot be one; the token is not shown.
+        If the address, the name or the token is malformed; the token is not shown.
     """
 
     api: str
@@ -112,7 +112,7 @@ class Client:
 
     @classmethod
     def of(cls, token: str, environment: Mapping[str, str] | None = None) -> "Client":
-        """Return the client of the repository whose workflow runs, as the runner names it."""
+        """Return a client for the repository whose workflow runs, from the runner's variables."""
         given = os.environ if environment is None else environment
         api = given.get("GITHUB_API_URL") or API
         return cls(api, given.get("GITHUB_REPOSITORY", ""), token)
@@ -123,19 +123,19 @@ class Client:
         Raises
         ------
         GitHubError
-            If GitHub refuses, here and below, or does not answer.
+            If GitHub refuses or does not answer.
         """
         return self._send(_Request("GET", self._at(path), needs, query=query), _json)
 
     def pages(
         self, path: str, *, needs: str, within: str | None = None, **query: str | int
     ) -> Iterator[dict[str, Any]]:
-        """Yield what a list has, page after page as it is needed.
+        """Yield the entries of a list, fetching pages as needed.
 
         Parameters
         ----------
         within : str, optional
-            The key under which each page has its part of the list.
+            The key that holds the entries of each page.
         """
         request = _Request("GET", self._at(path), needs, query={"per_page": PER_PAGE, **query})
         for _ in range(MOST_PAGES):
@@ -162,18 +162,18 @@ class Client:
         Parameters
         ----------
         repeatable : bool
-            Whether it may be sent again where it is not known if it was done.
+            Whether it may be sent again when it is unknown whether it took effect.
         """
         request = _Request(method, self._at(path), needs, body, repeatable=repeatable)
         return self._send(request, _json)
 
     def download(self, path: str, target: Path, *, needs: str, most: int) -> None:
-        """Write what a path leads to into a file; where it leads elsewhere the token stays here.
+        """Download a path into a file; a redirect to another host gets no token.
 
         Raises
         ------
         GitHubError
-            If it has more bytes than `most` besides.
+            As `get`, or if there are more than `most` bytes.
         """
 
         def save(answer: "Response") -> None:
@@ -188,7 +188,7 @@ class Client:
         return f"{self.api}/repos/{self.repository}/{path}".rstrip("/")
 
     def _send(self, request: _Request, read: Callable[["Response"], T]) -> T:
-        """Return what is read of the answer; it is asked for again where it breaks off."""
+        """Send a request and read its answer; an answer that breaks off is requested again."""
 
         def attempt() -> T:
             try:
@@ -197,7 +197,7 @@ class Client:
                 ) as answer:
                     if answer.ok:
                         return read(answer)
-                    # GitHub's storage may say again what was asked for: a signed address.
+                    # GitHub's storage may quote the request in its answer, with its signed address.
                     own = self._session.is_home(answer.url)
                     said = words_of(b"".join(pieces(answer))) if own else ""
                     raise refused(answer, shown(said, self.token), "" if own else answer.url)
@@ -229,5 +229,5 @@ def _page(answer: "Response") -> tuple[Any, str | None]:
 
 
 def path_of(name: str) -> str:
-    """Return a name as a part of a path of the API; its slashes stay."""
+    """Return a name quoted for a path of the API; its slashes stay."""
     return quote(name, safe="/")

@@ -21,10 +21,10 @@ from pytest_bias.untrusted import clean
 
 NEEDS: Final = "actions: read"
 EVENTS: Final = ("push", "schedule", "workflow_dispatch", "repository_dispatch")
-"""What starts runs of a branch's own content. A run for a pull request, a comment or another
-workflow's end may have the default branch as its own and still have measured something else."""
+"""Events whose runs measure the branch's own content. A run for a pull request, a comment or the
+end of another workflow may name the default branch and still have measured something else."""
 MOST_RUNS: Final = 100
-"""Runs of which GitHub is asked how they ended."""
+"""Runs whose result is requested from GitHub."""
 OTHERWISE: Final = (
     "Keep reports longer: a branch (`badges-branch` with `baseline: branch:NAME`), or the model's "
     "repository (`publish` with `baseline: published`). This once, leave `baseline` out."
@@ -38,7 +38,7 @@ class Found:
     Parameters
     ----------
     folder : Path
-        Where ``report.json`` lies, with what belongs to it.
+        The folder with ``report.json`` and the files that belong to it.
     source : str
         Where it comes from, for messages.
     address : str
@@ -60,7 +60,7 @@ def last_report(
     branch: str | None = None,
     failed: bool = False,
 ) -> Found | None:
-    """Fetch the report of the last successful run of a workflow; null if there never was one.
+    """Fetch the report of the last successful run of a workflow; None if there never was one.
 
     Parameters
     ----------
@@ -71,20 +71,20 @@ def last_report(
     workflow_ref : str
         The workflow as GITHUB_WORKFLOW_REF names it: ``owner/name/.github/workflows/x.yml@ref``.
     run_id : int
-        This run, which is not meant.
+        This run, which is excluded.
     into : Path
-        A folder that is made, or is empty.
+        A folder to create, or an empty one.
     branch : str, optional
         Whose runs; by default the default branch of the repository.
     failed : bool
-        Whether a run that failed counts as well, such as one in which a limit was exceeded.
+        Whether failed runs count as well, such as one in which a limit was exceeded.
 
     Raises
     ------
     ReportExpired
         If there was one, and it has expired.
     GitHubError
-        If it is no report, or GitHub does not say.
+        If the artifact holds no report, or GitHub does not answer.
     """
     workflow = _path_of(workflow_ref, client.repository)
     branch = branch or str(client.get("", needs="contents: read")["default_branch"])
@@ -122,9 +122,9 @@ def _path_of(workflow_ref: str, repository: str) -> str:
 def _candidates(
     client: Client, name: str, workflow: str, branch: str, run_id: int, ended: Sequence[str]
 ) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
-    """Yield artifacts that may serve, with their runs, the newest first."""
+    """Yield usable artifacts with their runs, newest first."""
     listed = client.pages("actions/artifacts", needs=NEEDS, within="artifacts", name=name)
-    # GitHub lists the newest first and does not promise it.
+    # GitHub lists the newest first, but does not guarantee it.
     ordered = sorted(listed, key=_age, reverse=True)
     mine = [a for a in ordered if a["name"] == name and _is_of(a, branch, run_id)]
     for artifact in mine[:MOST_RUNS]:

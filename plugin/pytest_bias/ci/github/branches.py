@@ -1,7 +1,7 @@
-"""A report on a branch of the repository: read, and written in one commit, by the Git data API.
+"""A report on a branch of the repository, read and written (in one commit) by the Git data API.
 
-No checkout and no git are needed. A branch is moved forward only, never forced: where somebody
-else was first, the commit is made anew upon theirs.
+It needs neither a checkout nor git. A branch is only moved forward, never forced: if it moved
+meanwhile, the commit is made anew on top.
 """
 
 import base64
@@ -31,7 +31,7 @@ from pytest_bias.untrusted import clean
 READS: Final = "contents: read"
 WRITES: Final = "contents: write"
 TRIES: Final = 4
-"""Commits that are made anew where the branch moved meanwhile: the first and three more."""
+"""Attempts to commit to a branch that moves meanwhile: the first and three more."""
 
 _BRANCH: Final = re.compile(
     r"(?!/)(?!.*(?:\.\.|//|@\{|\.lock(?:/|$)|/\.))[^\s~^:?*\[\\\x00-\x1f\x7f]+"
@@ -39,8 +39,8 @@ _BRANCH: Final = re.compile(
 _FILE: Final = "100644"
 SHORT: Final = 20_000
 TOGETHER: Final = 2_000_000
-"""Bytes of a text, and of all texts, that go along with the tree: GitHub lets a token send eighty
-things a minute, and a report may have more badges."""
+"""Bytes of one text, and of all texts, that are sent within the tree: GitHub allows a token eighty
+writing requests per minute, and a report may have more badges."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ class Place:
     Raises
     ------
     UsageError
-        If there can be no branch or folder of that name.
+        If it is no valid name of a branch or folder.
     """
 
     branch: str
@@ -78,7 +78,7 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Committed:
-    """The commit that a branch is at; `changed` is false if it had the report already."""
+    """The head of a branch after a commit; `changed` is false if it had the report already."""
 
     sha: str
     address: str
@@ -87,7 +87,7 @@ class Committed:
 
 @dataclass(frozen=True, slots=True)
 class _Head:
-    """Where a branch is: commit, tree, and the files of the folder by their paths below it."""
+    """Head of a branch: commit, tree, and the files of the folder by their paths below it."""
 
     commit: str
     page: str
@@ -96,19 +96,19 @@ class _Head:
 
 
 def read_report_of(client: Client, place: Place, into: Path) -> Found | None:
-    """Fetch the report that a folder of a branch holds; null if there is no branch or no report.
+    """Fetch the report in a folder of a branch; None if there is no branch or no report.
 
     Parameters
     ----------
     client : Client
         With a token that has ``contents: read``.
     into : Path
-        A folder that is made, or is empty.
+        A folder to create, or an empty one.
 
     Raises
     ------
     GitHubError
-        If GitHub does not give it, or it is larger than a report is.
+        If GitHub does not deliver it, or it is larger than a report can be.
     """
     head = _head(client, place)
     files = {p: f for p, f in head.files.items() if is_report_file(p)} if head else {}
@@ -129,22 +129,22 @@ def read_report_of(client: Client, place: Place, into: Path) -> Found | None:
 def commit_report(client: Client, place: Place, folder: Path) -> Committed:
     """Commit badges, report, records, page and summary to a folder of a branch.
 
-    Files below that folder that are not part of it are removed. A branch that is not there begins
-    with this commit.
+    Other files below that folder are removed. A branch that does not exist yet begins with this
+    commit.
 
     Parameters
     ----------
     client : Client
         With a token that has ``contents: write``.
     folder : Path
-        What a run left.
+        Output folder of a run.
 
     Raises
     ------
     ReportError
-        If the folder does not hold together, or is of a part of a run.
+        If the folder is inconsistent, or holds the report of one shard.
     GitHubError
-        If the branch is protected, moves all the time, or GitHub does not do it.
+        If the branch is protected, keeps moving, or GitHub refuses.
     """
     report, files = to_show(folder)
     within_limits(str(folder), {path: len(content) for path, content in files.items()})
@@ -176,7 +176,7 @@ def commit_report(client: Client, place: Place, folder: Path) -> Committed:
 def place_for(client: Client, text: str, own: str, folder: Path) -> Place:
     """Return where a job keeps its report: the folder that is named, else one of its own.
 
-    The folder ``bias`` stays that of the job that has it: so it was called before.
+    The folder ``bias``, the default name of earlier versions, stays with the job that has it.
 
     Parameters
     ----------
@@ -185,7 +185,7 @@ def place_for(client: Client, text: str, own: str, folder: Path) -> Place:
     own : str
         The folder of this job.
     folder : Path
-        What the run left.
+        Output folder of the run.
     """
     place = Place.parse(text)
     if text.partition(":")[2].strip():
@@ -214,7 +214,7 @@ def _report_at(client: Client, place: Place, head: _Head) -> Report:
 def _require_own(
     client: Client, place: Place, head: _Head, report: Report, job: Mapping[str, str]
 ) -> None:
-    """Raise `UsageError` if a folder is that of another job: its report would be lost."""
+    """Raise `UsageError` if a folder belongs to another job, whose report would be lost."""
     if REPORT not in head.files:
         return
     hint = f"Give each job a folder of its own: badges-branch: {place.branch}:FOLDER"
@@ -231,7 +231,7 @@ def _require_own(
 
 
 def commit_message(report: Report) -> str:
-    """Return a message with model, revision and digest, in which no name does anything."""
+    """Return a commit message with model, revision and digest; names in it are inert."""
     model = report.model
     name = re.sub(r"[^\w./+-]+", "-", clean(model.reference, 100), flags=re.ASCII) or "model"
     revision = f", revision {clean(model.revision, 40)}" if model.revision else ""
@@ -239,7 +239,7 @@ def commit_message(report: Report) -> str:
 
 
 def _head(client: Client, place: Place) -> _Head | None:
-    """Return where a branch is, null if there is none."""
+    """Return the head of a branch; None if there is no such branch."""
     try:
         ref = client.get(f"git/ref/heads/{path_of(place.branch)}", needs=READS)
     except GitHubError as error:
@@ -248,7 +248,7 @@ def _head(client: Client, place: Place) -> _Head | None:
             return None
         if error.status != 404:
             raise
-        # The same is said of a repository that the token may not see.
+        # GitHub answers the same for a repository that the token may not see.
         client.get("", needs=READS)
         return None
     commit = str(ref["object"]["sha"])
@@ -289,7 +289,7 @@ def _blob(client: Client, sha: str, what: str) -> bytes:
 def _tree(
     client: Client, place: Place, head: _Head | None, files: Mapping[str, bytes]
 ) -> str | None:
-    """Make the tree of a commit; null if it is that of the head."""
+    """Create the tree of a commit; None if it equals that of the head."""
     there = head.files if head else {}
     changes: list[dict[str, Any]] = []
     room = TOGETHER
@@ -307,13 +307,13 @@ def _tree(
         changes.append({**entry, "sha": made["sha"]})
     gone = sorted(there.keys() - files)
     changes += [{**_entry(place, p, str(there[p]["type"])), "sha": None} for p in gone]
-    # That another run found the same is no reason for a commit.
+    # The same result from another run is no reason for a commit.
     if head and not [
         c for c in changes if c["path"] != f"{place.folder}/{JOB}" or JOB not in there
     ]:
         return None
     if head is None:
-        # GitHub Pages serves a branch with this file as it is, without making pages of Markdown.
+        # With this file GitHub Pages serves the branch as it is, without rendering Markdown.
         changes.append({"path": ".nojekyll", "mode": _FILE, "type": "blob", "content": ""})
     base = {"base_tree": head.tree} if head else {}
     tree = client.send("POST", "git/trees", {**base, "tree": changes}, needs=WRITES)

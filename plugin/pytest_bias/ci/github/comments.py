@@ -1,7 +1,7 @@
-"""One comment on a pull request, which every further run writes anew.
+"""One comment on a pull request, which later runs update.
 
-The comment is found by a marker in its first line, and only among those that the same account
-wrote: who copies the marker into a comment of their own gets neither an edit nor a deletion.
+The comment is found by a marker in its first line, and only among those of the same account: a
+comment by somebody else that copies the marker is neither edited nor deleted.
 """
 
 import json
@@ -18,25 +18,25 @@ from pytest_bias.records.report import canonical_json, sha256
 
 NEEDS: Final = "pull-requests: write"
 MOST_CHARACTERS: Final = 65_000
-"""Of a comment; GitHub refuses one of more than 65,536."""
+"""Characters of a comment; GitHub refuses more than 65,536."""
 
 Outcome: TypeAlias = Literal["created", "updated", "unchanged", "refused"]
 
 
 class Account(NamedTuple):
-    """Who writes: a name, and whether it is that of a ``User`` or a ``Bot``."""
+    """An account: its name, and whether it is a ``User`` or a ``Bot``."""
 
     login: str
     kind: str
 
     @classmethod
     def of(cls, user: Mapping[str, Any] | None) -> "Account":
-        """Return an account as the API has it; that of a user who is gone is null."""
+        """Read an account from the API, where that of a deleted user is null."""
         return cls(str((user or {}).get("login")), str((user or {}).get("type")))
 
 
 BOT: Final = Account("github-actions[bot]", "Bot")
-"""Who writes with the token of a job."""
+"""The account that the token of a job belongs to."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ class PullRequest:
 
 @dataclass(frozen=True, slots=True)
 class Commented:
-    """What became of the comment: its address, or why there is none."""
+    """Result of writing a comment: its address, or why there is none."""
 
     outcome: Outcome
     address: str | None = None
@@ -57,7 +57,7 @@ class Commented:
 
 
 def pull_request(environment: Mapping[str, str] | None = None) -> PullRequest | None:
-    """Return the pull request that the runner's event file names; null if it is of none.
+    """Return the pull request that the runner's event file names; None if it names none.
 
     Raises
     ------
@@ -76,7 +76,7 @@ def pull_request(environment: Mapping[str, str] | None = None) -> PullRequest | 
         return None
     if pull := event.get("pull_request"):
         return _numbered(pull, from_fork=_is_from_fork(pull))
-    # A comment on a pull request is an event of the issue of the same number, and its run has the
+    # A comment on a pull request is an event of the issue with that number, and its run has the
     # rights of the repository.
     issue = event.get("issue") or {}
     return _numbered(issue, from_fork=False) if issue.get("pull_request") else None
@@ -89,32 +89,32 @@ def _numbered(plain: Mapping[str, Any], *, from_fork: bool) -> PullRequest | Non
 
 def _is_from_fork(pull: Mapping[str, Any]) -> bool:
     head, base = ((pull.get(side) or {}).get("repo") or {} for side in ("head", "base"))
-    # A fork that was deleted is null.
+    # A deleted fork is null.
     return head.get("id") is None or head.get("id") != base.get("id")
 
 
 def marker(*names: str) -> str:
-    """Return the line by which a comment is found: of a workflow, a job, and what that is about."""
+    """Return the line that identifies a comment, from workflow, job and a label of its inputs."""
     return f"<!-- pytest-bias:{sha256(canonical_json(list(names)))[:16]} -->"
 
 
 def comment(
     client: Client, pull: PullRequest, mark: str, text: str, *, before: str | None = None
 ) -> Commented:
-    """Write the comment of a pull request, in the place of the one before.
+    """Write the comment of a pull request, replacing the previous one.
 
     Parameters
     ----------
     client : Client
         With a token that has ``pull-requests: write``.
     pull : PullRequest
-        Where.
+        The pull request.
     mark : str
         Its first line, as `marker` makes it.
     text : str
         What follows, in Markdown.
     before : str, optional
-        The first line that it had until now, where there is none with `mark`.
+        Its former first line, for a comment that has no `mark` yet.
 
     Returns
     -------
@@ -124,7 +124,7 @@ def comment(
     Raises
     ------
     GitHubError
-        If GitHub does not answer or is asked too often.
+        If GitHub does not answer, or a rate limit is reached.
     """
     body = within(f"{mark}\n{text}", MOST_CHARACTERS)
     try:
@@ -133,7 +133,7 @@ def comment(
         except GitHubError as error:
             if not error.unsure:
                 raise
-            # Whether it was written is seen by reading again.
+            # Reading again shows whether it was written.
             return _written(client, pull.number, mark, body, before)
     except GitHubError as error:
         if not error.forbidden:
@@ -156,7 +156,7 @@ def _written(client: Client, number: int, mark: str, body: str, before: str | No
         path = f"issues/{number}/comments"
         made = client.send("POST", path, {"body": body}, needs=NEEDS, repeatable=False)
         actual = Account.of(made["user"])
-        # Another app than that of jobs learns who it is when it has written.
+        # An app other than that of jobs learns its name only by writing.
         ours = _ours(client, number, mark, actual) if actual != author else []
         if len(ours) < 2:
             return Commented("created", made["html_url"])
@@ -164,7 +164,7 @@ def _written(client: Client, number: int, mark: str, body: str, before: str | No
 
 
 def _kept(client: Client, ours: list[dict[str, Any]], body: str) -> Commented:
-    """Let the oldest of the comments say it, and remove the others."""
+    """Put the text into the oldest of the comments, and delete the others."""
     first, *others = ours
     for other in others:
         _delete(client, other["id"])
@@ -185,7 +185,7 @@ def _delete(client: Client, number: int) -> None:
 
 
 def _ours(client: Client, number: int, mark: str, author: Account) -> list[dict[str, Any]]:
-    """Return the comments with our marker that we wrote, the oldest first."""
+    """Return our own comments with the marker, oldest first."""
     found = client.pages(f"issues/{number}/comments", needs="pull-requests: read")
     ours = [
         c
@@ -204,11 +204,11 @@ def _same(one: str, other: str) -> bool:
 
 
 def _author(client: Client) -> Account:
-    """Return who writes with this token."""
+    """Return the account that this token belongs to."""
     try:
         return Account.of(client.get("/user", needs="metadata: read"))
     except GitHubError as error:
         if not error.forbidden:
             raise
-        # A token of a job is of an app, and an app is no user.
+        # The token of a job belongs to an app, which is no user.
         return BOT

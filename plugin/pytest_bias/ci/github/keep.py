@@ -1,4 +1,4 @@
-"""Before an artifact is kept: is the one of its name, of an earlier attempt, of this very job?"""
+"""Check that an artifact only replaces one that an earlier attempt of the same job uploaded."""
 
 import json
 import tempfile
@@ -22,7 +22,7 @@ HINT: Final = (
 
 
 def main(provider: Provider) -> int:
-    """Say whether what is there may be replaced; returns 0, since `decide` ends the action."""
+    """State whether an artifact may be replaced; returns 0, since `decide` ends the action."""
     again = int(provider.environment.get("GITHUB_RUN_ATTEMPT") or 1) > 1
     replaces = again
     if again and provider.given.get("artifact", "") != AUTO:
@@ -32,14 +32,14 @@ def main(provider: Provider) -> int:
 
 
 def is_there(provider: Provider) -> bool:
-    """Whether an earlier attempt of this job has left the artifact.
+    """Whether an earlier attempt of this job uploaded the artifact.
 
     Raises
     ------
     UsageError
-        If another job of this run has.
+        If another job of this run uploaded it.
     GitHubError
-        If GitHub does not say.
+        If GitHub does not answer.
     """
     name, environment = provider.output("prepare", "artifact"), provider.environment
     client = Client.of(environment.get("GITHUB_TOKEN", ""), environment)
@@ -62,7 +62,7 @@ def is_there(provider: Provider) -> bool:
 
 
 def _identity_in(client: Client, artifact: Mapping[str, Any], provider: Provider) -> str | None:
-    """Return which job an artifact is of, as it says itself; null where it does not."""
+    """Return the job that an artifact states it belongs to; None if it states none."""
     with tempfile.TemporaryDirectory(dir=provider.temp) as folder:
         archive = Path(folder) / "artifact.zip"
         path = f"actions/artifacts/{int(artifact['id'])}/zip"

@@ -1,4 +1,4 @@
-"""GitHub as a provider: variables and files of its runner, artifacts, branches, comments."""
+"""GitHub as a provider: the runner's variables and files, artifacts, branches, comments."""
 
 import re
 import sys
@@ -48,8 +48,8 @@ class GitHub:
         }
 
     def check(self, inputs: Inputs) -> None:
-        """Raise `UsageError` for names that GitHub would read in another way."""
-        # What is uploaded is named by a pattern of GitHub's.
+        """Raise `UsageError` for names that GitHub would misread."""
+        # Paths of uploads are patterns.
         for name in ("out", "reports"):
             if re.search(r"[*?\[\]]|^[!#]", inputs[name]):
                 raise UsageError(
@@ -65,20 +65,20 @@ class GitHub:
             Place.parse(inputs["badges-branch"])
 
     def output(self, step: str, name: str) -> str:
-        """Return what an earlier step left."""
+        """Return a value that an earlier step saved."""
         return self._variable(f"BIAS_{step}_{name}".upper().replace("-", "_"))
 
     def write_outputs(self, step: str, values: Mapping[str, str]) -> None:
-        """Leave values to later steps."""
+        """Save values for later steps."""
         runner.write_outputs(values, self.environment)
 
     def annotate(self, annotations: Sequence[Annotation]) -> None:
-        """Show messages at the run and in the files of a pull request."""
+        """Show messages on the run's page and in the files of a pull request."""
         for line in runner.annotations(annotations):
             sys.stdout.write(without_secrets(line, self.environment) + "\n")
 
     def quiet(self) -> AbstractContextManager[None]:
-        """Return a block in which no line is a command of the runner."""
+        """Return a context in which no printed line is a command of the runner."""
         return runner.quiet(sys.stdout)
 
     def summarize(self, report: str, problem: str, remarks: Sequence[str], published: str) -> None:
@@ -109,7 +109,7 @@ class GitHub:
 
     @property
     def proposal(self) -> str:
-        """A pull request, its review and a merge queue are of what is not merged."""
+        """Pull requests, their reviews and merge queues are about unmerged changes."""
         event = self._variable("GITHUB_EVENT_NAME")
         is_one = event.startswith("pull_request") or event == "merge_group"
         return "pull request" if is_one else ""
@@ -131,8 +131,8 @@ class GitHub:
     def last_report(self, inputs: Inputs, model: str, *, failed: bool = False) -> Path | None:
         """Fetch the report of an artifact or a branch; None if there never was one.
 
-        Where there is none under a name of this job's own, that of the plain name counts if it is
-        of the same model: so it was called before.
+        If there is none under this job's own name, one under the plain name of earlier versions
+        counts if it is of the same model.
         """
         text, client = inputs["baseline"], self._client()
         if text.startswith(BRANCH):
@@ -164,7 +164,7 @@ class GitHub:
         return None
 
     def first_run(self, inputs: Inputs, model: str) -> str:
-        """Return where no report is yet."""
+        """Return why `last_report` found nothing."""
         baseline = inputs["baseline"]
         if baseline.startswith(BRANCH):
             return f"{clean(baseline)} holds no report yet"
@@ -200,7 +200,7 @@ class GitHub:
 
 
 def _is_of(folder: Path, model: str) -> bool:
-    """Whether a report is of the model of this job, by its name."""
+    """Whether a report is of this job's model, by its name."""
     try:
         name = ModelRef.parse(model).name
         return Path(read_plain_report(folder / REPORT).model.reference).name == Path(name).name

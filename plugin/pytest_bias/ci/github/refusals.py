@@ -1,4 +1,4 @@
-"""What an answer of GitHub means that is no success, and what helps: a permission, or to wait."""
+"""Errors of GitHub as messages: the cause, and what helps (a permission, or waiting)."""
 
 from collections.abc import Mapping
 from typing import Final
@@ -11,7 +11,7 @@ _HINTS: Final[Mapping[Kind, str]] = {
     "connection": "Run the job again later. Behind a proxy set HTTPS_PROXY.",
     401: "The token has expired or is none. Give the input `github-token`.",
     403: (
-        "Add `{needs}` to `permissions:` of the job, and keep what stands there: permissions that "
+        "Add `{needs}` to `permissions:` of the job, and keep what is there: permissions that "
         "are not named are taken away. A pull request from a fork gets none that write."
     ),
     404: (
@@ -24,19 +24,19 @@ _HINTS: Final[Mapping[Kind, str]] = {
 
 
 def refusal(asked: str, needs: str, failed: Failed) -> GitHubError:
-    """Return the error that a failure stands for.
+    """Return the error for a failed request.
 
     Parameters
     ----------
     asked : str
-        What was asked for, for the message.
+        What was requested, for the message.
     needs : str
-        The line below ``permissions:`` that it takes.
+        The line below ``permissions:`` that the request requires.
     failed : Failed
-        What became of it.
+        How it failed.
     """
     limited = _is_limited(failed)
-    # Of another host's refusal, permissions are not the cause.
+    # Permissions are not the cause if another host refuses.
     hint = failed.hint({} if failed.host and failed.status else _HINTS, needs=needs)
     if failed.kind in ("redirect", "size"):
         return GitHubError(f"{asked}: {failed.words()}.")
@@ -53,7 +53,7 @@ def refusal(asked: str, needs: str, failed: Failed) -> GitHubError:
 
 
 def passes(failed: Failed, *, repeatable: bool) -> bool:
-    """Whether a request may be sent again: nothing was done, or doing it twice is no harm."""
+    """Whether a request may be sent again: it had no effect, or may safely have it twice."""
     return _is_limited(failed) or (failed.again and repeatable)
 
 

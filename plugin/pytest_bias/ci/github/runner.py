@@ -1,7 +1,7 @@
-"""What a step says to the runner: outputs, annotations, the summary; and what it must not say.
+"""Outputs, annotations and the summary of a step, written safely for the runner.
 
-Everything that a model's author, a pull request or a file can put into a text is hostile here: an
-output cannot end its own value, and an annotation is one line.
+Text from a model's author, a pull request or a file is untrusted: an output cannot end its own
+value, and an annotation is one line.
 """
 
 import secrets
@@ -15,18 +15,18 @@ from pytest_bias.emit.bounds import len_in_bytes, within
 from pytest_bias.untrusted import clean
 
 MOST_SUMMARY: Final = 1_000_000
-"""Bytes of the summary of a step; of more than 1 MiB GitHub shows nothing."""
+"""Bytes of the summary of a step; GitHub shows nothing of more than 1 MiB."""
 MOST_OUTPUT: Final = 20_000
-"""Characters of an output; all of a job together have 1 MB."""
+"""Characters of an output; all outputs of a job together may have 1 MB."""
 MOST_PATH: Final = 1_000
 MOST_ANNOTATIONS: Final = 10
-"""Of one level in one step: GitHub shows no more."""
+"""Annotations per level and step; GitHub shows no more."""
 _OF_THE_RUNNER: Final = ("ENV", "OUTPUT", "PATH", "STATE", "STEP_SUMMARY")
-"""Files through which a step speaks to the runner, as ``GITHUB_…``."""
+"""Files through which a step communicates with the runner, as ``GITHUB_…``."""
 
 
 def write_outputs(values: Mapping[str, str], environment: Mapping[str, str]) -> None:
-    """Append values to GITHUB_OUTPUT, each between delimiters that nobody can guess."""
+    """Append values to GITHUB_OUTPUT, each between random delimiters."""
     if not (file := environment.get("GITHUB_OUTPUT")):
         return
     with Path(file).open("a", encoding="utf-8") as stream:
@@ -36,7 +36,7 @@ def write_outputs(values: Mapping[str, str], environment: Mapping[str, str]) -> 
 
 
 def write_summary(text: str, environment: Mapping[str, str]) -> None:
-    """Append Markdown to the summary of the step, of which GitHub drops all above its limit."""
+    """Append Markdown to the summary of the step, below the limit above which GitHub drops it."""
     if file := environment.get("GITHUB_STEP_SUMMARY"):
         path = Path(file)
         room = MOST_SUMMARY - (path.stat().st_size if path.is_file() else 0)
@@ -47,7 +47,7 @@ def write_summary(text: str, environment: Mapping[str, str]) -> None:
 def annotation(
     level: Level, text: str, *, title: str = "pytest-bias", file: str = "", line: int = 0
 ) -> str:
-    """Return a workflow command that shows a message at the run, or at a line of a file."""
+    """Return a workflow command that shows a message on the run's page or at a line of a file."""
     is_place = file and len(file) <= MOST_PATH
     at = [*([f"file={_property(file)}"] if is_place else [])]
     at += [f"line={line}"] if line and is_place else []
@@ -57,7 +57,7 @@ def annotation(
 
 
 def annotations(found: Sequence[Annotation]) -> Iterator[str]:
-    """Yield the annotations that GitHub shows, the last of which counts those that it does not."""
+    """Yield the annotations that GitHub shows; the last counts those that it does not show."""
     most = MOST_ANNOTATIONS if len(found) <= MOST_ANNOTATIONS else MOST_ANNOTATIONS - 1
     for one in found[:most]:
         yield annotation(one.level, one.text, title=one.title, file=one.file, line=one.line)
@@ -74,7 +74,7 @@ def _property(text: str) -> str:
 
 @contextmanager
 def quiet(stream: TextIO) -> Iterator[None]:
-    """Let the runner take no line that is printed meanwhile for a command of its own."""
+    """Keep the runner from taking lines printed meanwhile for workflow commands."""
     pause = secrets.token_hex(16)
     stream.write(f"::stop-commands::{pause}\n")
     stream.flush()
@@ -86,10 +86,10 @@ def quiet(stream: TextIO) -> Iterator[None]:
 
 
 def for_a_model(environment: Mapping[str, str]) -> dict[str, str]:
-    """Return what a process sees in which code of a model may run: nothing to speak with.
+    """Return the environment of a process that may run code of a model: no GitHub token or file.
 
-    The token of the Hub remains, since models and data are fetched with it. What it prints is
-    UTF-8 on every system.
+    The token of the Hub remains, since models and data are fetched with it. Output is UTF-8 on
+    every system.
     """
     kept = {**environment, "PYTHONUTF8": "1"}
     for name in environment:

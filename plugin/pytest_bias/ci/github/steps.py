@@ -1,4 +1,4 @@
-"""The steps of action.yml by name: those of every service, and one that is about artifacts."""
+"""The steps of action.yml by name: those of every service, and one for artifacts."""
 
 import os
 from collections.abc import Mapping
@@ -13,7 +13,7 @@ STEPS: Final[Mapping[str, running.Step]] = {**running.STEPS, "keep": keep.main}
 
 
 def main(name: str, environment: Mapping[str, str] | None = None) -> int:
-    """Run a step, which reads all that it needs from the environment; returns its exit code."""
+    """Run a step, which reads its inputs from the environment; returns its exit code."""
     streams.prepare()
     provider = GitHub(os.environ if environment is None else environment)
     return running.run_step(name, STEPS[name], provider)

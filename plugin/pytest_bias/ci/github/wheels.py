@@ -1,7 +1,7 @@
-"""Where the action installs pytest-bias, and what of the downloads can be kept.
+"""Where the action installs pytest-bias, and which downloads can be cached.
 
-Run as a file, before anything is installed and by whatever Python 3 there is: the standard library
-only, in words that an old one can read, so that it can be told that it is too old.
+It runs as a script, before anything is installed and with any Python 3: it uses the standard
+library only and syntax that old versions can parse, so that it can report one that is too old.
 """
 
 import hashlib
@@ -15,13 +15,13 @@ import sysconfig
 from pathlib import Path
 
 CPU_WHEELS = "https://download.pytorch.org/whl/cpu"
-"""PyTorch without CUDA: on a runner without a GPU the wheels of PyPI are gigabytes for nothing."""
+"""PyTorch without CUDA: without a GPU the gigabytes of PyPI's wheels are of no use."""
 OLDEST = (3, 11)
 ROOT = Path(__file__).resolve().parents[4]
 
 
 def main() -> int:
-    """Make an environment, and say to later steps where it is; returns the exit code."""
+    """Create an environment and pass its path to later steps; returns the exit code."""
     version = ".".join(map(str, sys.version_info[:2]))
     if sys.version_info < OLDEST:
         return refuse(
@@ -56,17 +56,17 @@ def main() -> int:
 
 
 def refuse(message: str) -> int:
-    """Say what is wrong, as the runner shows it."""
+    """Print an error as an annotation."""
     text = message.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
     sys.stdout.write(f"::error title=pytest-bias::{text}\n")
     return 2
 
 
 def environment() -> str:
-    """Return the Python to install into: the one given, if it is of a virtual environment.
+    """Return the Python to install into: the one given, if it is in a virtual environment.
 
-    Else one of our own is made, which sees the packages of the one given, such as a torch for the
-    runner's GPU, and changes none of them.
+    Otherwise a new environment is created, which sees the packages of the one given, such as a
+    torch for the runner's GPU, and changes none of them.
     """
     if sys.prefix != sys.base_prefix:
         return sys.executable
@@ -77,7 +77,7 @@ def environment() -> str:
 
 
 def torch_index(python: str) -> str:
-    """Return the index that torch is installed from first; empty if pip's own is good."""
+    """Return the index that torch is installed from first; empty for pip's own."""
     asked = os.environ.get("INPUT_TORCH_INDEX", "auto").strip()
     if asked != "auto":
         return asked
@@ -96,7 +96,7 @@ def pip_cache(python: str) -> str:
 
 
 def key(version: str, extras: str, index: str) -> str:
-    """Return the key of the cached downloads: system, Python, what is asked for, which torch."""
+    """Return the cache key of the downloads: system, Python, requirements, torch index."""
     asked = (ROOT / "pyproject.toml").read_bytes() + f"{extras} {index}".encode()
     wanted = hashlib.sha256(asked)
     return f"pytest-bias-pip-{sysconfig.get_platform()}-{version}-{wanted.hexdigest()[:16]}"

@@ -1,1 +1,1 @@
-"""GitLab: the variables of its jobs, and by the REST API notes and artifacts."""
+"""GitLab: the variables of its jobs, and notes and artifacts by the REST API."""

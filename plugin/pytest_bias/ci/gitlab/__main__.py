@@ -1,7 +1,7 @@
 """``python -m pytest_bias.ci.gitlab``: all steps in one job, and the files that GitLab shows.
 
-Options are the inputs of the GitHub Action of the same name. Everything else stands in
-pytest-bias.yaml or in variables ``PYTEST_BIAS_…``.
+Options are the inputs of the GitHub Action of the same name. Everything else is set in
+pytest-bias.yaml or by variables ``PYTEST_BIAS_…``.
 """
 
 import argparse
@@ -32,7 +32,7 @@ TAKEN: Final[Mapping[str, str]] = {
     "data-dir": "Folder with your own copies of the benchmark data.",
     "allow-missing-data": "true: go on without the suites whose data could not be had.",
     "out": "Folder for report and badges; by default bias-report.",
-    "extra-args": "Further options of `pytest-bias run`, one a line.",
+    "extra-args": "Further options of `pytest-bias run`, one per line.",
     "fail-on": "limit, error or never.",
     "comment": "auto: one note on a merge request; never: none.",
     "publish": "Repository of the Hub to publish to; never from a merge request.",
@@ -44,7 +44,7 @@ CODE_QUALITY: Final = "bias-code-quality.json"
 
 
 def inputs(words: Sequence[str]) -> dict[str, str]:
-    """Return inputs by name, from the words of the command line.
+    """Return inputs by name, from the arguments of the command line.
 
     Raises
     ------
@@ -65,7 +65,7 @@ def inputs(words: Sequence[str]) -> dict[str, str]:
 
 
 def run(job: GitLab, folder: Path) -> int:
-    """Run the steps and leave the files; returns the exit code of the job."""
+    """Run the steps and write the files; returns the exit code of the job."""
     for name, step in STEPS.items():
         if name == LAST:
             run_step("tell", lambda _: _leave(job, folder), job)

@@ -1,7 +1,7 @@
-"""GitLab's REST API: asked with patience, refused in plain words.
+"""Client of GitLab's REST API, with retries and readable errors.
 
-A token goes to the API's own address only. It is in no message, and a redirect to anywhere else is
-followed without it.
+A token is sent to the API's own address only. It is in no message, and a redirect to anywhere else
+is followed without it.
 """
 
 import json
@@ -24,7 +24,7 @@ TOKEN: Final = "PYTEST_BIAS_GITLAB_TOKEN"
 """Variable with a token that may write notes."""
 TIMEOUT_S: Final = (10.0, 30.0)
 PATIENCE: Final = Patience(attempts=5, left_s=60.0)
-"""Of a client, all its requests together."""
+"""Limit over all requests of a client together."""
 MOST_PAGES: Final = 100
 PER_PAGE: Final = 100
 _LOCAL: Final = ("127.0.0.1", "localhost", "::1")
@@ -32,7 +32,7 @@ _LOCAL: Final = ("127.0.0.1", "localhost", "::1")
 T = TypeVar("T")
 Method: TypeAlias = Literal["GET", "POST", "PUT", "DELETE"]
 Kind: TypeAlias = Literal["PRIVATE-TOKEN", "JOB-TOKEN"]
-"""Header of a token: of a person or a project, or of the job that runs."""
+"""Header for a token: of a person or project, or of the running job."""
 
 HELPS: Final = (
     f"{TOKEN} has to be a project access token, or a personal one, with the scope api and the role "
@@ -72,7 +72,7 @@ class Client:
     Parameters
     ----------
     api : str
-        Address of the API, as CI_API_V4_URL.
+        Address of the API, as in CI_API_V4_URL.
     token : str
         Sent in the header that `kind` names.
 
@@ -105,12 +105,12 @@ class Client:
         Raises
         ------
         GitLabError
-            If GitLab refuses, here and below, or does not answer.
+            If GitLab refuses or does not answer.
         """
         return self._send("GET", path, _json, query=query)
 
     def pages(self, path: str, **query: str | int) -> Iterator[dict[str, Any]]:
-        """Yield what a list has, page after page."""
+        """Yield the entries of a list, page after page."""
         page = "1"
         for _ in range(MOST_PAGES):
             asked = {"per_page": PER_PAGE, "page": page, **query}
@@ -126,7 +126,7 @@ class Client:
         return self._send(method, path, _json, body)
 
     def download(self, path: str, target: Path, most: int, **query: str) -> None:
-        """Write what a path leads to into a file of `most` bytes at most."""
+        """Download a path into a file, `most` bytes at most."""
 
         def save(answer: "Response") -> None:
             with target.open("wb") as file:
@@ -143,7 +143,7 @@ class Client:
         *,
         query: Mapping[str, str | int] | None = None,
     ) -> T:
-        """Return what is read of the answer; it is asked for again where it breaks off."""
+        """Send a request and read its answer; an answer that breaks off is requested again."""
 
         def attempt() -> T:
             try:
@@ -156,7 +156,7 @@ class Client:
                     said = words_of(b"".join(pieces(answer))) if own else ""
                     raise refused(answer, shown(said, self.token), "" if own else answer.url)
             except Failed as failed:
-                # What was written may be there though nobody said so.
+                # The write may have taken effect although the answer was lost.
                 failed.again = failed.status == 429 or (failed.again and method != "POST")
                 raise
 

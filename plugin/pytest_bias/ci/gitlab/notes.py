@@ -1,7 +1,7 @@
-"""One note on a merge request, which every further run writes anew.
+"""One note on a merge request, which later runs update.
 
-It is found by a hidden marker in its first line, and only among the notes of the same account: who
-copies the marker into a note of their own gets neither an edit nor a deletion.
+It is found by a hidden marker in its first line, and only among the notes of the same account: a
+note by somebody else that copies the marker is neither edited nor deleted.
 """
 
 import re
@@ -11,12 +11,12 @@ from pytest_bias.ci.gitlab.api import Client, GitLabError
 from pytest_bias.emit.bounds import within
 
 MOST_CHARACTERS: Final = 900_000
-"""Of a note; GitLab refuses one of more than 1,000,000."""
+"""Characters of a note; GitLab refuses more than 1,000,000."""
 _OWN_LINK: Final = re.compile(r"(\]\(https?://[^)\s]*\))")
 
 
 def write_note(client: Client, project: str, merge_request: int, mark: str, text: str) -> None:
-    """Write the note of a merge request, in the place of the one before.
+    """Write the note of a merge request, replacing the previous one.
 
     Parameters
     ----------
@@ -39,13 +39,13 @@ def write_note(client: Client, project: str, merge_request: int, mark: str, text
         try:
             client.send("POST", path, {"body": body})
         except GitLabError as error:
-            # Whether it was written is seen by reading again.
+            # Reading again shows whether it was written.
             if not error.unsure or not _rewritten(client, path, mark, body, author):
                 raise
 
 
 def _rewritten(client: Client, path: str, mark: str, body: str, author: int) -> bool:
-    """Let the oldest of our notes say it, and remove others; returns whether there was one."""
+    """Put the text into our oldest note and delete the others; returns whether there was one."""
     listed = client.pages(path, sort="asc", order_by="created_at")
     ours = [note for note in listed if _is_ours(note, mark, author)]
     if not ours:
@@ -64,10 +64,10 @@ def _is_ours(note: dict[str, Any], mark: str, author: int) -> bool:
 
 
 def inert(text: str) -> str:
-    """Return Markdown of which GitLab carries out no line, and takes no word for a reference.
+    """Escape Markdown so that GitLab finds neither quick actions nor references in it.
 
-    A line that begins with a slash is a quick action, such as ``/merge``. `emit.comment` sees to
-    what is a reference on GitHub as well; here it is about those to merge requests, labels,
+    A line that begins with a slash is a quick action, such as ``/merge``. `emit.comment` escapes
+    the references that GitHub knows as well; this escapes those to merge requests, labels,
     milestones, alerts and epics.
     """
     parts = _OWN_LINK.split(text)

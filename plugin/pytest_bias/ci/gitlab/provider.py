@@ -41,9 +41,9 @@ class GitLab:
     given : mapping of str to str
         Inputs by name.
     outputs : dict
-        What each step has left.
+        Values that the steps saved.
     annotations : list of Annotation
-        What was told.
+        Messages that were shown.
     """
 
     environment: Mapping[str, str]
@@ -52,7 +52,7 @@ class GitLab:
     annotations: list[Annotation] = field(default_factory=list)
 
     def check(self, inputs: Inputs) -> None:
-        """Raise `UsageError` for a baseline that GitLab does not have."""
+        """Raise `UsageError` for a baseline that is not supported on GitLab."""
         if inputs["baseline"].startswith(BRANCH):
             raise UsageError(
                 f"the input `baseline` is {clean(inputs['baseline'], 100)!r}: a job on GitLab "
@@ -61,27 +61,27 @@ class GitLab:
             )
 
     def output(self, step: str, name: str) -> str:
-        """Return what an earlier step left."""
+        """Return a value that an earlier step saved."""
         return self.outputs.get(step, {}).get(name, "")
 
     def write_outputs(self, step: str, values: Mapping[str, str]) -> None:
-        """Leave values to later steps."""
+        """Save values for later steps."""
         self.outputs.setdefault(step, {}).update(values)
 
     def annotate(self, annotations: Sequence[Annotation]) -> None:
         """Print messages; those of errors become issues of the code quality report."""
         self.annotations.extend(annotations)
-        # What is only noticed is among the remarks as well.
+        # Notices are among the remarks as well.
         for one in (a for a in annotations if a.level != "notice"):
             at = f"{one.file}:{one.line}: " if one.line else ""
             self._print(f"{one.level}: {at}{one.text}")
 
     def quiet(self) -> AbstractContextManager[None]:
-        """Return a block; GitLab takes no line that is printed for a command."""
+        """Return an empty context: GitLab takes no printed line for a command."""
         return nullcontext()
 
     def summarize(self, report: str, problem: str, remarks: Sequence[str], published: str) -> None:
-        """Print what the command and the annotations have not said."""
+        """Print what neither the command nor the annotations have shown."""
         for text in (*remarks, *([f"Published: {published}"] if published else [])):
             self._print(text)
 
@@ -103,7 +103,7 @@ class GitLab:
 
     @property
     def proposal(self) -> str:
-        """A pipeline of a merge request is of what is not merged."""
+        """A pipeline of a merge request is about an unmerged change."""
         return "merge request" if self._variable("CI_MERGE_REQUEST_IID") else ""
 
     def comment(self, text: str) -> str:
@@ -121,9 +121,9 @@ class GitLab:
         return ""
 
     def last_report(self, inputs: Inputs, model: str, *, failed: bool = False) -> Path | None:
-        """Fetch the report of the last pipeline of the default branch that succeeded.
+        """Fetch the report of the last successful pipeline of the default branch.
 
-        GitLab gives the artifacts of no other one away by the name of a job.
+        GitLab delivers artifacts by the name of a job from no other pipeline.
         """
         if failed:
             return None
@@ -148,7 +148,7 @@ class GitLab:
             archive.unlink(missing_ok=True)
 
     def first_run(self, inputs: Inputs, model: str) -> str:
-        """Return where no report is yet."""
+        """Return why `last_report` found nothing."""
         branch = clean(self._variable("CI_DEFAULT_BRANCH"), 100)
         return (
             f"No pipeline of {branch} that succeeded has left artifacts of the job "
@@ -160,15 +160,15 @@ class GitLab:
         return name or self._variable("CI_JOB_NAME")
 
     def commit_report(self, branch: str, out: Path) -> str:
-        """Refuse: artifacts of a job have an address that lasts, without a commit."""
+        """Refuse: artifacts of a job have a permanent address without a commit."""
         raise UsageError("a job on GitLab commits to no branch.", "Badges are artifacts there.")
 
     @property
     def for_a_model(self) -> dict[str, str]:
         """Environment of a process in which code of a model may run.
 
-        Without what GitLab gives a job to speak with; the token of the Hub remains, since models
-        and data are fetched with it.
+        Without GitLab's tokens; the token of the Hub remains, since models and data are fetched
+        with it.
         """
         of_gitlab = {TOKEN, "CI_REPOSITORY_URL"}
         kept = {

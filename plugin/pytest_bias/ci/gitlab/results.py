@@ -1,4 +1,4 @@
-"""Results in the forms that GitLab shows at a merge request: JUnit, and code quality."""
+"""Results in the formats that GitLab shows on a merge request: JUnit and code quality."""
 
 import json
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ CLASS: Final = "pytest_bias"
 MOST_SAID: Final = 4_000
 """Characters of a reason."""
 SEVERITIES: Final = {"limit": "major"}
-"""Of an issue, by what it is about; what could not be measured is critical."""
+"""Severity of an issue by its subject; a failed measurement is critical."""
 
 
 # JUnit
@@ -28,7 +28,7 @@ def junit(report: Report | None, decision: Decision | None, problem: str) -> str
     """Return JUnit XML with one test case for each suite, as the pytest plugin leaves it.
 
     A suite fails if it could not be measured or a limit on it is exceeded, never for a score alone.
-    What fails and belongs to no suite is a test case of its own.
+    A failure that belongs to no suite is a test case of its own.
     """
     suite = ET.Element("testsuite", name="pytest-bias")
     if problem:
@@ -47,7 +47,7 @@ def junit(report: Report | None, decision: Decision | None, problem: str) -> str
             *(("waiver", sentence(o)) for o in of_suite if o.waiver),
         ]
         if told:
-            # Before what came of it, as pytest writes them.
+            # Before the result, as pytest writes them.
             case.insert(0, place := ET.Element("properties"))
             for name, value in told:
                 ET.SubElement(
@@ -77,7 +77,7 @@ def _case(suite: ET.Element, name: str, failures: Sequence[str], skipped: str = 
 
 
 def _unmeasured(result: SuiteResult, decision: Decision | None) -> list[str]:
-    """Say that a suite could not be measured, unless it is allowed that its data are missing."""
+    """Report that a suite could not be measured, unless its data are allowed to be missing."""
     if result.status not in FAILED:
         return []
     told = f"{result.entry}: {result.reason}"
@@ -89,10 +89,10 @@ def _unmeasured(result: SuiteResult, decision: Decision | None) -> list[str]:
 
 
 def code_quality(annotations: Sequence[Annotation]) -> str:
-    """Return what failed as a report of Code Climate: one issue for each limit or suite.
+    """Return the failures as a Code Climate report: one issue for each limit or suite.
 
-    Its fingerprint stays the same from run to run, whatever the values are, so that GitLab can tell
-    what is new in a merge request.
+    The fingerprint of an issue does not depend on values, so that GitLab can tell which issues are
+    new in a merge request.
     """
     failed = {one.about: one for one in annotations if one.level == "error"}
     return json.dumps([_issue(one) for one in failed.values()], indent=1) + "\n"

@@ -1,1 +1,1 @@
-"""``pytest-bias init``: from three questions, or from flags, to a settings file and a workflow."""
+"""``pytest-bias init``: write a settings file and a workflow from three questions or flags."""

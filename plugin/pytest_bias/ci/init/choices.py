@@ -1,4 +1,4 @@
-"""What was chosen for a project, checked: names that a workflow can hold and a runner can find."""
+"""The validated choices for a project: names that a workflow can hold and a runner can find."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -22,7 +22,7 @@ _BRANCH: Final = re.compile(r"[\w./+-]+")
 
 @dataclass(frozen=True, slots=True)
 class Choices:
-    """What the settings file and the workflow are written from."""
+    """The choices from which the settings file and the workflow are written."""
 
     trigger: Trigger
     model: str | None = None
@@ -36,7 +36,7 @@ class Choices:
 
 
 def is_path(text: str, folder: Path) -> bool:
-    """Whether a model's name is a path: of something that is there, or written as a path."""
+    """Whether a model's name is a path: one that exists, or is written as a path."""
     try:
         there = (folder / text).exists() and text not in DEMOS
     except (OSError, ValueError):
@@ -45,12 +45,12 @@ def is_path(text: str, folder: Path) -> bool:
 
 
 def check_text(what: str, text: str) -> str:
-    """Return a text that a workflow can hold.
+    """Return a text if a workflow can hold it.
 
     Raises
     ------
     UsageError
-        If GitHub would read an expression in it, or the action another text.
+        If GitHub would find an expression in it, or the action would read a different text.
     """
     if "${{" in text:
         raise UsageError(
@@ -67,13 +67,13 @@ def check_text(what: str, text: str) -> str:
 def check_model(text: str, trigger: Trigger, folder: Path) -> str:
     """Return a model's name as the settings file and the workflow hold it.
 
-    A path is written from the root of the checkout and begins with a dot, so that it is none of the
-    Hub's names. It need not be there yet, since a step of the workflow may make it.
+    A path is relative to the root of the checkout and begins with a dot, so that it is not taken
+    for a name of the Hub. It need not exist yet, since a step of the workflow may create it.
 
     Raises
     ------
     UsageError
-        If it is no model, none of this trigger, or lies where the runner has nothing.
+        If it is no model, does not fit the trigger, or is outside of the checkout.
     """
     check_text("--model", text)
     if not is_path(text, folder):
@@ -132,37 +132,40 @@ def check_publish(text: str) -> str:
 
 
 def check_branch(what: str, text: str) -> str:
-    """Return the name of a branch, of characters that mean nothing to GitHub's patterns.
+    """Return the name of a branch without characters that are special in GitHub's patterns.
 
     Raises
     ------
     UsageError
-        If it has others, or git takes no such name.
+        If it has other characters, or git does not accept it.
     """
     check_text(what, text)
     if not _BRANCH.fullmatch(text) or text.startswith(("-", "/")) or ".." in text:
         raise UsageError(
-            f"{what} {text!r} is no plain name of a branch.", "Letters, digits and ./_+- can stand."
+            f"{what} {text!r} is no plain name of a branch.",
+            "Letters, digits and ./_+- are allowed.",
         )
     return text
 
 
 def read_limit_words(words: Sequence[str]) -> dict[str, dict[str, Any]]:
-    """Read limits as they are typed, into those of the settings file.
+    """Convert limits as typed on the command line into those of the settings file.
 
-    ``none`` is no limit; ``max-distance:crows_pairs=10`` limits the headline of a suite, and
-    ``max-regression:crows_pairs.aul_preference=2`` another metric. Without a rule it is the
-    distance.
+    ``none`` sets no limit; ``max-distance:crows_pairs=10`` limits the headline of a suite, and
+    ``max-regression:crows_pairs.aul_preference=2`` another metric. The default
+    rule is ``max-distance``.
 
     Raises
     ------
     UsageError
-        If one is malformed, or names what is not installed.
+        If one is malformed, or names a suite or metric that is not installed.
     """
     found: dict[str, dict[str, Any]] = {}
     given = [w.strip() for word in words for w in word.replace(",", " ").split()]
     if "none" in given and len(given) > 1:
-        raise UsageError("--limits none stands beside others.", "Either none, or what is limited.")
+        raise UsageError(
+            "--limits none cannot be combined with limits.", "Give either none or the limits."
+        )
     for word in given:
         if word == "none":
             continue
@@ -186,7 +189,7 @@ def read_limit_words(words: Sequence[str]) -> dict[str, dict[str, Any]]:
 
 
 def _metric(name: str) -> str:
-    """Return suite and metric of a limit: the headline, where only the suite is named."""
+    """Return suite and metric of a limit; by default the metric is the suite's headline."""
     if "." in name:
         return name
     suite = INSTALLED.find(name.partition("[")[0])

@@ -1,4 +1,4 @@
-"""The command ``init``: choices to two files, checked after they were written."""
+"""The command ``init``: two files written from the choices, and checked afterwards."""
 
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -23,12 +23,12 @@ from pytest_bias.reports.limits import limits_of
 from pytest_bias.settings.settings import read_settings
 
 MOST_SHARDS: Final = 16
-"""Jobs that the reusable workflow shares a run among."""
+"""Jobs among which the reusable workflow divides a run."""
 
 
 @dataclass(frozen=True, slots=True)
 class Flags:
-    """What was given on the command line; null where it was not."""
+    """Options of the command line; None for those that were not given."""
 
     model: str | None = None
     ci: str | None = None
@@ -50,8 +50,8 @@ def init_command(flags: Flags, folder: Path, console: Console, *, asks: bool) ->
     Raises
     ------
     UsageError
-        If something is not known and nobody can be asked, cannot stand in a workflow, or would
-        replace a file unasked.
+        If an answer is missing and there is no terminal to ask on, if a value is not valid in a
+        workflow, or if a file would be replaced without ``--force``.
     """
     found = look(folder)
     choices = choose(flags, found, Asker(console, asks=asks, takes_defaults=flags.yes))
@@ -71,7 +71,7 @@ def init_command(flags: Flags, folder: Path, console: Console, *, asks: bool) ->
 
 
 def choose(flags: Flags, found: Found, asker: Asker) -> Choices:
-    """Put together what flags, answers and the folder say.
+    """Combine flags, answers and what was found in the folder.
 
     Raises
     ------
@@ -103,7 +103,7 @@ def choose(flags: Flags, found: Found, asker: Asker) -> Choices:
 
 
 def _service(flags: Flags, found: Found) -> str:
-    """Return the service whose jobs are written: by default the one that the folder tells of."""
+    """Return the CI service to write for; by default the one that the folder uses."""
     if flags.ci is None:
         return "gitlab" if found.is_gitlab and flags.trigger is None else "github"
     if flags.ci not in SERVICES:
@@ -135,7 +135,7 @@ def _require_taken(flags: Flags, chosen: Trigger) -> None:
 
 
 def _writes_settings(choices: Choices, found: Found) -> bool:
-    """Whether the settings file is (re)written: one that says the same already stays as it is."""
+    """Whether to write the settings file: one with the same content stays as it is."""
     if not choices.trigger.measures:
         return False
     if found.settings is None:
@@ -144,7 +144,7 @@ def _writes_settings(choices: Choices, found: Found) -> bool:
         # A file of its own would hide those settings.
         if choices.limits:
             raise UsageError(
-                f"{found.settings.name} holds the settings already: --limits is not put in there.",
+                f"{found.settings.name} holds the settings already: --limits is not added to them.",
                 "Write the limits there, and leave --limits out.",
             )
         return False
@@ -152,7 +152,7 @@ def _writes_settings(choices: Choices, found: Found) -> bool:
 
 
 def _is_same(one: str | None, other: str | None, folder: Path) -> bool:
-    """Whether two names are of one model; a path may be written in several ways."""
+    """Whether two names denote one model; a path may be written in several ways."""
     if one is None or other is None or one == other:
         return one == other
     are_paths = is_path(one, folder) and is_path(other, folder)
@@ -165,18 +165,18 @@ def check(files: list[File], choices: Choices) -> None:
     Raises
     ------
     BiasError
-        If they do not; a fault of ours, which is to be reported.
+        If they do not, which is a bug to be reported.
     """
     for file in files:
         if file.shown == FILE_NAME and yaml.safe_load(file.after).get("model") != choices.model:
             raise BiasError(
                 f"{file.shown} would be wrong: it names another model.",
-                "Please report it: a fault of ours.",
+                "Please report it: this is a bug.",
             )
 
 
 def _check_written(files: list[File], choices: Choices, found: Found) -> None:
-    """Read the files as a run on a runner will read them."""
+    """Read the files back as a run on a runner will."""
     if choices.trigger.measures:
         settings = read_settings({}, environment={}, folder=found.folder)
         limits_of(settings)

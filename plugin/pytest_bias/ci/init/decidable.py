@@ -1,4 +1,4 @@
-"""What the limits of a new settings file can decide, with the items that there are."""
+"""Which limits of a new settings file can be decided with the items at hand."""
 
 from collections.abc import Iterator
 
@@ -13,9 +13,9 @@ from pytest_bias.suites.suite import Configuration
 
 
 def told_of_limits(choices: Choices) -> Iterator[str]:
-    """Yield a line for each limit and configuration, careful where a limit can hardly be held.
+    """Yield a line for each limit and configuration, with a warning if it can hardly be held.
 
-    Nothing is fetched for it.
+    Nothing is fetched.
     """
     folder = DataFolder(None, offline=True, accepted={}, texts={})
     for limit in read_limits(choices.limits):
@@ -31,7 +31,7 @@ def told_of_limits(choices: Choices) -> Iterator[str]:
                     f"{suite.name}` says what it can decide"
                 )
                 continue
-            # One way to measure stands for all: they are of the same items.
+            # One way to measure represents all: they use the same items.
             found = reach(target.metrics[0], items, target.by)
             yield _told(limit, found, configuration.clusters)
 

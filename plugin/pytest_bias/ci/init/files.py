@@ -1,4 +1,4 @@
-"""Files that `init` writes: new ones, unchanged ones, and those that it does not touch unasked."""
+"""Files that `init` writes: new or unchanged ones; others are replaced only with ``--force``."""
 
 import difflib
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ _STYLES: Final = {"+": "green", "-": "red", "@": "cyan"}
 
 @dataclass(frozen=True, slots=True)
 class File:
-    """A file as it is to be, beside what stands there."""
+    """A file to write, with its present content."""
 
     path: Path
     shown: str
@@ -26,12 +26,12 @@ class File:
 
     @classmethod
     def at(cls, folder: Path, name: str, content: str) -> "File":
-        """Look at a path below a folder.
+        """Read the present content of a path below a folder.
 
         Raises
         ------
         OutputError
-            If something else than a readable text file stands there.
+            If there is something other than a readable text file.
         """
         path = folder / name
         try:
@@ -48,7 +48,7 @@ class File:
         return "same" if self.before == self.after else "changed"
 
     def stage(self) -> Path:
-        """Write the content beside its place; what is returned only has to be renamed."""
+        """Write the content to a temporary file beside the target; returns its path."""
         self.path.parent.mkdir(parents=True, exist_ok=True)
         part = self.path.with_name(f".{self.path.name}.part")
         part.write_text(self.after, encoding="utf-8", newline="\n")
@@ -69,7 +69,7 @@ def write(files: Sequence[File], console: Console, *, force: bool, dry_run: bool
     Raises
     ------
     UsageError
-        If one stands there with another content, after showing the difference; nothing is written.
+        If one exists with other content, after showing the difference; nothing is written.
     OutputError
         If one cannot be written.
     """
@@ -82,7 +82,7 @@ def write(files: Sequence[File], console: Console, *, force: bool, dry_run: bool
         raise UsageError(
             f"{names} {'is' if len(changed) == 1 else 'are'} there already, with another content: "
             "nothing was written.",
-            "--force replaces; or take over by hand what you want of the difference above.",
+            "--force replaces it; or copy what you want from the difference above.",
         )
     if not dry_run:
         _write([f for f in files if f.state != "same"])

@@ -1,4 +1,4 @@
-"""What a folder tells by itself: weights, settings, the card's languages, what git knows."""
+"""What `init` detects in a folder: weights, settings, the card's languages, git remotes."""
 
 import re
 import subprocess
@@ -14,7 +14,7 @@ from pytest_bias.settings.settings import read_settings
 
 WEIGHTS: Final = ("*.safetensors", "*.bin", "*.gguf")
 DEPTH: Final = 3
-"""Folders that are looked into for weights, from the present one down."""
+"""Folders that are searched for weights, from the current one down."""
 
 
 def _address(hosts: str, name: str = r"[\w.-]+/[\w.-]+?") -> re.Pattern[str]:
@@ -24,24 +24,24 @@ def _address(hosts: str, name: str = r"[\w.-]+/[\w.-]+?") -> re.Pattern[str]:
 
 
 _HUB: Final = _address(r"huggingface\.co|hf\.co")
-"""Address of a model on the Hub, as git names it; data sets and spaces have a word in front."""
+"""Git address of a model on the Hub; those of datasets and Spaces have a prefix."""
 _GITHUB: Final = _address(r"github\.com")
 _GITLAB: Final = _address(
     r"(?P<host>(?:[\w-]+\.)*gitlab(?:\.[\w-]+)+)(?::\d+)?", r"[\w.-]+/[\w./-]+?"
 )
-"""Address of a project on a GitLab that is called so; groups lie in groups there."""
+"""Git address of a project on a host that is called GitLab; groups may be nested."""
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What is there before anything is asked.
+    """What was detected before any question.
 
     Parameters
     ----------
     folder : Path
         Where `init` was started.
     settings : Path, optional
-        File that holds settings already.
+        Existing settings file.
     model : str, optional
         Model that it names.
     weights : str, optional
@@ -53,7 +53,7 @@ class Found:
     gitlab : str, optional
         Address of the project of GitLab that git pushes to.
     branch : str
-        Branch that pushes are followed on.
+        Branch whose pushes start a run.
     is_git : bool
         Whether the folder is the root of a git repository.
     """
@@ -77,13 +77,13 @@ class Found:
 
 
 def look(folder: Path) -> Found:
-    """Look at a folder.
+    """Inspect a folder.
 
     Raises
     ------
     UsageError
-        If it lies inside a git repository, whose root alone can hold workflows, or if settings that
-        are there cannot be read.
+        If it is below the root of a git repository, since only the root can hold workflows, or if
+        existing settings cannot be read.
     """
     root = git(folder, "rev-parse", "--show-toplevel")
     if root and Path(root).resolve() != folder.resolve():
@@ -91,7 +91,7 @@ def look(folder: Path) -> Found:
             f"{folder} is a folder of the repository {root}: workflows are read at its root only.",
             f"cd {root} && pytest-bias init",
         )
-    # Of a file, not of the environment: what is exported here is not exported on the runner.
+    # From a file, not the environment: variables that are set here are not set on the runner.
     there = read_settings({}, environment={}, folder=folder)
     there_too = _remote(folder, _GITLAB)
     return Found(
@@ -108,7 +108,7 @@ def look(folder: Path) -> Found:
 
 
 def git(folder: Path, *words: str) -> str | None:
-    """Return what git prints, or null if it fails or is not installed."""
+    """Return what git prints, or None if it fails or is not installed."""
     try:
         done = subprocess.run(
             ["git", "-C", str(folder), *words], capture_output=True, encoding="utf-8", check=False
@@ -119,12 +119,12 @@ def git(folder: Path, *words: str) -> str | None:
 
 
 def is_ignored(folder: Path, path: str) -> bool:
-    """Whether git ignores a path, so that no runner ever has it."""
+    """Whether git ignores a path, so that it never reaches a runner."""
     return git(folder, "check-ignore", "--quiet", "--", path) is not None
 
 
 def languages(folder: Path, model: str) -> tuple[str, ...]:
-    """Return the languages that the card of a folder with a model gives; none without a card."""
+    """Return the languages in the model card of a folder; empty without a card."""
     path = folder / model
     if not path.is_dir():
         return ()
@@ -134,7 +134,7 @@ def languages(folder: Path, model: str) -> tuple[str, ...]:
 
 
 def _models(folder: Path) -> Iterator[str]:
-    """Yield folders with a configuration and weights, and GGUF files, the nearest first."""
+    """Yield folders with a configuration and weights, and GGUF files, nearest first."""
     level = [folder]
     for _ in range(DEPTH):
         for place in level:
@@ -166,7 +166,7 @@ def _remote(folder: Path, address: re.Pattern[str]) -> re.Match[str] | None:
 
 
 def _branch(folder: Path) -> str:
-    """Return the default branch: that of the remote, else a usual name, else the present one."""
+    """Return the default branch: that of the remote, else a usual name, else the current one."""
     of_remote = git(folder, "symbolic-ref", "--short", "refs/remotes/origin/HEAD")
     if of_remote:
         return of_remote.removeprefix("origin/")

@@ -1,4 +1,4 @@
-"""Where the job on GitLab is written to: a .gitlab-ci.yml of the user's own stays as it is."""
+"""Where the GitLab job is written; an existing .gitlab-ci.yml stays as it is."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -8,18 +8,18 @@ from pytest_bias.ci.init.triggers import GITLAB, Trigger
 from pytest_bias.errors import OutputError
 
 INCLUDED: Final = ".gitlab/bias.gitlab-ci.yml"
-"""File of the job where there is a .gitlab-ci.yml already."""
+"""File of the job if there is a .gitlab-ci.yml already."""
 
 
 def job_path(folder: Path, job: str) -> str:
-    """Return .gitlab-ci.yml, unless it holds something else than a job of ours alone."""
+    """Return .gitlab-ci.yml, unless it holds anything but our own job."""
     there = _read(folder)
     is_ours = there is not None and there.splitlines()[:3] == job.splitlines()[:3]
     return GITLAB.path if is_ours or there is None else INCLUDED
 
 
 def include(folder: Path, chosen: Trigger, path: str) -> Iterator[str]:
-    """Yield what to add to the user's own .gitlab-ci.yml, if it does not hold that yet."""
+    """Yield what to add to the user's .gitlab-ci.yml, unless it is there already."""
     if chosen is GITLAB and path == INCLUDED and INCLUDED not in (_read(folder) or ""):
         yield f"Include   {GITLAB.path} stays as it is. Add to it:"
         yield "            include:"

@@ -1,4 +1,4 @@
-"""What is to be done after `init`, as commands to copy."""
+"""The next steps after `init`, as commands to copy."""
 
 import shlex
 from collections.abc import Iterator, Sequence
@@ -15,7 +15,7 @@ PROJECT: Final = "https://gitlab.com/GROUP/NAME"
 
 
 def next_steps(choices: Choices, found: Found, written: Sequence[str]) -> Iterator[str]:
-    """Yield what was set up, what may be amiss, and the next commands; 15 lines with all of it."""
+    """Yield what was set up, warnings, and the next commands; 15 lines at most."""
     model, chosen = choices.model, choices.trigger
     yield f"Runs      {chosen.about}"
     if found.settings and FILE_NAME not in written and chosen.measures:
@@ -59,14 +59,14 @@ def next_steps(choices: Choices, found: Found, written: Sequence[str]) -> Iterat
 
 
 def _badge(repository: str, branch: str) -> str:
-    """Return the Markdown of the badge that a branch of a repository holds."""
+    """Return the Markdown of a badge on a branch of a repository."""
     picture = f"https://raw.githubusercontent.com/{repository}/{branch}/bias/badges"
     there = f"https://github.com/{repository}/tree/{branch}/bias"
     return f"[![Social Bias Evaluated]({picture}/social-bias-evaluated.svg)]({there})"
 
 
 def _badge_of_gitlab(project: str, branch: str) -> str:
-    """Return the Markdown of the badge among the artifacts of the last job on a branch."""
+    """Return the Markdown of a badge among the artifacts of the last job on a branch."""
     artifacts = f"{project}/-/jobs/artifacts/{branch}"
     picture = f"{artifacts}/raw/bias-report/badges/social-bias-evaluated.svg?job=bias"
     return f"[![Social Bias Evaluated]({picture})]({artifacts}/browse/bias-report?job=bias)"

@@ -1,4 +1,4 @@
-"""The three questions, asked where somebody can answer; else what flags and the folder say."""
+"""The three questions, asked at a terminal; otherwise answered by flags and the folder."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -19,16 +19,16 @@ FLAGS: Final = "pytest-bias init --model org/name --trigger hub-schedule --publi
 
 
 class Asker:
-    """Gets answers: given as flags, asked for, or the default that was found.
+    """Answers from flags, from questions, or from the default that was detected.
 
     Parameters
     ----------
     console : Console
         Where questions are asked.
     asks : bool
-        Whether somebody is there.
+        Whether there is a terminal to ask on.
     takes_defaults : bool
-        Whether defaults are taken without a question, as ``--yes`` says.
+        Whether defaults are used without a question (``--yes``).
     """
 
     def __init__(self, console: Console, *, asks: bool, takes_defaults: bool) -> None:
@@ -49,7 +49,7 @@ class Asker:
         Raises
         ------
         UsageError
-            If a flag is wrong, or nothing says the answer.
+            If a flag is wrong, or there is no answer.
         """
         if given is not None:
             return read(given)
@@ -72,7 +72,7 @@ class Asker:
 
 
 def ask_model(asker: Asker, found: Found, given: str | None, chosen: Trigger | None) -> str | None:
-    """Return the model: the one of the settings, of the folder, or of the Hub that git names."""
+    """Return the model: from the settings, the folder, or the Hub repository of git's remote."""
     if chosen and chosen.takes == "asked":
         return check_model(given, chosen, found.folder) if given else None
     candidates = (found.model, found.weights, found.hub)
@@ -87,7 +87,7 @@ def ask_model(asker: Asker, found: Found, given: str | None, chosen: Trigger | N
 
 
 def ask_trigger(asker: Asker, found: Found, model: str | None) -> Trigger:
-    """Return what starts the run; by default what fits the model."""
+    """Return the trigger of the run; by default the one that fits the model."""
     if asker.asks and not asker.takes_defaults:
         asker.console.print()
         for one in TRIGGERS:
@@ -104,7 +104,7 @@ def ask_trigger(asker: Asker, found: Found, model: str | None) -> Trigger:
 
 
 def ask_limits(asker: Asker, given: list[str]) -> dict[str, dict[str, object]]:
-    """Return the limits; by default there are none, so that nothing fails."""
+    """Return the limits; by default none, so that nothing fails."""
     return asker.answer(
         "--limits",
         "3. Should a score fail it? none, or for instance max-distance:crows_pairs=10",
@@ -125,7 +125,7 @@ def ask_publish(asker: Asker, found: Found, model: str | None) -> str:
         "--publish",
         "   Which repository of the Hub are the results proposed to? org/name",
         check_publish,
-        # A model that was named says it; what git knows is only offered.
+        # A named model decides; what git knows is only offered as the default.
         None if asker.asks else of_model,
         of_model or found.hub,
     )

@@ -1,4 +1,4 @@
-"""The workflow of a trigger and the settings file, from templates; the examples are the same."""
+"""Render workflows, settings files and the examples from the same templates."""
 
 import shlex
 from functools import cache
@@ -14,7 +14,7 @@ from pytest_bias.settings.settings import NO_LANGUAGE
 
 @cache
 def _templates() -> jinja2.Environment:
-    # ${{ }} belongs to GitHub, so the marks of the templates are others.
+    # ${{ }} belongs to GitHub, so the templates use other delimiters.
     return jinja2.Environment(
         loader=jinja2.PackageLoader("bias_templates", "workflows"),
         autoescape=False,
@@ -32,7 +32,7 @@ def _templates() -> jinja2.Environment:
 
 
 def scalar(text: str) -> str:
-    """Return a text as YAML says it on one line: plain where that says the same, else quoted.
+    """Return a text as a YAML scalar on one line: plain where that means the same, else quoted.
 
     Examples
     --------
@@ -47,7 +47,7 @@ def scalar(text: str) -> str:
 
 
 def workflow(choices: Choices) -> str:
-    """Return the workflow that was chosen."""
+    """Return the workflow for the choices."""
     texts = {
         "model": choices.model,
         "publish": choices.publish,
@@ -61,14 +61,14 @@ def workflow(choices: Choices) -> str:
 
 
 def _script(choices: Choices) -> str:
-    """Return the command of the job on GitLab, as a shell reads it."""
+    """Return the command of the GitLab job, quoted for a shell."""
     words = [f"--model={choices.model}", "--baseline=last-run"]
     words += [f"--publish={choices.publish}"] if choices.publish else []
     return f"python -m pytest_bias.ci.gitlab {shlex.join(words)}"
 
 
 def settings(choices: Choices) -> str:
-    """Return the settings file: what was chosen, and the usual next settings as comments."""
+    """Return the settings file: the choices, and the usual next settings as comments."""
     spoken = [tag for tag in choices.languages if tag.lower() not in NO_LANGUAGE]
     limits = {
         scalar(name): yaml.safe_dump(dict(rules), default_flow_style=True).strip()

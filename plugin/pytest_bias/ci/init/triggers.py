@@ -1,4 +1,4 @@
-"""What can start a run on GitHub or GitLab, and what has to be known to write its workflow."""
+"""Triggers that can start a run on GitHub or GitLab, and what their workflows require."""
 
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
@@ -15,29 +15,29 @@ Source: TypeAlias = Literal["any", "hub", "folder", "asked"]
 
 @dataclass(frozen=True, slots=True)
 class Trigger:
-    """What starts a run.
+    """A trigger, which starts a run.
 
     Parameters
     ----------
     name : str
-        Word behind ``--trigger``.
+        Value of ``--trigger``.
     file : str
         Example in ``examples/workflows``, and the template it comes from.
     about : str
-        When the workflow runs, for people.
+        Human-readable description of when the workflow runs.
     takes : str
-        Which models: a name of the Hub, a path of the checkout, any of both, or none, because who
-        starts the run is asked.
+        Which models: a name on the Hub, a path in the checkout, either, or none, because the person
+        who starts the run is asked.
     example : str, optional
         Model of the example file.
     options : tuple of str
         Further fields of `Choices` that the template reads.
     needs : tuple of str
-        Those of them without which there is no workflow.
+        Those of them that the workflow requires.
     measures : bool
-        Whether it runs suites by the settings file, and a limit can fail it.
+        Whether it runs suites by the settings file, so that a limit can fail it.
     path : str
-        Where the workflow is written to.
+        Path of the workflow.
     """
 
     name: str
@@ -66,7 +66,7 @@ GITLAB: Final = Trigger(
     ("publish",),
     path=".gitlab-ci.yml",
 )
-"""The job on GitLab, which has one way to be started."""
+"""The job on GitLab, which has a single trigger."""
 
 TRIGGERS: Final = (
     Trigger(

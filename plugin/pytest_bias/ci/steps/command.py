@@ -1,4 +1,4 @@
-"""The command in a process of its own, and the file in which it says how it ended."""
+"""Run the command in a process of its own, and read the file with its result."""
 
 import subprocess
 import sys
@@ -16,9 +16,9 @@ def run_command(
 ) -> CommandResult:
     """Run ``pytest-bias`` and return its result.
 
-    What it prints is shown, and none of it is read or taken for a command of the runner, since it
-    has names that a model's author chose. A process that ends without a result, or with another
-    exit code than it states, has failed.
+    Its output is shown, but neither parsed nor taken for commands of the runner, since it contains
+    names that a model's author chose. A process that ends without a result, or with another exit
+    code than it states, has failed.
     """
     with tempfile.TemporaryDirectory(prefix="pytest-bias-", dir=provider.temp) as folder:
         file = Path(folder) / "result.json"

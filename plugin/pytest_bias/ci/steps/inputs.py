@@ -1,6 +1,6 @@
-"""The inputs of a job: checked, made into a command.
+"""The inputs of a job: validated, and converted to a command.
 
-No shell reads any of them: a command is a list of words.
+No shell reads any of them: a command is a list of arguments.
 """
 
 import re
@@ -17,13 +17,13 @@ from pytest_bias.reports.folder import REPORT
 from pytest_bias.settings.settings import Settings
 
 OPTIONS: Final = ("profile", "config", "baseline", "device", "devices", "data-dir", "shard")
-"""Inputs that are options of the command, of the same name."""
+"""Inputs that are passed on as options of the same name."""
 TAKEN_BY: Final[Mapping[str, tuple[str, ...]]] = {
     "run": OPTIONS,
     "reproduce": ("config", "device", "devices", "data-dir"),
     "merge": ("config", "baseline"),
 }
-"""Which of them a command takes; where one was given that it does not take, that is said."""
+"""Those of them that each command accepts; any other one that was given is an error."""
 MODES: Final = {"reproduce": "`reproduce`: the report says what is run", "merge": "`reports`"}
 FLAGS: Final = (
     *("skip-unchanged", "reproduce", "allow-missing-data", "create-pr", "install", "cache"),
@@ -33,20 +33,20 @@ CHOICES: Final[Mapping[str, tuple[str, ...]]] = {
     "comment": ("auto", "never"),
     "summary": ("always", "problems", "never"),
 }
-"""Inputs of few values; the first is the default."""
+"""Inputs with a fixed set of values; the first is the default."""
 DEFAULT_OUT: Final = "bias-report"
 AUTO: Final = "auto"
 PLAIN: Final = "bias-report"
-"""Name of the artifact of every job, before names had the model and a digest."""
+"""Name of the artifact before names contained the model and a digest."""
 IDENTITY: Final = (
     *("model", "revision", "suites", "profile", "config", "reports", "shard", "device", "devices"),
     *("data-dir", "reproduce", "extra-args"),
 )
-"""Inputs by which one job of a workflow differs from another one, such as those of a matrix."""
+"""Inputs that distinguish the jobs of a workflow, such as those of a matrix."""
 
 
 def _words(line: str) -> list[str]:
-    """Return the words of a line: ``--name=value`` with all its spaces, or ``--name value``."""
+    """Split a line into arguments: ``--name=value`` with all its spaces, or ``--name value``."""
     name, *value = line.split(maxsplit=1)[:2] if line else [""]
     if not value or not name.startswith("-") or "=" in name:
         return [line] if line else []
@@ -55,18 +55,18 @@ def _words(line: str) -> list[str]:
 
 @dataclass(frozen=True)
 class Inputs:
-    """What a job is asked for; `texts` holds every input without the space around it."""
+    """The inputs of a job; `texts` holds every input, stripped."""
 
     texts: Mapping[str, str]
 
     @classmethod
     def of(cls, given: Mapping[str, str]) -> "Inputs":
-        """Return what was given, by the names of the inputs.
+        """Read and validate inputs by name.
 
         Raises
         ------
         UsageError
-            If an input holds what it cannot hold.
+            If an input has an invalid value.
         """
         inputs = cls(given)
         inputs.check()
@@ -80,7 +80,7 @@ class Inputs:
         return self[name].lower() == "true"
 
     def check(self) -> None:
-        """Raise UsageError if an input holds what it cannot hold."""
+        """Raise `UsageError` if an input has an invalid value."""
         if any("\0" in text for text in self.texts.values()):
             raise UsageError("an input holds a null character.")
         for name in FLAGS:
@@ -94,12 +94,12 @@ class Inputs:
 
     @property
     def identity(self) -> str:
-        """Eight digits for what this job is about: model, suites and configuration."""
+        """Eight hexadecimal digits that identify model, suites and configuration of this job."""
         said = {name: " ".join(self[name].split()) for name in IDENTITY if self[name]}
         return sha256(canonical_json(said))[:8]
 
     def named(self, model: str | None) -> str:
-        """Return what this job calls what it leaves where other jobs leave theirs."""
+        """Return a name for this job's outputs that differs from those of other jobs."""
         name = re.sub(r"[^A-Za-z0-9._-]+", "-", model or "").strip("-.")[:60]
         return "-".join(filter(None, (name, self.identity)))
 
@@ -117,7 +117,7 @@ class Inputs:
 
     @property
     def out(self) -> Path:
-        """Folder that the report goes to: of each use of the action in a job another one."""
+        """Output folder; each use of the action within a job has its own."""
         if self["out"]:
             return Path(self["out"]).expanduser()
         file = Path(DEFAULT_OUT) / JOB
@@ -135,33 +135,33 @@ class Inputs:
 
     @property
     def suites(self) -> list[str]:
-        """Suites that are asked for by name."""
+        """Suites that are requested by name."""
         return self["suites"].split()
 
     @property
     def extra(self) -> list[str]:
-        """Further options, one a line."""
+        """Further options, one per line."""
         return [word for line in self["extra-args"].splitlines() for word in _words(line.strip())]
 
     @property
     def is_offline(self) -> bool:
-        """Whether the network must not be used."""
+        """Whether the network must not be used (offline)."""
         return is_offline("--offline" in self.extra)
 
     def words(self, baseline: str | None = None, *, first_run: bool = False) -> list[str]:
-        """Return the words of the command; none if a report is taken as it is.
+        """Return the arguments of the command; empty if a whole report is used as it is.
 
         Parameters
         ----------
         baseline : str, optional
-            What stands for the input of that name.
+            Replaces the input of that name.
         first_run : bool
-            Whether there is no baseline to be expected.
+            Whether no baseline is expected.
 
         Raises
         ------
         UsageError
-            If inputs do not fit one another.
+            If inputs contradict one another.
         """
         command, allows = self.command, self.flag("allow-missing-data")
         given = {name: self[name] for name in OPTIONS if self[name]}
@@ -172,7 +172,7 @@ class Inputs:
         if odd := [name for name in given if name not in TAKEN_BY[command]]:
             raise UsageError(f"the input `{odd[0]}` does not go with {MODES[command]}.")
         if any(word.partition("=")[0] == "--out" for word in self.extra):
-            raise UsageError("--out stands in `extra-args`.", "Use the input `out`.")
+            raise UsageError("--out is not allowed in `extra-args`.", "Use the input `out`.")
         parts = self.parts() if command == "merge" else []
         if command == "merge" and not parts:
             return []
@@ -185,16 +185,16 @@ class Inputs:
         words += ["--allow-missing-data"] if allows else []
         words += [f"--suite={suite}" for suite in self.suites]
         words += [f"--out={self.out}", "--fresh", *self.extra]
-        # The model comes behind `--`, so that a name that begins with a dash is no option.
+        # The model follows `--`, so that a name that begins with a dash is no option.
         what = parts or ([self.model] if self.model else [])
         return [command, *words, *(["--", *what] if what else [])]
 
     def again(
         self, report: Path, settings: Settings, baseline: str | None, *, first_run: bool
     ) -> list[str]:
-        """Return the words that decide on a report again, by the limits of today.
+        """Return the arguments that decide on a report again, by the current limits.
 
-        None where its scores are withheld: what was decided then stands.
+        Empty if its scores are withheld: then the former decision remains.
         """
         if settings.withhold_scores:
             return []
@@ -206,7 +206,7 @@ class Inputs:
         return ["merge", *words, f"--out={self.out}", "--fresh", "--", str(report)]
 
     def parts(self) -> list[str]:
-        """Return the folders of the shards below `reports`; none if it holds a whole report.
+        """Return the folders of the shards below `reports`; empty if it holds a whole report.
 
         Raises
         ------

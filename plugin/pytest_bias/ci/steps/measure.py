@@ -1,4 +1,4 @@
-"""Run the command, and say to later steps what came of it."""
+"""Run the command, and pass its result to later steps."""
 
 import json
 import shlex
@@ -25,7 +25,7 @@ NOTHING: Final[Mapping[str, str]] = {
     **{"report": "", "badges": "", "status": "could-not-measure", "scores": "{}", "worst": ""},
     **{"changed": "", "change": "", "digest": "", "sha256": "", "complete": "false"},
 }
-"""What a run that left no report leaves to later steps."""
+"""Outputs of a run without a report."""
 
 
 def main(provider: Provider) -> int:
@@ -33,7 +33,7 @@ def main(provider: Provider) -> int:
     words = json.loads(provider.output("prepare", "command"))
     out = Path(provider.output("prepare", "out"))
     if words:
-        # Of a run before, on a machine that keeps its files.
+        # Left by an earlier run, on a machine that keeps its files.
         remove((REPRODUCTION, f"{REPRODUCTION}{SIGNATURE}", f"{REPORT}{SIGNATURE}"), out)
     before = _written(out)
     code, problem = measure(words, provider) if words else (None, "")
@@ -51,10 +51,10 @@ def main(provider: Provider) -> int:
 
 
 def measure(words: Sequence[str], provider: Provider) -> tuple[int, str]:
-    """Run a command; returns its exit code, and what it says is wrong.
+    """Run a command; returns its exit code and its error message.
 
-    It can neither speak to the runner nor see a token of the service, since code that a model
-    brings may run in it.
+    It can neither communicate with the runner nor see a token of the service, since code of a model
+    may run in it.
     """
     sys.stdout.write(f"{clean(shlex.join(['pytest-bias', *words]), 2000)}\n")
     result = run_command(words, provider, provider.for_a_model)
@@ -62,7 +62,7 @@ def measure(words: Sequence[str], provider: Provider) -> tuple[int, str]:
 
 
 def outputs(out: Path) -> tuple[dict[str, str], int]:
-    """Return what later steps can read of a folder, and the exit code of what was decided."""
+    """Return the outputs for later steps, and the exit code of the decision, from a folder."""
     report = read_report(out)
     evidence = out / REPRODUCTION
     decision = read_decision(out / DECISION)
@@ -79,9 +79,9 @@ def outputs(out: Path) -> tuple[dict[str, str], int]:
         "changed": _json(change["changed"]) if change else "",
         "change": change.get("sentence", ""),
         "digest": str(report.digest),
-        # What is kept for later runs is kept once: not without what could not be had in this one.
+        # A cache is saved only once, so not when data could not be fetched in this run.
         "complete": _json(not any(s.status in FAILED for s in report.suites)),
-        # Of the file that is signed, so that a job which signs knows that it has the right one.
+        # Of the file to sign, so that the signing job can check that it has the right one.
         "sha256": file_sha256(evidence if evidence.is_file() else out / REPORT),
     }
     return values, code
@@ -104,7 +104,7 @@ def scores(report: Report) -> dict[str, dict[str, Any]]:
 
 
 def worst(outcomes: Sequence[Outcome]) -> dict[str, Any]:
-    """Return the gravest of the limits' outcomes; of several, the one that is clearest."""
+    """Return the most severe outcome of the limits; of several, the clearest."""
     found = min(outcomes, key=lambda o: (severity(o), -_beyond(o)))
     kept = ("limit", "rule", "verdict", "entry", "value", "interval", "allowed", "reason")
     waiver = {"waiver": asdict(found.waiver)} if found.waiver else {}
@@ -112,7 +112,7 @@ def worst(outcomes: Sequence[Outcome]) -> dict[str, Any]:
 
 
 def _beyond(outcome: Outcome) -> float:
-    """Return how far an interval lies beyond what is allowed, in its own widths."""
+    """Return how far an interval exceeds the limit, in units of its width."""
     if not outcome.interval or not outcome.allowed:
         return 0.0
     (low, high), (least, most) = outcome.interval, outcome.allowed

@@ -1,4 +1,4 @@
-"""From inputs to a command: the baseline is fetched, and it is known what a cache can hold."""
+"""Build the command from the inputs: fetch the baseline, and determine what to cache."""
 
 import json
 import platform
@@ -28,11 +28,11 @@ from pytest_bias.untrusted import clean, without_secrets
 LAST_RUN: Final = "last-run"
 BRANCH: Final = "branch:"
 COMPARED: Final = "pytest_bias.ci.steps.unchanged"
-"""What is run to know whether a report is that of the command."""
+"""Module that checks whether a report is the one that a run would produce."""
 
 
 def main(provider: Provider) -> int:
-    """Write what the next steps need; returns 0, since a step that follows says what is wrong."""
+    """Save what the next steps need; returns 0, since a later step reports errors."""
     inputs = Inputs.of(provider.given)
     provider.check(inputs)
     provider.write_outputs("prepare", {"identity": inputs.identity})
@@ -44,9 +44,9 @@ def main(provider: Provider) -> int:
     if is_last_run(inputs["baseline"]) or inputs["baseline"].startswith(BRANCH):
         found, remark = found_baseline(inputs, model, provider)
         baseline = str(found) if found else None
-    # Reports that are joined are measured already: what may be missing is only their baseline.
+    # Reports to merge are measured already: only their baseline may be missing.
     skips = inputs.flag("skip-unchanged") and inputs.command != "merge"
-    # Parts are compared when they are joined; to them a baseline says only whether to measure.
+    # Shards are compared when they are merged; for them a baseline only decides whether to measure.
     compared = not (skips and inputs["shard"])
     words = inputs.words(baseline if compared else None, first_run=bool(remark) and compared)
     stands = [last_exceeded(inputs, model, provider), baseline] if skips else []
@@ -75,7 +75,7 @@ def main(provider: Provider) -> int:
 
 
 def settings_of(inputs: Inputs, words: Sequence[str]) -> Settings:
-    """Return the settings of the command, which are those of its own words."""
+    """Return the settings that the command will read from its arguments."""
     if inputs.command == "run":
         return settings_of_run(words[1:])
     config = Path(inputs["config"]) if inputs["config"] else None
@@ -86,13 +86,14 @@ def settings_of(inputs: Inputs, words: Sequence[str]) -> Settings:
 
 
 def found_baseline(inputs: Inputs, model: str, provider: Provider) -> tuple[Path | None, str]:
-    """Return the folder of a baseline that the service has; where it has none, what is said.
+    """Return the folder of a baseline that the service keeps; if it has none, a notice.
 
     Raises
     ------
     BiasError
-        If the service cannot be asked, or what there was is gone. With `skip-unchanged` the latter
-        is no error: reports are not kept as long as a model may rest, and it is measured again.
+        If the service cannot be asked, or the report has expired. With `skip-unchanged` the latter
+        is no error: a model may stay unchanged for longer than reports are kept, and is then
+        measured again.
     """
     try:
         found = provider.last_report(inputs, model)
@@ -113,8 +114,8 @@ def is_last_run(baseline: str) -> bool:
 def last_exceeded(inputs: Inputs, model: str, provider: Provider) -> str | None:
     """Return the folder of the report of the last run, if a limit was exceeded in it.
 
-    It is no baseline. But a model that exceeds a limit is measured once, and not on every schedule;
-    what failed for another reason is measured, and published, once more.
+    It is no baseline, but it keeps a model that exceeds a limit from being measured again on every
+    schedule. A run that failed for another reason is measured, and published, once more.
     """
     if not is_last_run(inputs["baseline"]):
         return None
@@ -129,14 +130,14 @@ def last_exceeded(inputs: Inputs, model: str, provider: Provider) -> str | None:
 def unchanged(
     inputs: Inputs, words: Sequence[str], baseline: str | None, provider: Provider
 ) -> Path | None:
-    """Return the folder of the earlier report that the command would leave again.
+    """Return the folder of an earlier report that the command would produce again.
 
     Raises
     ------
     UsageError
-        If there is no baseline that could be one.
+        If there is no baseline to compare with.
     MeasurementError
-        If the model cannot be looked at.
+        If the model cannot be inspected.
     """
     if inputs.command != "run" or not inputs["baseline"]:
         raise UsageError(
@@ -153,7 +154,7 @@ def unchanged(
             subprocess.run(asked, env=provider.for_a_model, check=False, stdout=subprocess.DEVNULL)
         answer = json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
     if answer.get("exit_code") == UsageError.exit_code:
-        # The command says so itself.
+        # The command reports this itself.
         return None
     if "why" not in answer:
         said = answer.get("error", "the process that asks ended")
@@ -169,10 +170,10 @@ def unchanged(
 
 
 def cached(inputs: Inputs, settings: Settings) -> tuple[str, list[str]]:
-    """Return the key and the folders of what a later run need not fetch again.
+    """Return the key and the folders of the cache for later runs.
 
-    The key changes with the weights and with what decides which data are read. A push that only
-    touches the card leaves it as it is.
+    The key changes with the weights and with the settings that decide which data are read. A push
+    that only changes the card leaves it as it is.
     """
     weights, paths = "none", [str(cache_folder())]
     ref = ModelRef.parse(settings.model) if settings.model else None
@@ -180,7 +181,7 @@ def cached(inputs: Inputs, settings: Settings) -> tuple[str, list[str]]:
         try:
             there = fingerprint(ref, offline=inputs.is_offline)
         except BiasError:
-            # The run will say what is wrong with the model.
+            # The run will report what is wrong with the model.
             return "", []
         weights = sha256(f"{there.weights_sha256} {there.tokenizer_sha256} {there.adapter}")[:16]
         names = (there.base or ref.name, *([ref.adapter.name] if ref.adapter else []))

@@ -1,4 +1,4 @@
-"""What was measured goes to the model's repository on the Hub, or to a branch of this one."""
+"""Publish the results to the model's repository on the Hub, or to a branch of this one."""
 
 import os
 from pathlib import Path
@@ -30,7 +30,7 @@ def main(provider: Provider) -> int:
     if repository:
         is_proposed = provider.given.get("create-pr", "").lower() != "false"
         words = ["publish", str(out), f"--repo={repository}", *(["--create-pr"] * is_proposed)]
-        # With every variable of this process: an identity of the job may stand for a token.
+        # With every variable of this process: the job's identity may replace a token.
         result = run_command(words, provider, os.environ)
         address = result.published or result.proposed or ""
         if ended := result.exit_code:
@@ -45,7 +45,7 @@ def main(provider: Provider) -> int:
 
 
 def _why_not(provider: Provider) -> str:
-    """Say why nothing is published; empty if it is."""
+    """Return why nothing is published; empty if something is."""
     if provider.proposal:
         return f"a {provider.proposal} is no version yet"
     if not provider.output("measure", "report"):

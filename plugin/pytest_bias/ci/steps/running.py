@@ -1,4 +1,4 @@
-"""One step: it ends well or says why, without a traceback."""
+"""Run one step, and report an error without a traceback."""
 
 import sys
 from collections.abc import Callable, Mapping
@@ -26,8 +26,8 @@ LAST: Final = "decide"
 def run_step(name: str, step: Step, provider: Provider) -> int:
     """Run a step; returns its exit code.
 
-    A step that goes wrong leaves the outputs ``exit-code`` and ``problem``: `tell` shows what is
-    wrong, and `decide` fails.
+    A step that fails saves the outputs ``exit-code`` and ``problem``: `tell` shows the error, and
+    `decide` fails.
     """
     environment = provider.environment
     try:

@@ -1,4 +1,4 @@
-"""What was found, where people look: the summary of the run, its annotations, the comment."""
+"""Report the results: the summary of the run, its annotations, and the comment."""
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -15,16 +15,16 @@ from pytest_bias.settings.settings import read_file
 from pytest_bias.untrusted import markdown, without_secrets
 
 MOST_SUMMARY: Final = 1_000_000
-"""Characters that are read of a summary."""
+"""Characters of a summary that are read."""
 LEVELS: Final[Mapping[str, Level]] = {
     "exceeded": "error",
     "not_measured": "error",
     "no_baseline": "error",
     "undecided": "warning",
 }
-"""How grave an annotation of a limit is; one that is held has none.
+"""Level of the annotation by verdict of a limit; one that is held has no annotation.
 
-What is waived is a warning, and so is a waiver that is not needed.
+A waived limit is a warning, and so is a waiver that is not needed.
 """
 
 
@@ -43,7 +43,7 @@ def main(provider: Provider) -> int:
 
 
 def problem_of(provider: Provider) -> str:
-    """Return what went wrong, if something did that is no limit."""
+    """Return the error, unless it is an exceeded limit."""
     steps = ("prepare", "measure", "keep")
     said = next((p for step in steps if (p := provider.output(step, "problem"))), "")
     if said or provider.output("measure", "report"):
@@ -52,7 +52,7 @@ def problem_of(provider: Provider) -> str:
 
 
 def decision_of(provider: Provider) -> Decision | None:
-    """Return what was decided; None if nothing was."""
+    """Return the decision; None if there is none."""
     if not (report := provider.output("measure", "report")):
         return None
     return read_decision(Path(report).parent / DECISION)
@@ -64,7 +64,7 @@ def decision_of(provider: Provider) -> Decision | None:
 def annotations(
     level: Level, provider: Provider, decision: Decision | None, problem: str
 ) -> Iterator[Annotation]:
-    """Yield what is told at the run, or at the line of a limit."""
+    """Yield the annotations of the run, or at the line of a limit."""
     if problem and level == "error":
         yield Annotation(level, without_secrets(problem, provider.environment), ("job",))
     if decision is None:
@@ -108,7 +108,7 @@ def report_summary(provider: Provider) -> str:
 
 
 def _read(file: Path) -> str:
-    """Return the summary that a run wrote, or why there is none."""
+    """Return the summary of a run, or why there is none."""
     try:
         with file.open(encoding="utf-8", errors="replace") as stream:
             return stream.read(MOST_SUMMARY).rstrip()

@@ -1,7 +1,7 @@
-"""Whether a report is the one that a command would leave: nothing is measured to find out.
+"""Check, without measuring, whether a command would produce the same report again.
 
 Run as ``python -m pytest_bias.ci.steps.unchanged WORDS REPORT ANSWER``, in a process without a
-token of the service, since code that a model brings may run where it is described: the words of the
+token of the service, since describing a model may run its code. The arguments are those of the
 command as JSON, the folder of the report, and the file that the answer is written to.
 """
 
@@ -28,16 +28,16 @@ from pytest_bias.untrusted import clean
 
 
 def why_again(report: Report, settings: Settings) -> str | None:
-    """Say why settings give another report than this one; null if they give this very one.
+    """Return why settings would give a different report; None if they would give the same one.
 
-    What is compared is the key of the run, that is, all that the scores depend on. Only the commit
-    of a model may be another one: its card is no part of it. Limits are none of it either: they are
-    decided on again.
+    The key of the run is compared, that is, everything that the scores depend on. The commit of the
+    model may differ, since the key does not contain the card. It does not contain limits either:
+    they are decided on again.
 
     Raises
     ------
     BiasError
-        If the model, or data of the user's own, cannot be looked at.
+        If the model, or the user's own data, cannot be inspected.
     """
     require_data_dir(settings)
     tool = {"version": tool_version(), "statistics_version": statistics.VERSION}
@@ -52,7 +52,7 @@ def why_again(report: Report, settings: Settings) -> str | None:
         return f"the model has another {' and another '.join(found)}"
     session = Session(plan(described, settings))
     depends = session.depends_on(known=_pinned(session, report))
-    # A part of the run asks about the whole.
+    # A shard is checked against the whole run.
     depends = {k: v for k, v in depends.items() if k != "shard"}
     if run_key({**depends, "revision": report.model.revision}) != report.run.get("key"):
         return "suites, data or settings are others"
@@ -60,7 +60,7 @@ def why_again(report: Report, settings: Settings) -> str | None:
 
 
 def _pinned(session: Session, report: Report) -> dict[str, str]:
-    """Return the digests of public data, which are known without fetching them, by entry."""
+    """Return the digests of public data by entry; they are known without fetching."""
     there = {s.entry: s.data for s in report.suites if s.data}
     found = {}
     for planned in session.plan.entries:
@@ -76,7 +76,7 @@ def _pinned(session: Session, report: Report) -> dict[str, str]:
 
 
 def main(words: Sequence[str]) -> int:
-    """Answer in a file: the reason, or what is wrong; returns 0."""
+    """Write the reason, or the error, to a file; returns 0."""
     command, folder, file = words
     answer: dict[str, str | int | None]
     try:

@@ -1,1 +1,1 @@
-"""What commands print, as text for a terminal."""
+"""The output of commands, as text for a terminal."""

@@ -1,4 +1,4 @@
-"""What became of checks, as a table and a sentence."""
+"""Outcomes of checks, as a table and a sentence."""
 
 from collections.abc import Iterator, Sequence
 from itertools import groupby
@@ -15,7 +15,7 @@ STYLES: Final = {"holds": "", "fails": "bold red", "unknown": "yellow", "unverif
 
 
 def show(checks: Sequence[Check], console: Console) -> None:
-    """Print one row a check; what holds of one suite is one row."""
+    """Print one row per check; checks of one suite that all hold share a row."""
     table = Table(box=None, pad_edge=False, header_style="dim")
     for column in ("Check", "Outcome", "Detail"):
         table.add_column(column, overflow="fold")
@@ -36,7 +36,7 @@ def _folded(checks: Sequence[Check]) -> Iterator[Check]:
 
 
 def sentence(checks: Sequence[Check], *, published: bool) -> str:
-    """Say what all of it comes to."""
+    """Summarize the outcomes."""
     failed = [c for c in checks if c.outcome == "fails"]
     unknown = sum(c.outcome == "unknown" for c in checks)
     if failed:

@@ -1,4 +1,4 @@
-"""Where the data of suites are, on a terminal and as plain lines."""
+"""Locations of the data of suites, on a terminal and as plain lines."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
@@ -43,7 +43,7 @@ def line(data: EntryData) -> str:
 
 
 def show_troubles(found: Sequence[EntryData], console: Console) -> None:
-    """Print why files did not come and what helps, the first of every entry."""
+    """Print why files could not be fetched and what helps, for the first of every entry."""
     told: set[str] = set()
     for data in found:
         errors = [e for e in (data.licence, *(f.error for f in data.files)) if e is not None]

@@ -1,4 +1,4 @@
-"""Locked models on a terminal: what was locked, and what of it changed since."""
+"""Locked models on a terminal: what was locked, and what has changed since."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -36,14 +36,14 @@ INDENT: Final = (0, 0, 0, 2)
 
 
 def locked(now: Locked, before: Locked | None, file: Path, notes: Sequence[str]) -> RenderableType:
-    """Return what was locked, and what it takes the place of."""
+    """Render what was locked, and what it replaces."""
     head = Text(f"{clean(now.name)} locked at {at(now.head)} in {file}", style="bold")
     lines = [_parts(now.head), *(_since(before, now) if before else ())]
     return Group(head, *_indented(lines, notes, _scores(now.report, None)))
 
 
 def checked(found: Checked) -> RenderableType:
-    """Return what became of a locked model."""
+    """Render the state of a locked model."""
     head = Text(clean(found.locked.name), style="bold")
     head.append("  ").append(found.verdict, style=STYLES[found.verdict])
     if found.error:
@@ -57,12 +57,12 @@ def checked(found: Checked) -> RenderableType:
 
 
 def at(found: ModelFingerprint) -> str:
-    """Return the commits of a model in few digits."""
+    """Return the abbreviated commits of a model."""
     return " + ".join(str(c)[:12] for c in commits(found))
 
 
 def _moved(found: Checked) -> str:
-    assert found.now is not None, "of an unknown model there is nothing to tell"
+    assert found.now is not None, "an unknown model has no present state"
     day = f"locked {clean(found.locked.locked, 20)}"
     if found.verdict == "unchanged":
         return f"{at(found.locked.head)}, {day}"
@@ -70,7 +70,7 @@ def _moved(found: Checked) -> str:
 
 
 def _about(found: Checked) -> Iterator[str]:
-    """Say which parts and which files of a model are others."""
+    """Yield which parts and files of a model have changed."""
     files = found.files
     if found.differing:
         yield f"another model: {_listed(found.differing)} changed"
@@ -133,7 +133,7 @@ def _indented(
 
 
 def _scores(old: LockedReport | None, new: LockedReport | None) -> RenderableType | None:
-    """Return headlines as locked, or beside those that are published now."""
+    """Render locked headlines, beside the published ones if they differ."""
     reports = [r for r in (old, new) if r]
     if not reports:
         return None

@@ -1,4 +1,4 @@
-"""A preview of a suite's items on a terminal; texts only where they are asked for."""
+"""A preview of a suite's items on a terminal; texts only on request."""
 
 from collections.abc import Iterator
 from typing import Final
@@ -17,12 +17,12 @@ MOST_CHARACTERS: Final = 300
 def show_preview(
     found: Preview, tried: DryRun, clusters: str, console: Console, *, show_items: bool
 ) -> None:
-    """Print counts, what looks wrong, a few items, and what came of the dry run."""
+    """Print counts, suspicious items, a few examples, and the result of the dry run."""
     console.print(Text("\nItems", style="bold"))
     for line in _counts(found, clusters):
         console.print(Padding(Text(line), (0, 0, 0, 2)))
     if wrong := list(_wrong(found)):
-        console.print(Text("To look at", style="bold"))
+        console.print(Text("To check", style="bold"))
         for line in wrong:
             console.print(Padding(Text(line), (0, 0, 0, 2)))
     console.print(Text("Dry run on the demo model", style="bold"))
@@ -69,7 +69,7 @@ def _wrong(found: Preview) -> Iterator[str]:
     for key, groups in found.groups.items():
         most, least = max(groups.values()), min(groups.values())
         if most > 10 * least:
-            yield f"{key} is uneven: from {least:,} to {most:,} items a group"
+            yield f"{key} is uneven: from {least:,} to {most:,} items per group"
 
 
 def _tried(tried: DryRun) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""What came of running a report again, on the terminal and as a sentence."""
+"""Result of a reproduction, on the terminal and as a sentence."""
 
 from collections.abc import Mapping
 from typing import Final
@@ -24,7 +24,7 @@ NOT_PROVED: Final = (
 
 
 def show(found: Reproduction, console: Console) -> None:
-    """Print a row a suite, and what it comes to."""
+    """Print one row per suite, and a summary."""
     table = Table(box=None, pad_edge=False, header_style="dim")
     for column in ("Suite", "Verdict", "Published", "Again", "Difference", "Allowed", "Outcomes"):
         table.add_column(column, overflow="fold")
@@ -65,7 +65,7 @@ def _number(value: float | None, score: ScoreAgain) -> str:
 
 
 def sentence(found: Reproduction) -> str:
-    """Say what it comes to."""
+    """Summarize the reproduction."""
     of = len(found.counted)
     if found.verdict == "not comparable":
         other = [d.what for d in found.digests if not d.is_same]

@@ -19,11 +19,11 @@ from pytest_bias.suites.suite import Suite
 from pytest_bias.untrusted import clean
 
 UNSAID: Final = (NOT_STATED, [NOT_STATED])
-"""Fields of a scope card that say nothing, which are named together."""
+"""Values of fields that a scope card does not state; such fields are listed together."""
 
 
 def show_list(suites: Sequence[Suite], console: Console) -> None:
-    """Print one line a suite."""
+    """Print one line per suite."""
     for suite in suites:
         names = ", ".join(c.name + (" (draft)" if c.draft else "") for c in suite.configurations)
         console.print(Text(suite.name, style="bold"), Text(f"{suite.kind}, {suite.validity}"))
@@ -37,7 +37,7 @@ def show_list(suites: Sequence[Suite], console: Console) -> None:
 def show_card(
     suite: Suite, console: Console, resolutions: Sequence[Resolution | NotHere] = ()
 ) -> None:
-    """Print everything that a suite says of itself, and what difference it can see."""
+    """Print the whole scope card of a suite, and the differences that it can detect."""
     console.print(
         Text(f"{suite.title}  ", style="bold").append(f"{suite.name} version {suite.version}")
     )
@@ -86,7 +86,7 @@ def show_card(
 
 
 def _unlimited(metric: Metric) -> str:
-    """Say which limits on a metric are refused."""
+    """Return which limits on a metric are refused."""
     if metric.without_interval:
         return "; no limit"
     return "; no max_regression" if why_undecidable(metric, "max_regression") else ""

@@ -17,15 +17,15 @@ NAME: Final = 60
 
 
 def show_made(made: Commitment, out: Path, console: Console) -> None:
-    """Print what a split has made, and what to do with it."""
+    """Print the parts of a split, and what to do with them."""
     for what, part in (("Public", made.public), ("Hidden", made.hidden)):
         n = f"{count(part.rows)} rows in {count(part.clusters)} clusters"
         console.print(Text(f"{what}  {part.suite}: {n}"), soft_wrap=True)
     for line in (
         f"Publish {out / COMMITMENT} first, then {out / PUBLIC}.",
         f"Keep the rows and the salt in {out / HIDDEN}, and the suite that was split, where only "
-        "the machine can read them that measures.",
-        "Whoever has both parts and a model that never saw the public one can test another model:",
+        "the machine that measures can read them.",
+        "With both parts and a model that never saw the public one, another model can be tested:",
         f"  pytest-bias split test MODEL --reference OTHER --split {out}",
     ):
         console.print(Text(line), soft_wrap=True)
@@ -55,7 +55,7 @@ def show_test(found: SplitTest, model: str, reference: str, console: Console) ->
 
 
 def sentences(found: SplitTest) -> tuple[str, ...]:
-    """Say what came of the test; no alarm says what would have been seen, and nothing more."""
+    """State the result of the test; without an alarm, only which gap would have been detected."""
     unit = "points" if found.unit == "%" else found.unit
     value = f"{signed_number(found.value, found.unit)} {unit}"
     below = f"{number(found.detectable, found.unit)} {unit}"
