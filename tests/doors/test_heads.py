@@ -24,13 +24,13 @@ import json, sys
 heavy = {"torch", "transformers"} - set(sys.modules)
 from dataclasses import asdict
 from pytest_bias.errors import BiasError
-from pytest_bias.models.fingerprint import head
+from pytest_bias.models.fingerprint import fingerprint
 from pytest_bias.models.reference import ModelRef
 
 found = {}
 for text in sys.argv[2:]:
     try:
-        found[text] = asdict(head(ModelRef.parse(text), offline=sys.argv[1] == "offline"))
+        found[text] = asdict(fingerprint(ModelRef.parse(text), offline=sys.argv[1] == "offline"))
     except BiasError as error:
         found[text] = f"{type(error).__name__}: {error}"
 assert not heavy & set(sys.modules)
