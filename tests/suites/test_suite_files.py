@@ -357,7 +357,7 @@ def test_an_embedding_association_is_one_test(tmp_path: Path) -> None:
         (PAIRS.replace("rows.csv", "rows.csv\n  encoding: utf-99"), 7, "not a text encoding"),
         (PAIRS.replace("language: en", "language: en\ntitle: One: two"), 5, "must be quoted"),
         (SLOT.replace("[he, she]", "[he, he]"), 5, "none of them twice"),
-        (ASSOCIATION.replace("[MASK] is", "He is"), 6, "must hold [MASK] once"),
+        (ASSOCIATION.replace("[MASK] is", "He is"), 6, "must contain [MASK] once"),
         (ASSOCIATION.replace("women: [nurse]", "wimen: [nurse]"), 7, "Did you mean 'women'"),
         (COMPLETIONS.replace("lexicon: [bad, very bad thing]\n", ""), 2, "one of them is needed"),
         (COMPLETIONS.replace("[bad, very bad thing]", "[]"), 5, "must be a list of texts"),
