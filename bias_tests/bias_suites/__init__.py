@@ -1,4 +1,4 @@
-"""The suites of pytest-bias, one a file; installed through the entry point that any suite uses."""
+"""The suites of pytest-bias, one per file, registered with the entry point for all suites."""
 
 from typing import Final
 

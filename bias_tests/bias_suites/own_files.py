@@ -5,11 +5,11 @@ from typing import Any
 
 import yaml
 
-# All of them are read at every start: libyaml takes a sixteenth of the time.
+# All of them are read at every start: libyaml needs a sixteenth of the time.
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 def own_file(folder: str, name: str) -> Any:
-    """Return the content of ``FOLDER/NAME.yaml``."""
+    """Read ``FOLDER/NAME.yaml``."""
     path = files("bias_suites").joinpath(folder, f"{name}.yaml")
     return yaml.load(path.read_text(encoding="utf-8"), _LOADER)

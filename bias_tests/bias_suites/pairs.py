@@ -1,4 +1,4 @@
-"""Two texts of a pair, one of which says more of a stereotype: which one is likelier?"""
+"""Pairs of texts, one of which is more stereotypical: which one is likelier?"""
 
 from collections.abc import Sequence
 from typing import Any, Final
@@ -13,7 +13,7 @@ SIDES: Final = ("more", "less")
 
 
 def preference(difference: float) -> float:
-    """Percent for the first text: 100, 0, or 50 for a tie; `difference` is first minus second."""
+    """Preference for the first text, in percent: 100, 0, or 50 for a tie; first minus second."""
     if abs(difference) <= TIE_NATS:
         return 50.0
     return 100.0 * (difference > 0)
@@ -30,7 +30,7 @@ def sides(
 
 
 def problem_of(more: str, less: str) -> str | None:
-    """Return why two texts are no pair, or null."""
+    """Return why two texts do not form a pair, or None."""
     if not more.strip() or not less.strip():
         return "empty sentence"
     return "the two sentences are identical" if more.strip() == less.strip() else None
@@ -40,7 +40,7 @@ def take_shared(model: Model, items: Sequence[Item]) -> list[Record]:
     """Score the tokens that a pair shares, and each whole text unmasked.
 
     The texts are compared in the order of the published script of CrowS-Pairs, on which the shared
-    blocks depend: the other way round where ``direction`` says so.
+    blocks depend; ``direction`` gives the order.
     """
     forward = [i.by.get("direction", "stereo") == "stereo" for i in items]
     texts = [(i.texts["more"], i.texts["less"]) for i in items]
@@ -68,7 +68,7 @@ def _record(item: Item, more: SequenceScore, less: SequenceScore, detail: dict[s
 
 
 def per_token(record: Record, prefix: str = "") -> float:
-    """Difference between the two texts of the mean log-probability of a token, in nats."""
+    """Difference between the two texts in mean log-probability per token, in nats."""
     more, less = (
         float(record.detail[f"{prefix}{side}"] or 0)
         / int(record.detail[f"{prefix}tokens_{side}"] or 1)
@@ -78,5 +78,5 @@ def per_token(record: Record, prefix: str = "") -> float:
 
 
 def unmasked_preference(record: Record) -> float:
-    """Percent as `preference`, by the mean over unmasked tokens (AUL)."""
+    """Preference in percent, as `preference`, by the mean over unmasked tokens (AUL)."""
     return preference(per_token(record, "aul_"))

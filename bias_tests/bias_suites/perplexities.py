@@ -1,9 +1,9 @@
 """How well a model predicts texts of several domains: perplexities, rates in nats, their ratio.
 
-A perplexity is exp of the nats that the texts take, divided by how many words they have: sums over
-sums, so that a long text counts more than a short one. A word is what white space parts in the
-text, as in the word perplexity of lm-evaluation-harness, so that tokenizers can be compared; what
-the same text takes a token is beside it.
+A perplexity is exp of the nats of the texts divided by their number of words: a ratio of sums, so
+that a long text counts more than a short one. Words are separated by white space, as in the word
+perplexity of lm-evaluation-harness, so that tokenizers can be compared; the rate per token is
+reported beside it.
 """
 
 from collections.abc import Callable, Hashable, Mapping
@@ -17,7 +17,7 @@ BY_DOMAIN: Final = (("domain",),)
 
 
 def measured(item: Item, score: SequenceScore, text: str, **more: Value) -> Record:
-    """Return the record of a text: its nats, and what they are divided by.
+    """Return the record of a text: its nats, and the denominators of its rates.
 
     Parameters
     ----------
@@ -28,7 +28,7 @@ def measured(item: Item, score: SequenceScore, text: str, **more: Value) -> Reco
     text : str
         The text whose words and characters are counted.
     **more : float or int
-        Other numbers of the record.
+        Further numbers of the record.
     """
     if score.reason:
         return item.record("unscored", reason=score.reason)
@@ -45,7 +45,7 @@ def measured(item: Item, score: SequenceScore, text: str, **more: Value) -> Reco
 
 
 def per(unit: str, nats: str = "nats") -> Callable[[Record], float | None]:
-    """Return the rate of a record: nats for each of its words, characters or tokens."""
+    """Return a function that gives a record's rate: nats per word, character or token."""
 
     def rate(record: Record) -> float | None:
         if nats not in record.detail:
@@ -56,7 +56,7 @@ def per(unit: str, nats: str = "nats") -> Callable[[Record], float | None]:
 
 
 def number(unit: str) -> Callable[[Record], float | None]:
-    """Return how many words, characters or tokens a record has."""
+    """Return a function that gives a record's number of words, characters or tokens."""
     return lambda record: float(record.detail.get(unit) or 0)
 
 
@@ -67,17 +67,17 @@ def metrics(
     *by: tuple[str, ...],
     block: Callable[[Record], Hashable] = own_cluster,
 ) -> tuple[Metric, ...]:
-    """Return the metrics of texts of two kinds, the first of which is the noisy or foreign one.
+    """Return the metrics of texts of two kinds, the first of which is noisy or out of domain.
 
     Parameters
     ----------
     key, first, second : str
-        The two kinds, as in `RateGap`; without `second` each group of the key, too, is held
-        against all texts that have none.
+        The two kinds, as in `RateGap`; without `second`, each group of the key is also compared
+        with all texts that have none.
     *by : tuple of str
         Groups by which ratio and gap are reported.
     block : callable
-        What the two kinds are compared within (`Metric.block`).
+        Block within which the two kinds are compared (`Metric.block`).
     """
     versus = "" if second else key
     groups = by if second else ((key,),)
@@ -123,5 +123,5 @@ _PERPLEXITY: Final[Mapping[str, Any]] = {"ideal": 1, "unit": "", "tolerance": 0.
 
 
 def _of_domain(name: str, rate: Rate, *, ideal: float, **more: Any) -> Metric:
-    """Return a metric of each domain by itself, which is at best at the least that it can be."""
+    """Return a metric per domain, whose ideal is its smallest possible value."""
     return Metric(name, rate, ideal, bounds=(ideal, None), by=BY_DOMAIN, whole=False, **more)

@@ -1,4 +1,4 @@
-"""``pytest --pyargs bias_suites --bias-model=MODEL``: one test a suite."""
+"""``pytest --pyargs bias_suites --bias-model=MODEL``: one test per suite."""
 
 import pytest
 

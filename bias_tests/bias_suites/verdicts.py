@@ -1,4 +1,4 @@
-"""What a classifier under test calls a text, by its probability of one concept."""
+"""Decision of a classifier under test on a text, by its probability of one concept."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -8,13 +8,13 @@ from pytest_bias.records import Item, Record
 from pytest_bias.suites import classifier_readings
 
 THRESHOLD: Final = 0.5
-"""Probability from which a classifier says that a text is something."""
+"""Probability threshold at which a text is called positive for a concept."""
 
 
 def called(model: Model, items: Sequence[Item], *, role: str, concept: str) -> list[Record]:
-    """Ask for the probability of a concept; half or more calls a text so.
+    """Classify texts for a concept; a probability of one half or more is positive.
 
-    The value of a record is 100 for a text that is called so, else 0.
+    The value of a record is 100 for a positive text, else 0.
     """
     found = classifier_readings.probabilities(model, role, [i.texts["text"] for i in items])
     return [

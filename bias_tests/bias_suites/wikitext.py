@@ -1,4 +1,4 @@
-"""The test set of Wikitext-2: where it is, and its sentences as people write them."""
+"""The test set of Wikitext-2: its location, and its sentences in normal spelling."""
 
 import re
 from collections.abc import Iterator
@@ -16,7 +16,7 @@ WIKITEXT: Final = DataFile(
     "d790b833ef8cf03a90db7bf1271b7520b83c45ce07ba3c1a9699df81e239eca0",
 )
 UNKNOWN: Final = "<unk>"
-"""Stands for every rare word in the tokenised variant, which is the one that is pinned."""
+"""Replaces every rare word in the tokenised variant, which is the pinned one."""
 
 _SENTENCE_END = re.compile(r"(?<= [.!?]) ")
 _SPACES: Final = (
@@ -33,7 +33,7 @@ def read_test_set(data: DataFolder) -> tuple[FoundFile, str]:
     Raises
     ------
     DataMissing
-        If it is not there.
+        If it is missing.
     DataError
         If it is not UTF-8.
     """
@@ -44,8 +44,8 @@ def read_test_set(data: DataFolder) -> tuple[FoundFile, str]:
 def sentences_of(text: str) -> Iterator[tuple[int, str]]:
     """Split Wikitext into sentences, each with the number of its line.
 
-    Headings and empty lines are dropped; sentences end at the end marks that the corpus sets apart
-    by spaces, and its other marks of tokenisation are undone.
+    Headings and empty lines are dropped; sentences end at the end marks that the corpus separates
+    by spaces, and its other tokenisation is undone.
     """
     for number, line in enumerate(lines_of(text)):
         line = line.strip()
@@ -58,7 +58,7 @@ def sentences_of(text: str) -> Iterator[tuple[int, str]]:
 
 
 def _quotes_closed_up(sentence: str) -> str:
-    """Join quotation marks with what they enclose; a lone one at the end closes."""
+    """Join quotation marks with the text that they enclose; an unpaired one at the end closes."""
     words = sentence.split(" ")
     is_open = words.count('"') == 1 and words[-1] == '"'
     joined: list[str] = []

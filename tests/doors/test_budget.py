@@ -85,7 +85,7 @@ def test_samples_of_two_sizes_are_not_compared(
 
 
 def test_wrong_budgets(bias: Command) -> None:
-    bias("run", "demo", "--budget", "soon").refused(2, "--budget 'soon' is no time", "1h30m")
+    bias("run", "demo", "--budget", "soon").refused(2, "--budget 'soon' is not a time", "1h30m")
     bias("run", "demo", "--budget", "10m", "--shard", "1/2").refused(2, "--budget with --shard")
 
 
@@ -166,4 +166,4 @@ def test_pytest_says_what_a_budget_is(pytester: pytest.Pytester) -> None:
     words = ("--pyargs", "bias_suites", "--bias-model", "demo", "--bias-budget", "soon")
     result = pytester.runpytest_subprocess("-p", "no:cacheprovider", *words)
     assert result.ret == pytest.ExitCode.USAGE_ERROR
-    assert "--bias-budget 'soon' is no time" in result.stderr.str()
+    assert "--bias-budget 'soon' is not a time" in result.stderr.str()

@@ -261,9 +261,9 @@ def test_stopped_at_some_moment(by: signal.Signals, tiny: Callable, tmp_path: Pa
         (("--models", "m.txt", "--withhold-scores"), ["--withhold-scores"]),
         (("--models", "m.txt", "--baseline", "org/x"), ["--baseline org/x", "--baseline base"]),
         (("--models", "gone.txt"), ["gone.txt", "one model a line"]),
-        (("demo", "--engine", "ray"), ["--engine ray goes with --models"]),
-        (("demo", "--out", "s3://bucket/x"), ["s3://bucket/x goes with --models", "folder"]),
-        (("--models", "m.txt", "--ray-address", "auto"), ["goes with --engine ray"]),
+        (("demo", "--engine", "ray"), ["--engine ray requires --models"]),
+        (("demo", "--out", "s3://bucket/x"), ["s3://bucket/x requires --models", "folder"]),
+        (("--models", "m.txt", "--ray-address", "auto"), ["requires --engine ray"]),
         (("--models", "m.txt", "--engine", "rey"), ["rey", "Did you mean 'ray'"]),
         (("--models", "m.txt", "--suite", "crow_pairs"), ["Did you mean 'crows_pairs'"]),
         (

@@ -243,8 +243,8 @@ def test_a_consent_goes_along_and_what_is_measured_does_not(
         ({"name": "demo"}, ("'demo' is no model of the Hub",)),
         ({"name": f"{NAME}@main"}, ("every push", f"--hub-job {NAME}")),
         ({"name": "../../etc"}, ("no model of the Hub",)),
-        ({"timeout": "soon"}, ("--timeout 'soon' is no time",)),
-        ({"timeout": "0"}, ("no time above zero",)),
+        ({"timeout": "soon"}, ("--timeout 'soon' is not a time",)),
+        ({"timeout": "0"}, ("not a time above zero",)),
     ],
 )
 def test_mistakes_are_named_before_anything_is_written(

@@ -155,7 +155,7 @@ def test_what_is_no_classifier_is_refused(bias: Command, tiny: Callable[[str], P
     bias(*words, f"toxicity={tiny('bert')}").refused(2, "this is a masked model, no classifier")
     bias(*words, "toxicity=/no/such/folder").refused(3, "the scorer of toxicity")
     bias(*words, "toxicty=org/name").refused(2, "Did you mean 'toxicity'?")
-    bias(*words, "org/name").refused(2, "is no NAME=VALUE")
+    bias(*words, "org/name").refused(2, "is not of the form NAME=VALUE")
 
 
 @pytest.mark.parametrize(

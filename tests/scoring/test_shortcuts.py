@@ -74,7 +74,7 @@ def test_what_the_user_leaves_out_is_no_part_of_it() -> None:
     assert (found.value, found.n) == (100.0, 2)
     asked = shortcut_gap(records, lambda r: None if int(r.item) > 1 else r.item == "0000")
     assert asked == found
-    with pytest.raises(ValueError, match="says of none of the records"):
+    with pytest.raises(ValueError, match="a value for none of the records"):
         shortcut_gap(records, {})
 
 

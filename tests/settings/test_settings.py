@@ -207,14 +207,14 @@ PREFERENCE = "crows_pairs.stereotype_preference"
         ("profile: {a: b}", "profile: must be one of quick, standard, full, not a table"),
         ("dtype: float8", "dtype: 'float8' is not known"),
         ("chat: sometimes", "chat: 'sometimes' is not known. Known: auto, on, off"),
-        ("budget: soon", "budget 'soon' is no time above zero"),
-        ("budget: 1:30", "budget '1:30' is no time above zero"),
+        ("budget: soon", "budget 'soon' is not a time above zero"),
+        ("budget: 1:30", "budget '1:30' is not a time above zero"),
         ("budget: [1]", f"budget: {TEXT}a list"),
         (
             "scorers: {toxic: a}",
             "scorers.toxic: key 'toxic' is not known. Did you mean 'toxicity'?",
         ),
-        ("scorers: [org/name]", "scorers 'org/name' is no NAME=VALUE"),
+        ("scorers: [org/name]", "scorers 'org/name' is not of the form NAME=VALUE"),
         (f"limits: [{PREFERENCE}]", f"limits: {TABLE}a list"),
         (f"limits: {{{PREFERENCE}: 10}}", f"limits.{PREFERENCE}: {TABLE}'10'"),
         (f"limits: {{{PREFERENCE}: {{max_distance: x}}}}", "must be a number from 0 up, not 'x'"),
@@ -239,7 +239,7 @@ PREFERENCE = "crows_pairs.stereotype_preference"
         ("accept_licences: CC-BY", f"accept_licences: {TABLE}'CC-BY'"),
         ("accept_licences: {seat: [x]}", f"accept_licences.seat: {TEXT}a list"),
         ("accept_licences: {seat:}", f"accept_licences.seat: {TEXT}nothing"),
-        ("fleet: {part: 0}", "fleet.part '0' is no time above zero"),
+        ("fleet: {part: 0}", "fleet.part '0' is not a time above zero"),
         ("fleet: {cpus: 0}", "fleet.cpus: must be a whole number from 1 to 999,999,999, not '0'"),
         ("energy: {pue: 0.9}", "energy.pue: must be a number from 1 up, not '0.9'"),
         ("energy: {grid_g_per_kwh: 056}", "must be a number from 0 up, not '056'"),
@@ -409,7 +409,10 @@ def test_words_are_what_was_written_and_read_as_what_they_are_for(tmp_path, text
         ("[tool.pytest-bias]\nseed = 1.5\n", ": seed: must be a whole number, not '1.5'"),
         ("[tool.pytest-bias]\nseed = true\n", ": seed: must be a whole number, not 'true'"),
         ("[tool.pytest-bias.energy]\npue = nan\n", ": energy.pue: must be a number from 1 up"),
-        ("[tool.pytest-bias.fleet]\npart = 'soon'\n", ": fleet.part 'soon' is no time above zero"),
+        (
+            "[tool.pytest-bias.fleet]\npart = 'soon'\n",
+            ": fleet.part 'soon' is not a time above zero",
+        ),
         ("[tool]\npytest-bias = 5\n", f": the settings {TABLE}'5'"),
     ],
 )
@@ -470,8 +473,8 @@ def test_a_budget_is_a_time(tmp_path, given, seconds):
 def test_what_is_no_time_is_answered_with_examples(tmp_path, given):
     with pytest.raises(UsageError) as caught:
         settings(tmp_path, budget=given)
-    assert caught.value.message == f"--budget {given!r} is no time above zero."
-    assert "10m; also 90s, 1h30m, or 600" in caught.value.hint
+    assert caught.value.message == f"--budget {given!r} is not a time above zero."
+    assert "10m, 90s, 1h30m, or 600" in caught.value.hint
 
 
 @pytest.mark.parametrize(("line", "seconds"), [("budget: 600", 600), ("budget: 1h30m", 5400)])

@@ -340,24 +340,24 @@ def test_an_embedding_association_is_one_test(tmp_path: Path) -> None:
         (PAIRS.replace("path: rows.csv", "dataset: org/name"), 5, "lacks revision, split"),
         (hub("file: a.csv", revision="main"), 7, "'main' is no whole hash of a commit"),
         (hub("split: test", revision="main"), 7, "'main' is no whole hash of a commit"),
-        (hub("split: test").replace("org/name", "name"), 6, "'name' is none; for instance org/na"),
+        (hub("split: test").replace("org/name", "name"), 6, "'name' is not valid; for instance o"),
         (hub("split: test").replace("  revision", "  revison"), 7, "Did you mean 'revision'"),
-        (hub("split: test[:10%]"), 8, "test[:200] for its first 200 rows"),
+        (hub("split: test[:10%]"), 8, "test[:200] for 200 rows"),
         (hub("split: train+test"), 8, "two splits are two suites"),
-        (hub("split: test\n  file: a.csv"), 9, "file: is nothing that goes with split"),
-        (hub("split: test\n  encoding: utf-8"), 9, "encoding: is nothing that goes with split"),
-        (hub("file: a.csv\n  name: en"), 9, "name: is nothing that goes with file"),
-        (hub("split: test\n  name: ../en"), 9, "'../en' is none"),
-        (PAIRS.replace("rows.csv", "rows.csv\n  split: test"), 7, "is of a dataset on the Hub"),
-        ("visibility: hidden" + hub("split: test"), 1, "the rows of a split are kept in a cache"),
+        (hub("split: test\n  file: a.csv"), 9, "file: cannot be combined with split"),
+        (hub("split: test\n  encoding: utf-8"), 9, "encoding: cannot be combined with split"),
+        (hub("file: a.csv\n  name: en"), 9, "name: cannot be combined with file"),
+        (hub("split: test\n  name: ../en"), 9, "'../en' is not valid"),
+        (PAIRS.replace("rows.csv", "rows.csv\n  split: test"), 7, "requires data.dataset, a data"),
+        ("visibility: hidden" + hub("split: test"), 1, "the rows of a split are stored in a"),
         (PAIRS.replace("suite: mine", "suite: My Suite"), 2, "for instance my_suite"),
         (PAIRS.replace("kind: pairs", "kind: pairs\nkind: slot"), 4, "kind is given twice"),
         (PAIRS.replace("  groups: women and men\n", ""), 10, "scope lacks groups"),
         (PAIRS.replace("groups: women and men", "groups: TODO"), 12, "says nothing"),
-        (PAIRS.replace("path: rows.csv", "path: rows.csv\n  encoding: utf-99"), 7, "no encoding"),
+        (PAIRS.replace("rows.csv", "rows.csv\n  encoding: utf-99"), 7, "not a text encoding"),
         (PAIRS.replace("language: en", "language: en\ntitle: One: two"), 5, "must be quoted"),
         (SLOT.replace("[he, she]", "[he, he]"), 5, "none of them twice"),
-        (ASSOCIATION.replace("[MASK] is", "He is"), 6, "must hold [MASK] once"),
+        (ASSOCIATION.replace("[MASK] is", "He is"), 6, "must contain [MASK] once"),
         (ASSOCIATION.replace("women: [nurse]", "wimen: [nurse]"), 7, "Did you mean 'women'"),
         (COMPLETIONS.replace("lexicon: [bad, very bad thing]\n", ""), 2, "one of them is needed"),
         (COMPLETIONS.replace("[bad, very bad thing]", "[]"), 5, "must be a list of texts"),
@@ -451,7 +451,7 @@ def test_words_of_unequal_length_are_marked_and_read_both_ways(tmp_path: Path) -
 def test_hidden_items_have_a_file_and_a_salt_of_their_own(tmp_path: Path) -> None:
     hidden = "visibility: hidden\n" + PAIRS
     inline = hidden.replace("path: rows.csv", "rows: [{a: she, b: he, axis: x}]")
-    with pytest.raises(UsageError, match="line 1: visibility: hidden items are not written into"):
+    with pytest.raises(UsageError, match="line 1: visibility: hidden items must not be in"):
         written(tmp_path, inline)
     with pytest.raises(UsageError, match="'secret' is not known"):
         written(tmp_path, hidden.replace("hidden", "secret"))

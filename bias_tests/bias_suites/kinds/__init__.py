@@ -1,4 +1,4 @@
-"""Kinds of suites that are data: what a ``*.bias.yaml`` names as its ``kind``, one a file."""
+"""Kinds of suite files: the values of ``kind`` in a ``*.bias.yaml``, one per module."""
 
 from typing import Final
 

@@ -1,4 +1,4 @@
-"""Words of groups at one mask, with and without an attribute, like Kurita et al. (2019)."""
+"""Kind ``association``: words at a mask with and without an attribute, as Kurita et al. (2019)."""
 
 from collections.abc import Iterator, Sequence
 from typing import Final
@@ -28,7 +28,7 @@ def _check(definition: Definition) -> None:
     for number, template in enumerate(options["templates"]):
         place = ("templates", number)
         if template.count(GAP) != 1:
-            raise marked.error(place, f"must hold {GAP} once, where the word of a group stands.")
+            raise marked.error(place, f"must contain {GAP} once, in place of a group's word.")
         for field in (match[2] for match in FIELD.finditer(template)):
             if field != "attribute":
                 unknown = UnknownName.among("field", field, ["attribute"])

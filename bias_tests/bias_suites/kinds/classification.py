@@ -1,4 +1,4 @@
-"""Texts that a classifier calls something or not: of one group more often than of another?"""
+"""Kind ``classification``: does a classifier call texts of one group something more often?"""
 
 from collections.abc import Iterator, Sequence
 from functools import partial
@@ -27,15 +27,15 @@ def _items(definition: Definition, rows: Sequence[DataRow]) -> Iterator[Item]:
 
 
 def _meanings(definition: Definition, rows: Sequence[DataRow]) -> dict[str, str]:
-    """Return what each label of the data means.
+    """Return the meaning of each label of the data.
 
-    Without `negative` there is one other value that can mean no. Of several each may be anything:
-    the third class of a data set, or a header that stands among the rows.
+    Without `negative`, one other value is allowed, which means no. With several, each may be
+    something else: the third class of a dataset, or a header among the rows.
 
     Raises
     ------
     DataError
-        If none of the labels that are listed is there, or what means no is not known.
+        If none of the listed labels occurs, or it is not known which label means no.
     """
     given = [label for row in rows if (label := row.cells["label"])]
     listed = {

@@ -1,6 +1,6 @@
-"""Beginnings that a model completes: how often does it write of a group what it should not?
+"""Kind ``completions``: how often does a model write harmful text about a group?
 
-What counts is a list of words, or what a classifier that the user names calls harmful.
+A text is harmful if it has a word from a list, or if a classifier named by the user says so.
 """
 
 import re
@@ -55,7 +55,7 @@ def _items(definition: Definition, rows: Sequence[DataRow]) -> Iterator[Item]:
 
 
 def _written(model: Model, items: Sequence[Item], definition: Definition) -> list[Record]:
-    """Let the model go on from every beginning."""
+    """Let the model continue every beginning."""
     options, prompts = definition.options, [i.texts["prompt"] for i in items]
     written = write(
         model,
@@ -64,7 +64,7 @@ def _written(model: Model, items: Sequence[Item], definition: Definition) -> lis
         max_new_tokens=options.get("new_tokens", NEW_TOKENS),
     )
     own = "lexicon" in options
-    # A word of the list that stands in the beginning says nothing of what the model wrote.
+    # A listed word in the prompt is not evidence of what the model wrote.
     texts = [
         [text if own else sentence(model, prompt, text) for text in w.texts]
         for prompt, w in zip(prompts, written, strict=True)
@@ -73,7 +73,7 @@ def _written(model: Model, items: Sequence[Item], definition: Definition) -> lis
 
 
 def _filled(model: Model, items: Sequence[Item], definition: Definition) -> list[Record]:
-    """Put the likeliest words of a masked model into the sentence."""
+    """Fill the mask with the likeliest words of a masked model."""
     texts = [i.texts["sentence"] for i in items]
     predicted = model.predict(texts, WORDS)
     written = [
@@ -109,7 +109,7 @@ def _records(
 
 
 def _by_words(texts: Sequence[Sequence[str]], lexicon: Sequence[str]) -> list[Judged]:
-    """Say of every text whether a word of the list, or several in a row, stand in it."""
+    """Return whether each text has a listed word or phrase."""
     listed = "|".join(re.escape(entry) for entry in sorted(lexicon, key=len, reverse=True))
     found = re.compile(rf"(?<!\w)(?:{listed})(?!\w)", re.IGNORECASE)
     return [

@@ -1,4 +1,4 @@
-"""Two sets of targets and two of attributes: do vectors lean? WEAT and SEAT, one test."""
+"""Kind ``embedding_association``: one WEAT or SEAT test of two target and two attribute sets."""
 
 from collections.abc import Iterator, Sequence
 from typing import Final

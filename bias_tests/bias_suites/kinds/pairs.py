@@ -1,4 +1,4 @@
-"""Pairs of texts that differ in the group they speak of, like those of CrowS-Pairs."""
+"""Kind ``pairs``: pairs of texts that differ in the group they mention, as in CrowS-Pairs."""
 
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final

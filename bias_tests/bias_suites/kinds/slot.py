@@ -1,8 +1,8 @@
-"""Sentences with an open place and the words that may stand there: which one does a model choose?
+"""Kind ``slot``: which of several words does a model choose at the gap of a sentence?
 
-Where the data say which word is right, the share of right choices counts. Else the choice should
-be even: the imbalance is 1 minus the entropy of the words' probabilities, in units of the largest
-entropy that as many words can have; of two words it is the entropy bias of Peyrard et al. (2022).
+Where the data state which word is right, the share of right choices counts. Otherwise the choice
+should be even: the imbalance is 1 minus the entropy of the words' probabilities, relative to the
+largest entropy of that many words; for two words it is the entropy bias of Peyrard et al. (2022).
 """
 
 import math
@@ -59,7 +59,7 @@ def _contrasts(item: Item) -> Iterable[Sides]:
 
 
 def _take(model: Model, items: Sequence[Item], *, expected: tuple[str, ...]) -> list[Record]:
-    """Give each choice its log-probability at the gap, or in a causal model that of the text."""
+    """Score each choice by its log-probability at the gap, or in causal models that of the text."""
     clozes = [Cloze(item.texts["text"], _choices(item)) for item in items]
     if Capability.SLOT in model.capabilities:
         read = [(s.log_probabilities, s.n_tokens, s.reason) for s in model.slot(clozes)]
@@ -94,7 +94,7 @@ def _best(numbers: Any) -> Any:
 
 
 def _outcome(numbers: Any, right: int | None) -> float:
-    """Return the share of the choice that is right, or how far the choices are from even."""
+    """Return the share of right choices, or the imbalance of the choices."""
     if right is not None:
         best = _best(numbers)
         return 100.0 * (right in best) / len(best)
@@ -113,7 +113,7 @@ def _per_token(record: Record) -> float:
 
 
 def _unequal(record: Record) -> float:
-    """Percent: 100 for an item whose words have different numbers of tokens, else 0."""
+    """Percentage: 100 for an item whose words have different numbers of tokens, else 0."""
     return 100.0 * (len({v for k, v in record.detail.items() if k.startswith("tokens_")}) > 1)
 
 

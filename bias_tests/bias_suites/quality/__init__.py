@@ -1,1 +1,1 @@
-"""Suites that ask whether a model still works."""
+"""Suites that check whether a model still works."""

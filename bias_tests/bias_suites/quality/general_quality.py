@@ -1,9 +1,9 @@
 """General quality: does the model still know plain English?
 
-A model can lose its bias by losing its language. Of a plain sentence and the same sentence broken
-in one way the plain one should be likelier; what does not depend on a comparison is how likely the
-plain sentences are, a character. Warstadt et al. (TACL 2020) made pairs of this shape; ours are
-plainer, and none speaks of a group of people.
+A model can lose its bias by losing its language. A plain sentence should be likelier than the same
+sentence with one error; independent of this comparison, the nats per character of the plain
+sentences are reported. Warstadt et al. (TACL 2020) made pairs of this kind; ours are plainer, and
+none mentions a group of people.
 """
 
 from collections.abc import Sequence
@@ -30,7 +30,7 @@ SIDES: Final = ("plain", "broken")
 
 
 def load(data: DataFolder) -> LoadedData:
-    """Return one item a pair."""
+    """Return one item per pair."""
     texts = text_file(TEXTS)
     items = tuple(
         _item(phenomenon, number, plain, broken)
@@ -60,7 +60,7 @@ def take(model: Model, items: Sequence[Item]) -> list[Record]:
 
 
 def nats_per_character(record: Record) -> float:
-    """Return how unlikely the plain sentence is: nats, for each of its characters."""
+    """Return how unlikely the plain sentence is, in nats per character."""
     return -float(record.detail["plain"] or 0) / int(record.detail["characters"] or 1)
 
 

@@ -1,1 +1,1 @@
-"""Suites of robustness: changed inputs, other domains, and the shortcuts a model leans on."""
+"""Robustness suites: changed inputs, other domains, and shortcuts that a model relies on."""

@@ -38,7 +38,7 @@ FILES: Final = SOURCE.files(
         ),
     },
 )
-"""One file a round, in their order."""
+"""One file per round, in order."""
 
 COLUMNS: Final = ("context", "statement", "gold_label", "uid")
 GOLD: Final[Mapping[str, str]] = {"e": "entailment", "n": "neutral", "c": "contradiction"}

@@ -1,7 +1,7 @@
-"""Where an answer stands in its context: what each shortcut of question answering would look at.
+"""Position of an answer in its context: the features that question answering shortcuts use.
 
-Plain rules on words and sentences, no model and no grammar, so that anybody can check them. What a
-rule takes for a sentence, a name or a date is stated where it is made.
+Plain rules on words and sentences, without a model or grammar, so that anybody can check them. The
+definitions of a sentence, a name and a date are stated with each rule.
 """
 
 import re
@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 from pytest_bias.scoring import side
 
 NEAR: Final = 3
-"""Words from the answer to the nearest word of the question, at most, for an answer that is near;
+"""Most words from the answer to the nearest word of the question for an answer that is near;
 the median in XQuAD, in each of English, German, Spanish and Romanian."""
 
 QUESTION_WORDS, POSITION, ENTITY, OVERLAP = "question_words", "position", "entity", "overlap"
@@ -22,8 +22,7 @@ ONE_SENTENCE: Final = "one sentence"
 NO_TYPE: Final = "no type asked"
 
 SHORTEST: Final = 4
-"""Letters of a word, at least, that can have a content of its own; numbers have one at any
-length."""
+"""Fewest letters of a content word; numbers are content words at any length."""
 
 FUNCTION_WORDS: Final[Mapping[str, frozenset[str]]] = {
     language: frozenset(words.split())
@@ -46,7 +45,7 @@ FUNCTION_WORDS: Final[Mapping[str, frozenset[str]]] = {
             printr pentru către fără mult multe mulți numit numită""",
     }.items()
 }
-"""Words of four letters and more that stand in questions and contexts of any content."""
+"""Words of four letters and more that occur in questions and contexts of any content."""
 
 NUMBER, TIME, NAME = "number", "time", "name"
 
@@ -71,8 +70,8 @@ ASKED: Final[Mapping[str, Mapping[str, str]]] = {
         NAME: r"cine|cui|unde",
     },
 }
-"""What a question asks for, by its words. German writes every noun with a capital letter, so that
-names cannot be told there."""
+"""Answer type of a question, by its words. German writes every noun with a capital letter, so that
+names cannot be recognised there."""
 
 MONTHS: Final[Mapping[str, str]] = {
     "en": "January|February|March|April|May|June|July|August|September|October|November|December",
@@ -102,13 +101,13 @@ class Span(NamedTuple):
 
 
 class Features(NamedTuple):
-    """What the shortcuts see of one question.
+    """Features of one question that the shortcuts use.
 
     `distance` counts the words from the answer to the nearest word of the question, 1 for a
-    neighbour; null where the context has none outside the answer. `sentence` is the number of the
-    answer's sentence, from 0, of `n_sentences`. `highest` says whether the first sentence with most
-    words of the question is the answer's. `first` says whether the first entity of the asked type
-    is the answer, or is part of it; null where no type is asked for.
+    neighbour; None where the context has none outside the answer. `sentence` is the number of the
+    answer's sentence, from 0, of `n_sentences`. `highest`: whether the first sentence with most
+    words of the question is the answer's. `first`: whether the first entity of the requested type
+    is the answer, or is part of it; None where no type is requested.
     """
 
     distance: int | None
@@ -119,7 +118,7 @@ class Features(NamedTuple):
 
     @property
     def by(self) -> dict[str, str]:
-        """On which side of every shortcut the question is, or why on none."""
+        """Side of the question for every shortcut, or why it has none."""
         many = self.n_sentences > 1
         return {
             QUESTION_WORDS: NO_WORD if self.distance is None else side(self.distance <= NEAR),
@@ -130,16 +129,16 @@ class Features(NamedTuple):
 
 
 def features(question: str, context: str, answer: Span, language: str) -> Features:
-    """Return what the shortcuts see.
+    """Return the features that the shortcuts use.
 
     Parameters
     ----------
     question, context : str
         The texts.
     answer : Span
-        Where the answer stands in the context, in characters.
+        Position of the answer in the context, in characters.
     language : str
-        BCP 47 tag; of a language without lists of words only the rules that need none are applied.
+        BCP 47 tag; for a language without word lists only the rules without them are applied.
     """
     asked = content_words(question, language)
     parts = sentences(context)
@@ -160,7 +159,7 @@ def features(question: str, context: str, answer: Span, language: str) -> Featur
 
 
 def content_words(text: str, language: str) -> frozenset[str]:
-    """Return the words of a text that have a content: long enough or with a digit, none listed."""
+    """Return the content words of a text: long enough or with a digit, and not listed."""
     words = {m.group().casefold() for m in _WORD.finditer(text)}
     common = FUNCTION_WORDS.get(language, frozenset())
     return frozenset(
@@ -169,7 +168,7 @@ def content_words(text: str, language: str) -> frozenset[str]:
 
 
 def sentences(text: str) -> list[Span]:
-    """Return the sentences of a text, which together are the text.
+    """Return the sentences of a text, which together cover it.
 
     One ends with a full stop, exclamation or question mark where a capital letter or a digit
     follows after a space; not behind a single letter, as in an initial, or a capital and a small
@@ -184,7 +183,7 @@ def sentences(text: str) -> list[Span]:
 
 
 def asked_type(question: str, language: str) -> str | None:
-    """Return what a question asks for, number, time or name; null if for none of them."""
+    """Return the answer type of a question: number, time or name; None if none of them."""
     found = {}
     for name, pattern in ASKED.get(language, {}).items():
         if match := re.search(rf"\b(?:{pattern})\b", question.casefold()):
@@ -193,7 +192,7 @@ def asked_type(question: str, language: str) -> str | None:
 
 
 def entities(context: str, wanted: str, language: str, question: str) -> Iterator[Span]:
-    """Yield what a context has of a type, in its order; what the question names is no answer.
+    """Yield the entities of a type in a context, in order, without those that the question names.
 
     A time is a month's name or four digits from 1000 to 2099; a number is other digits; a name is a
     run of words with capital letters, of two words at least where it begins a sentence.

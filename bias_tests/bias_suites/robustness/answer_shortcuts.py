@@ -1,10 +1,10 @@
-"""Answer shortcuts: does a model answer better where the answer stands where it often stands?
+"""Answer shortcuts: does a model answer better where the answer is in a typical position?
 
-Questions are split, for each shortcut alone, into those that it solves and those that it does not
-(Mikula, Štefánik, Petrovič and Sojka, EACL 2024): the answer is near words of the question, in the
-first sentence, the first number, time or name where one is asked for, in the sentence with most
+Questions are split, separately for each shortcut, into those that it solves and those that it does
+not (Mikula, Štefánik, Petrovič and Sojka, EACL 2024): the answer is near words of the question, in
+the first sentence, the first number, time or name where one is asked for, in the sentence with most
 words of the question. Texts are those of XQuAD (Artetxe, Ruder and Yogatama, ACL 2020) and SQuAD
-1.1 (Rajpurkar, Zhang, Lopyrev and Liang, EMNLP 2016), or your own in the same shape.
+1.1 (Rajpurkar, Zhang, Lopyrev and Liang, EMNLP 2016), or your own in the same format.
 """
 
 import re
@@ -72,14 +72,14 @@ def xquad_file(language: str) -> DataFile:
 
 
 def load(data: DataFolder, *, file: DataFile, source: Source, language: str) -> LoadedData:
-    """Read the questions of a public file in the shape of SQuAD 1.1."""
+    """Read the questions of a public file in the format of SQuAD 1.1."""
     found = data.find(file)
     items = _checked(_questions(found, "", language), found.path)
     return LoadedData(items, describe_files(source, [found], len(items)))
 
 
 def load_own(data: DataFolder) -> LoadedData:
-    """Read the questions that the settings name, in the shape of SQuAD 1.1.
+    """Read the questions that the settings name, in the format of SQuAD 1.1.
 
     A file may name its language, ``{"language": "en", "data": [...]}``; without one no lists of
     words are used.
@@ -176,8 +176,8 @@ def _problem(question: str, context: str, answers: Sequence[tuple[str, Any]]) ->
 def normalized(text: str, language: str) -> str:
     """Return an answer as SQuAD compares it: lower case, one space, no punctuation, no articles.
 
-    In English that is the definition of SQuAD 1.1, which knows ASCII punctuation. Elsewhere all
-    punctuation of Unicode is left out as well, and no word: "a" is no article everywhere.
+    In English this is the definition of SQuAD 1.1, which covers ASCII punctuation. In other
+    languages all Unicode punctuation is removed, and no word: "a" is not always an article.
     """
     more = language != "en"
     kept = (
@@ -189,14 +189,14 @@ def normalized(text: str, language: str) -> str:
 
 
 def exact(answer: str, gold: Sequence[str], language: str) -> float:
-    """Percent: 100 for an answer that is one of the right ones, normalized, else 0."""
+    """Percentage: 100 for an answer that is one of the right ones, normalized, else 0."""
     return 100.0 * (normalized(answer, language) in {normalized(g, language) for g in gold})
 
 
 def overlap(answer: str, gold: Sequence[str], language: str) -> float:
-    """Percent: F1 of the words of an answer, of the right one that it is nearest to.
+    """F1 in percent of the words of an answer, with the right answer that it is nearest to.
 
-    Words are counted as often as they stand there. Without any word in common it is 0.
+    Repeated words count each time. Without a word in common it is 0.
     """
     said = Counter(normalized(answer, language).split())
     best = 0.0
@@ -234,7 +234,7 @@ def f1(record: Record) -> float | None:
 
 
 def distance(record: Record) -> float | None:
-    """Return how many words the answer is from a word of the question."""
+    """Return the distance of the answer from a word of the question, in words."""
     found = record.detail.get("distance")
     return None if found is None else float(found)
 
@@ -246,7 +246,7 @@ def sentence(record: Record) -> float | None:
 
 
 def _is_split(record: Record, key: str) -> bool:
-    """Whether a shortcut could solve the question or not, so that it is on one of the sides."""
+    """Whether the question is on one of the sides of a shortcut."""
     return record.by.get(key) in (SOLVABLE, UNSOLVABLE)
 
 
@@ -260,7 +260,7 @@ GAPS: Final[Mapping[str, tuple[str, Additive]]] = {
     ),
     "chosen_gap_position": (POSITION, ChosenSplit(own_value, sentence, factors=SAMPLED)),
 }
-"""Gap of each shortcut alone; the last two at a threshold chosen on half of the paragraphs."""
+"""Gap of each shortcut; the last two at a threshold chosen on half of the paragraphs."""
 
 _BY: Final = tuple((key,) for key in SHORTCUTS)
 _PERCENT: Final[Mapping[str, Any]] = {"unit": "%", "tolerance": 0.5}

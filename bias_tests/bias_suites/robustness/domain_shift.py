@@ -1,8 +1,8 @@
-"""How much worse does a model predict texts of other domains than those that it was made for?
+"""Domain shift: how much worse does a model predict texts from other domains than from its own?
 
 Peyrard et al. (2022, Invariant Language Modeling, section 4.3) report perplexity in domain and out
-of domain side by side. Which domains these are is for the user to say: what is in domain for one
-model is not for another.
+of domain side by side. The user specifies the domains: what is in domain for one model is not for
+another.
 """
 
 from collections.abc import Sequence
@@ -25,11 +25,11 @@ from pytest_bias.suites import (
 )
 
 OUT: Final = "out_of_domain"
-"""Key of the texts out of domain, with the name of their source; those in domain have none."""
+"""Key of texts out of domain, with the name of their source; texts in domain do not have it."""
 
 
 def load(data: DataFolder) -> LoadedData:
-    """Return the texts of all domains that the user names, a cluster each.
+    """Return the texts of all domains that the user names, each a cluster.
 
     Raises
     ------

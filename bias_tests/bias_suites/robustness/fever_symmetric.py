@@ -2,7 +2,7 @@
 
 Schuster, Shah, Yeo, Filizzola, Santus and Barzilay (EMNLP 2019). Every pair of claim and evidence
 of FEVER was given a counterpart of each, written so that each claim is right with one evidence and
-wrong with the other. In such a set of four the claim alone tells nothing.
+wrong with the other. In such a set of four the claim alone is uninformative.
 """
 
 import re
@@ -84,7 +84,7 @@ GOLD: Final[Mapping[str, str]] = {"SUPPORTS": "supports", "REFUTES": "refutes"}
 NOT_ENOUGH: Final = "NOT ENOUGH INFO"
 ORIGINAL: Final = "original"
 WRITTEN: Final = re.compile(r"(\d+)000000([234])")
-"""Identifiers of pairs that were written: that of the original, and which of the three."""
+"""Identifiers of newly written pairs: that of the original, and which of the three it is."""
 
 SET: Final = 4
 """Pairs of a set: both claims with both evidences."""
@@ -96,7 +96,7 @@ def load(data: DataFolder, *, parts: Mapping[str, DataFile], fever: bool) -> Loa
     Raises
     ------
     DataError
-        If a file holds no pairs.
+        If a file contains no pairs.
     """
     found = [data.find(file) for file in parts.values()]
     items: list[Item] = []
@@ -145,7 +145,7 @@ def _fever(rows: Sequence[Row]) -> Iterator[Item]:
 
 
 def correct_of_two(record: Record) -> float | None:
-    """Percent: 100 where the right one of "supports" and "refutes" is the likelier of the two."""
+    """Percentage: 100 where the right one of "supports" and "refutes" is the likelier one."""
     if record.value is None:
         return None
     supports, refutes = (float(record.detail[f"p_{c}"] or 0) for c in GOLD.values())
@@ -153,7 +153,7 @@ def correct_of_two(record: Record) -> float | None:
 
 
 def all_guessed(records: Sequence[Record]) -> float | None:
-    """Percent: how often a classifier that guesses is right on all pairs of a set."""
+    """Percentage of sets in which a classifier that guesses is right on all pairs."""
     one = guessing().at(records)
     return None if one is None else 100.0 * (one / 100.0) ** SET
 

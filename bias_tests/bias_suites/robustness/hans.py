@@ -1,8 +1,8 @@
-"""HANS: does a classifier of inference look at the words alone?
+"""HANS: does an NLI classifier rely on word overlap only?
 
 McCoy, Pavlick and Linzen (ACL 2019). In every pair the hypothesis is made of words of the premise:
 any of them (lexical overlap), a stretch of it (subsequence), or a constituent. A classifier that
-takes this for entailment is right in one half of the pairs, and wrong in the other.
+takes this for entailment is right in one half of the pairs and wrong in the other.
 """
 
 from collections.abc import Mapping
@@ -42,11 +42,11 @@ ENTAILMENT: Final = "entailment"
 MERGED: Final[Mapping[str, str]] = dict.fromkeys(
     ("neutral", "contradiction", "not_entailment"), NOT_ENTAILMENT
 )
-"""What counts as non-entailment once the likeliest answer is known, as in the paper."""
+"""Answers that count as non-entailment once the likeliest answer is known, as in the paper."""
 
 
 def load(data: DataFolder) -> LoadedData:
-    """Read HANS, and MultiNLI's matched development set with its labels merged alike."""
+    """Read HANS, and MultiNLI's matched development set with its labels merged the same way."""
     found = data.find(FILE)
     heuristics = csv_rows(found, COLUMNS, delimiter="\t", quoted=False)
     if not heuristics:
@@ -76,9 +76,9 @@ def item(row: Row) -> Item:
 
 
 def correct_summed(record: Record) -> float | None:
-    """Percent: 100 where the probabilities of all other answers together give the right one.
+    """Percentage: 100 where the answer by summed probabilities is right.
 
-    Entailment is the answer where it is likelier than the others are together.
+    Entailment is the answer where it is likelier than all other answers together.
     """
     if record.value is None:
         return None

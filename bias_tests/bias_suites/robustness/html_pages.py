@@ -1,8 +1,8 @@
 """A plain text as a page of HTML: the same words in the same order, with markup around them.
 
-Four styles of page as they are found on the web. Nothing is drawn at random, and markup adds no
-word that a reader would see, but for the numbers of notes in one style: what differs between a text
-and its page is noise of the source.
+Four styles of page as they are found on the web. Nothing is random, and markup adds no visible
+word, except the numbers of notes in one style: the difference between a text and its page is noise
+of the source.
 """
 
 import re
@@ -15,25 +15,25 @@ Piece = tuple[str, bool]
 
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+")
 _LINKED: Final = 9
-"""Every how many words one is marked, if it is nothing but letters."""
+"""Interval, in words, at which a word is marked up if it consists of letters only."""
 
 
 class Page(NamedTuple):
-    """A page of HTML; `words` are the characters of each word of the text, first to behind."""
+    """A page of HTML; `words` are the start and end (exclusive) of each word of the text."""
 
     html: str
     words: tuple[tuple[int, int], ...]
 
 
 def words_of(text: str) -> tuple[tuple[int, int], ...]:
-    """Return where the words of a text stand: what white space parts."""
+    """Return the positions of the words of a text, which white space separates."""
     return tuple(match.span() for match in re.finditer(r"\S+", text))
 
 
 def page(text: str, style: str) -> Page:
     """Wrap the words of a text in a page of one of the `STYLES`.
 
-    Words are written as HTML has them: a bracket or an ampersand in one becomes an entity.
+    Words are escaped as in HTML: a bracket or an ampersand becomes an entity.
     """
     html, words = "", []
     for piece, is_word in STYLES[style](_SENTENCE_END.split(text.strip())):
@@ -108,7 +108,7 @@ STYLES: Final[Mapping[str, Callable[[list[str]], Iterator[Piece]]]] = {
     "list": _list,
     "styled": _styled,
 }
-"""Style to what makes the page: of a blog, a wiki, a list of items, an old layout in tables."""
+"""Style to its page maker: a blog, a wiki, a list of items, an old layout in tables."""
 
 
 def style_of(number: int) -> str:

@@ -2,7 +2,7 @@
 
 Gardner et al. (Findings of EMNLP 2020): experts who know the task changed reviews by as little as
 they could. Kaushik, Hovy and Lipton (ICLR 2020): workers did the same, to have training data
-without spurious words. A classifier that goes by what films are about is right on one of the two.
+without spurious words. A classifier that relies on the topic of films is right on one of the two.
 """
 
 from collections.abc import Sequence
@@ -51,11 +51,11 @@ ROLE: Final = "sentiment"
 LABELS: Final = ("positive", "negative")
 SIDES: Final = ("original", "contrast")
 GUESSED_TWICE: Final = 25.0
-"""Percentage of pairs that a coin gets right on both sides."""
+"""Percentage of pairs that random guessing gets right on both sides."""
 
 
 def load_contrast_sets(data: DataFolder) -> LoadedData:
-    """Read the user's own copy of both files, whose rows belong together by their number."""
+    """Read the user's own copy of both files, whose rows are paired by number."""
     data.consent("imdb_contrast", CONTRAST_SETS)
     found = [data.find(file) for file in CONTRAST_FILES]
     originals, contrasts = (_rows(file, "Sentiment", "Text") for file in found)
@@ -68,7 +68,7 @@ def load_contrast_sets(data: DataFolder) -> LoadedData:
 
 
 def load_counterfactual(data: DataFolder) -> LoadedData:
-    """Read the pairs, which stand below each other, the original first."""
+    """Read the pairs, which are in consecutive rows, the original first."""
     found = data.find(COUNTERFACTUAL_FILE)
     rows = _rows(found, "Sentiment", "Text", "batch_id")
     pairs = list(zip(rows[::2], rows[1::2], strict=False))
@@ -105,9 +105,9 @@ def _item(name: str, original: Row, contrast: Row) -> Item:
 
 
 def take(model: Model, items: Sequence[Item]) -> list[Record]:
-    """Let every review be called positive or negative, whichever is the likelier of the two.
+    """Classify every review as positive or negative, whichever is likelier.
 
-    The value of a record is 100 where the changed review is called what it is, else 0.
+    The value of a record is 100 where the changed review is classified correctly, else 0.
     """
     found = classifier_readings.probabilities(
         model, ROLE, [i.texts[s] for i in items for s in SIDES]
@@ -132,18 +132,18 @@ def take(model: Model, items: Sequence[Item]) -> list[Record]:
 
 
 def original_right(record: Record) -> float | None:
-    """Percent: 100 where the original review is called what it is."""
+    """Percentage: 100 where the original review is classified correctly."""
     return None if record.value is None else float(record.detail["original_right"] or 0)
 
 
 def lost(record: Record) -> float | None:
-    """Points: the original right and its contrast wrong is 100, the other way round -100."""
+    """Points: 100 where the original is right and its contrast wrong, -100 for the reverse."""
     original = original_right(record)
     return None if record.value is None or original is None else original - record.value
 
 
 def both_right(record: Record) -> float | None:
-    """Percent: 100 where both reviews are called what they are."""
+    """Percentage: 100 where both reviews are classified correctly."""
     original = original_right(record)
     return None if record.value is None or original is None else min(original, record.value)
 

@@ -1,4 +1,4 @@
-"""MultiNLI's matched development set, on which classifiers of inference are at home.
+"""MultiNLI's matched development set, which is in distribution for NLI classifiers.
 
 Williams, Nangia and Bowman (NAACL 2018), as GLUE has it. Texts are of the genres that classifiers
 were trained on.
@@ -31,7 +31,7 @@ def rows(data: DataFolder) -> tuple[FoundFile, list[Row]]:
     Raises
     ------
     DataError
-        If the file holds none.
+        If the file contains none.
     """
     found = data.find(FILE)
     read = parquet_rows(found, ("premise", "hypothesis", "label"))
@@ -41,12 +41,12 @@ def rows(data: DataFolder) -> tuple[FoundFile, list[Row]]:
 
 
 def gold(row: Row) -> str | None:
-    """Return what the label of a row stands for, null where it is none of the three."""
+    """Return the meaning of a row's label, None where it is none of the three."""
     number = row["label"]
     return LABELS[number] if number in range(len(LABELS)) else None
 
 
 def item(number: int, row: Row, label: str | None, **more: str) -> Item:
-    """Return the pair of a row as one in distribution, with what its label counts as."""
+    """Return the pair of a row as one in distribution, with its label as merged."""
     name = f"mnli/{number:04d}"
     return pair(name, NLI, (row["premise"], row["hypothesis"]), label, {WHERE: IN, **more})

@@ -1,8 +1,8 @@
 """MultiNLI's entailed pairs with a negation word: is "not" taken for a contradiction?
 
 Meissner, Sugawara and Aizawa (2022) take those entailed pairs of the matched development set whose
-hypothesis has one of 15 words. In training data such words stand mostly in contradictions
-(Gururangan et al. 2018), so that a classifier that leans on them is wrong here.
+hypothesis has one of 15 words. In training data such words occur mostly in contradictions
+(Gururangan et al. 2018), so that a classifier that relies on them is wrong here.
 """
 
 import re
@@ -41,7 +41,7 @@ ENTAILMENT, CONTRADICTION = "entailment", "contradiction"
 
 
 def negations(hypothesis: str) -> list[str]:
-    """Return the negation words of a hypothesis, in its order.
+    """Return the negation words of a hypothesis, in order.
 
     Whole words, in any case, with a straight or a curly apostrophe.
     """
@@ -56,7 +56,7 @@ def load(data: DataFolder) -> LoadedData:
 
 
 def both_of(number: int, row: Row) -> Iterator[Item]:
-    """Yield the pair of a row, and again if it is one of the subset: one text, one cluster."""
+    """Yield the pair of a row, twice if it is in the subset: one text, one cluster."""
     label = mnli.gold(row)
     words = negations(str(row["hypothesis"] or ""))
     whole = mnli.item(number, row, label, negation="yes" if words else "no")

@@ -1,8 +1,8 @@
-"""PAWS: does a classifier of paraphrases look at more than which words there are?
+"""PAWS: does a paraphrase classifier use more than word overlap?
 
-Zhang, Baldridge and He (NAACL 2019). Both sentences of a pair are made of nearly the same words, so
-that a classifier that counts them says paraphrase to all; the pairs that are none are its test.
-Beside them stand Quora's question pairs, on which classifiers of paraphrases are trained.
+Zhang, Baldridge and He (NAACL 2019). Both sentences of a pair have nearly the same words, so that a
+classifier that counts them calls all pairs paraphrases; the pairs that are not are the test.
+Quora's question pairs, on which paraphrase classifiers are trained, are added as in distribution.
 """
 
 from collections.abc import Sequence

@@ -1,7 +1,7 @@
-"""Perturbation: what small changes of a text do to what a model says of it.
+"""Perturbation: how do small changes of a text affect a model's output?
 
-Each text is changed in every way of `PERTURBATIONS` at three severities, and held against itself. A
-language model is asked how likely both texts are; a classifier what it calls them.
+Each text is changed in every way of `PERTURBATIONS` at three severities, and compared with its
+clean version. A language model scores the likelihood of both texts; a classifier classifies both.
 """
 
 import math
@@ -82,7 +82,7 @@ def items_of(
 ) -> Iterator[Item]:
     """Yield a text with every perturbation at every severity.
 
-    What cannot be changed in some way is excluded there: it would be held against itself.
+    A text that cannot be changed in some way is excluded there: it would be compared with itself.
 
     Parameters
     ----------
@@ -121,7 +121,7 @@ def _texts(items: Iterable[Item]) -> list[str]:
 
 
 def score(model: Model, items: Sequence[Item]) -> list[Record]:
-    """Ask how likely the clean and the changed texts are, each once.
+    """Score the likelihood of the clean and the changed texts, each once.
 
     The value of a record is the log-likelihood of the changed text divided by the number of its
     characters minus the same of the clean text, in nats.
@@ -151,20 +151,20 @@ def _number(record: Record, key: str) -> float:
 
 
 def per_character(record: Record, side: str) -> float:
-    """Return the log-likelihood of a side, in nats for each of its characters (code points)."""
+    """Return the log-likelihood of a side, in nats per character (code point)."""
     return _number(record, side) / _number(record, f"characters_{side}")
 
 
 def log_perplexity_ratio(record: Record) -> float:
-    """Return the logarithm of the perplexity of the changed text, a token, over the clean one's."""
+    """Return the log of the ratio of per-token perplexities, of the changed to the clean text."""
     clean, changed = (_number(record, s) / _number(record, f"tokens_{s}") for s in SIDES)
     return clean - changed
 
 
 def classify(model: Model, items: Sequence[Item]) -> list[Record]:
-    """Ask what a classifier calls the clean and the changed texts, each once.
+    """Classify the clean and the changed texts, each once.
 
-    The value of a record is 100 where the changed text is called something else, else 0.
+    The value of a record is 100 where the changed text is classified differently, else 0.
 
     Raises
     ------
@@ -212,12 +212,12 @@ def _check_gold(items: Iterable[Item], labels: Sequence[str]) -> None:
 
 
 def _right(side: str) -> Any:
-    """Return what gives percent: 100 for a text that is called by its label, else 0."""
+    """Return a function that gives 100 for a text that is classified as labelled, else 0."""
     return lambda record: 100.0 * bool(record.detail[f"right_{side}"])
 
 
 def dropped(record: Record) -> float:
-    """Return how much less right the changed text is: 100, 0, or -100 where only it is right."""
+    """Return the loss of correctness by the change: 100, 0, or -100 where only it is right."""
     return float(_right("clean")(record) - _right("perturbed")(record))
 
 

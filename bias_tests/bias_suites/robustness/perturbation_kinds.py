@@ -1,4 +1,4 @@
-"""What of a text may be changed, by kind of change, and what may stand there instead."""
+"""Kinds of perturbation: the places of a text that may be changed, and their replacements."""
 
 import re
 import unicodedata
@@ -9,11 +9,11 @@ from typing import Final, NamedTuple, TypeAlias
 
 MARKS: Final = ".,;:!?"
 LEAST_LETTERS: Final = 4
-"""Letters of a word that is mistyped; its first and last one stay (Pruthi et al. 2019)."""
+"""Fewest letters of a word to mistype; its first and last one stay (Pruthi et al. 2019)."""
 
 
 class Spot(NamedTuple):
-    """A part of a text, ``text[start:end]``, and what may stand there instead."""
+    """A part of a text, ``text[start:end]``, and its possible replacements."""
 
     start: int
     end: int
@@ -24,7 +24,7 @@ Place: TypeAlias = Sequence[Spot]
 """Spots close together, of which at most one is changed, such as the letters of a word."""
 
 Finder: TypeAlias = Callable[[str, str], Iterator[Place]]
-"""From a text and its `shape` to the places that may be changed, from left to right."""
+"""Maps a text and its `shape` to the places that may be changed, from left to right."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ class Perturbation:
     places : callable
         Finds the places of a text.
     scope : str
-        What the change stands for, and what it does not.
+        What the change represents, and what it does not.
     """
 
     places: Finder
@@ -84,7 +84,7 @@ def _words(kinds: str) -> Iterator[tuple[int, int]]:
 
 
 def _alone(kinds: str, end: int) -> bool:
-    """Whether no mark or joiner behind `end` makes one character of what stands before it."""
+    """Whether no mark or joiner after `end` combines with the character before it."""
     return kinds[end : end + 1] not in ("m", "j")
 
 
@@ -155,7 +155,7 @@ def casing(text: str, kinds: str) -> Iterator[Place]:
 
 
 def punctuation(text: str, kinds: str) -> Iterator[Place]:
-    """Find marks at the end of a word; one may be left out, doubled, or stand behind a space."""
+    """Find marks at the end of a word; one may be left out, doubled, or put after a space."""
     for match in re.finditer(r"(?<=[^psw])p(?=[sw]|$)", kinds):
         mark = match.start()
         yield [Spot(mark, mark + 1, ("", text[mark] * 2, f" {text[mark]}"))]
@@ -195,16 +195,16 @@ _SUBJECT_TO_SHORT: Final[Mapping[str, str]] = {
     **{f"{who} will": f"{who}'ll" for who in (*_SUBJECTS, "that", "there")},
     **{f"{who} would": f"{who}'d" for who in _SUBJECTS},
 }
-"""These need a word behind them: "I know what it is" has no short form."""
+"""These need a word after them: "I know what it is" has no short form."""
 _TO_FULL: Final[Mapping[str, str]] = {
     **{short: full for full, short in _TO_SHORT.items()},
     **{s: f for f, s in _SUBJECT_TO_SHORT.items() if not s.endswith(("'s", "'d"))},
     **{f"{who}'ve": f"{who} have" for who in ("i", "you", "we", "they")},
 }
-"""What ends in 's or 'd has several full forms, and is left alone."""
+"""Words in 's or 'd have several full forms, and are left unchanged."""
 _FORMS: Final[Mapping[str, str]] = {**_TO_SHORT, **_SUBJECT_TO_SHORT, **_TO_FULL}
 _BEFORE_NOT: Final = {f for f in _SUBJECT_TO_SHORT if f != "i am"}
-"""Of "it is not" the verb is joined with what is behind it."""
+"""In "it is not" the verb is contracted with the word after it."""
 _FORM = re.compile(
     r"(?<![\w'])(?:{}|(?:{})(?! not\b))(?![\w'])".format(
         *("|".join(map(re.escape, sorted(f))) for f in (_FORMS.keys() - _BEFORE_NOT, _BEFORE_NOT))
@@ -227,7 +227,7 @@ def contractions(text: str, kinds: str) -> Iterator[Place]:
             continue
         if key in _SUBJECT_TO_SHORT and not re.match("sa", kinds[end : end + 2]):
             continue
-        # "Don't you see" written out would be no English any more.
+        # "Don't you see" written out would not be English.
         if key.endswith("n't") and _QUESTION.match(plain, end):
             continue
         new = _FORMS[key].replace("'", apostrophe)
@@ -284,11 +284,11 @@ CONFUSIONS: Final[Mapping[str, tuple[str, ...]]] = {
     "e": ("c",),
     "c": ("e",),
 }
-"""Letters to what a reading machine may take their shape for."""
+"""Letters to those that character recognition may confuse them with."""
 
 
 def ocr(text: str, kinds: str) -> Iterator[Place]:
-    """Find words with letters whose shape is taken for another when a page is scanned."""
+    """Find words with letters that character recognition confuses with others."""
     for start, end in _words(kinds):
         found = [
             Spot(i, i + len(old), news)

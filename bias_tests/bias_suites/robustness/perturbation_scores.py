@@ -1,4 +1,4 @@
-"""What a classifier calls two texts, and what many such answers give: divergence, worst class."""
+"""Scores of classifications of clean and changed texts: divergence, worst class."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -29,14 +29,14 @@ from pytest_bias.scoring import (
 
 TOO_LARGE: Final = "too large for a number"
 NO_LABEL: Final = "no label"
-"""What a text is called of whose labels, which do not exclude one another, none is probable."""
+"""Class of a text without a probable label, where labels are not mutually exclusive."""
 
 
 def called(row: Floats, labels: Sequence[str], outputs: Outputs) -> tuple[str, ...]:
-    """Return what a classifier calls a text, of its probabilities, shape (n_labels,).
+    """Return the predicted labels of a text, from its probabilities, of shape (n_labels,).
 
-    The likeliest label (of equal ones the first) where labels exclude one another; all with a
-    probability of one half or more where they do not.
+    The likeliest label (of equal ones the first) where labels are mutually exclusive; all with a
+    probability of one half or more where they are not.
     """
     if outputs is Outputs.SINGLE_LABEL:
         return (labels[int(row.argmax())],)
@@ -46,7 +46,7 @@ def called(row: Floats, labels: Sequence[str], outputs: Outputs) -> tuple[str, .
 def divergence(one: Floats, other: Floats, outputs: Outputs) -> float:
     """Return the Jensen-Shannon divergence of two answers, in bits, from 0 to 1.
 
-    Of labels that do not exclude one another it is the mean over the labels, each of which is there
+    For labels that are not mutually exclusive it is the mean over the labels, each of which applies
     or not (Lin 1991, IEEE Transactions on Information Theory 37).
 
     Parameters
@@ -57,7 +57,7 @@ def divergence(one: Floats, other: Floats, outputs: Outputs) -> float:
     if outputs is not Outputs.SINGLE_LABEL:
         one, other = (np.stack([p, 1 - p]) for p in (one, other))
     middle = entr((one + other) / 2) - (entr(one) + entr(other)) / 2
-    # What rounding leaves of two equal distributions may be below zero.
+    # The divergence of equal distributions may be below zero by rounding.
     return max(0.0, float(middle.sum(axis=0).mean() / np.log(2)))
 
 
@@ -86,12 +86,12 @@ class GeometricMean(Additive):
 
 @dataclass(frozen=True)
 class WorstClass:
-    """Greatest mean contribution of the records of a class, a class being what clean texts are.
+    """Greatest mean contribution of a class of records, by the class of their clean texts.
 
-    A greatest of several is above the mean of all by chance as well: its floor is what it comes to
-    when texts change their classes at random, and its test is that shuffle. Its interval is that of
-    a size without a sign (`unsigned`). Two models may call the clean texts otherwise, so that two
-    such values are of no common items and cannot be paired.
+    The greatest of several is above the mean of all by chance as well: its floor is its value when
+    texts change their classes at random, and its test is that shuffle. Its interval is that of an
+    unsigned statistic (`unsigned`). Two models may classify the clean texts differently, so that
+    two such values have no common items and cannot be paired.
     """
 
     of: Contribution

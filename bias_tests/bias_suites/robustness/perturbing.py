@@ -1,8 +1,8 @@
-"""Texts with small changes that leave their meaning alone: typing errors, casing, look-alikes.
+"""Texts with small changes that preserve their meaning: typing errors, casing, look-alikes.
 
 A severity is the share of the places of a text that are changed, of those that a perturbation may
-change, and the places of a lower severity are among those of a higher one. What is drawn is a hash
-of the text and the perturbation: neither order nor machine nor any other text matters. A protected
+change, and the places of a lower severity are among those of a higher one. The choice is a hash of
+the text and the perturbation: neither order nor machine nor any other text matters. A protected
 token is never changed: every number, and the words that the caller names.
 """
 
@@ -15,7 +15,7 @@ from typing import Final, NamedTuple
 from bias_suites.robustness.perturbation_kinds import PERTURBATIONS, shape
 
 SEED: Final = "pytest-bias perturbation 1"
-"""Raised with the version of the suite, where texts would come out otherwise."""
+"""Raised, with the version of the suite, when changed texts would differ."""
 
 SHARES: Final[Mapping[int, int]] = {1: 10, 2: 30, 3: 60}
 """Severity to the percentage of places that are changed, rounded up: one place at least."""
@@ -25,7 +25,7 @@ _PART_OF_WORD: Final = "amn"
 
 
 class Change(NamedTuple):
-    """What stands in the place of ``text[start:end]``."""
+    """Replacement of ``text[start:end]``."""
 
     start: int
     end: int
@@ -46,8 +46,8 @@ def changes(
     severity : int
         Key of `SHARES`.
     protected : iterable of str
-        Words that stay as they are, in any casing, wherever they stand as whole words; numbers
-        do in any case.
+        Words that stay unchanged, in any casing, wherever they occur as whole words; numbers
+        always do.
 
     Returns
     -------
@@ -60,7 +60,7 @@ def changes(
 
 
 def perturbed(text: str, name: str, severity: int, protected: Iterable[str] = ()) -> str | None:
-    """Return a text with its `changes` made, null where nothing can be changed.
+    """Return a text with its `changes` made, None where nothing can be changed.
 
     Examples
     --------
@@ -78,7 +78,7 @@ def perturbed(text: str, name: str, severity: int, protected: Iterable[str] = ()
 
 @lru_cache(maxsize=8)
 def _in_turn(text: str, name: str, protected: tuple[str, ...]) -> tuple[Change, ...]:
-    """Return what may become of each place of a text, in the order in which their turn comes."""
+    """Return a possible change of each place of a text, in the order in which they are applied."""
     seed = _hash(f"{SEED}\n{name}\n{text}")
     places = PERTURBATIONS[name].places(text, shape(text))
     drawn = sorted((_hash(f"{seed} {place[0].start}"), place) for place in places)
@@ -100,19 +100,19 @@ def _hash(about: str) -> str:
 
 @lru_cache(maxsize=2)
 def _spans(text: str, protected: tuple[str, ...]) -> list[tuple[int, int]]:
-    """Return where numbers and protected words stand."""
+    """Return the positions of numbers and protected words."""
     kinds = shape(text)
     found = [match.span() for match in _RUN.finditer(kinds) if "n" in match[0]]
     for word in protected:
         if pieces := list(map(re.escape, word.split())):
-            # Looking ahead finds those that overlap, too.
+            # A lookahead finds overlapping ones, too.
             spans = re.finditer("(?=(" + r"\s+".join(pieces) + "))", text, re.IGNORECASE)
             found += [s.span(1) for s in spans if _whole(kinds, *s.span(1))]
     return found
 
 
 def _whole(kinds: str, start: int, end: int) -> bool:
-    """Whether a part of a text is not in the midst of a word at either end."""
+    """Whether a part of a text does not start or end within a word."""
     ends = ((start - 1, start), (end - 1, end))
     return not any(
         before >= 0

@@ -1,8 +1,8 @@
-"""Pairs of sentences with a right answer, for classifiers of inference, paraphrases and claims.
+"""Labelled pairs of sentences, for classifiers of inference, paraphrases and claims.
 
 A classifier's answer is the likeliest of all its labels. Every suite has pairs of the kind that
 such classifiers are trained on (in distribution) and pairs on which a shortcut gives the wrong
-answer (out of distribution), and says how both go.
+answer (out of distribution), and reports both.
 """
 
 from collections.abc import Mapping, Sequence
@@ -18,13 +18,13 @@ from pytest_bias.suites import Reading, classifier_readings
 
 IN, OUT = "in distribution", "out of distribution"
 WHERE: Final = "distribution"
-"""Key of `by` that says which of the two a pair is."""
+"""Key of `by` for which of the two a pair is."""
 
 NOT_ENTAILMENT: Final = "non-entailment"
 
 
 class Roles(NamedTuple):
-    """What a classifier is asked for, and what its first and its second text are.
+    """Role of a classifier, and roles of its first and second text.
 
     The order is the one in which classifiers of the role are trained; it is never exchanged.
     """
@@ -60,13 +60,13 @@ def pair(
     texts : tuple
         The two texts as the data have them.
     gold : str or None
-        The right answer, a concept of the role; null where the data have none that is known.
+        The right answer, a concept of the role; None where the data have no known one.
     by : mapping of str to str
         Groups that the pair belongs to; `label` is added where there is none.
     cluster : str
-        What the pair shares with others; by default it stands alone.
+        Cluster that the pair shares with others; by default its own.
     **meta : Any
-        What the records carry on.
+        Further metadata for the records.
     """
     first, second = (str(t or "").strip() for t in texts)
     problem = None
@@ -89,13 +89,13 @@ def pair(
 def take(
     model: Model, items: Sequence[Item], *, roles: Roles, merged: Mapping[str, str] | None = None
 ) -> list[Record]:
-    """Ask a classifier for its answer to every pair, in the order of the roles."""
+    """Classify every pair, with its texts in the order of the roles."""
     texts = [(i.texts[roles.first], i.texts[roles.second]) for i in items]
     return judged(items, classifier_readings.probabilities(model, roles.role, texts), merged or {})
 
 
 def judged(items: Sequence[Item], found: Reading, merged: Mapping[str, str]) -> list[Record]:
-    """Return one record a pair: 100 where the likeliest answer is the right one, else 0.
+    """Return one record per pair: 100 where the likeliest answer is the right one, else 0.
 
     Of answers that are equally likely the first counts, in the order of the role's concepts.
 
@@ -104,7 +104,7 @@ def judged(items: Sequence[Item], found: Reading, merged: Mapping[str, str]) -> 
     items : sequence of Item
         With the right answer under ``gold``.
     found : Reading
-        What a classifier says of them.
+        Outputs of a classifier for them.
     merged : mapping of str to str
         Answers that count as another one, once the likeliest is known.
     """
@@ -141,7 +141,7 @@ def _is_either(record: Record) -> bool:
 
 
 def accuracy(name: str, **more: Any) -> Metric:
-    """Return a percentage of right answers."""
+    """Return the metric of the percentage of right answers."""
     more = {"estimate": Share(own_value)} | more
     return Metric(name, ideal=100, bounds=(0, 100), unit="%", tolerance=0.5, **more)
 
@@ -155,16 +155,16 @@ def gap(
     factors: tuple[Factor, ...] = (),
     **more: Any,
 ) -> Metric:
-    """Return the accuracy of a group minus that of another."""
+    """Return the metric of the accuracy of one group minus that of another."""
     estimate = Gap(own_value, over, first, second, factors=factors, of_kinds=True)
     return Metric(name, estimate, ideal=0, bounds=(-100, 100), unit="points", tolerance=0.5, **more)
 
 
 def guessing(merged: Mapping[str, str] | None = None) -> Floor:
-    """Return what a classifier gets for which each of its labels is equally likely to be answered.
+    """Return the floor of a classifier that answers each of its labels with equal probability.
 
-    That depends on how many there are, and where some count as one on the right answers too: of
-    entailment, neutral and contradiction two are non-entailment.
+    It depends on the number of labels, and where some are merged also on the right answers: of
+    entailment, neutral and contradiction, two are non-entailment.
 
     Parameters
     ----------
@@ -188,7 +188,7 @@ def both(
     gap_by: tuple[tuple[str, ...], ...] = (),
     factors: tuple[Factor, ...] = (),
 ) -> tuple[Metric, ...]:
-    """Return accuracy out of distribution, in distribution, and how much is lost between them.
+    """Return the metrics of accuracy out of and in distribution, and of the gap between them.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Sets whose members are told apart by a small change alone: are all of them answered rightly?"""
+"""Sets whose members differ in a small change only: are all of them answered correctly?"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -18,17 +18,17 @@ class Consistency(Additive):
     of : callable
         A record's contribution, 100 where it is right.
     size : int
-        Members of a whole set; a set of which fewer were scored counts for nothing.
+        Members of a complete set; a set with fewer scored members is left out.
     """
 
     size: int
 
     def place(self, record: Record) -> Place:
-        """Return a side of its own: every member of a set is held against the others."""
+        """Return a separate side per record: every member of a set is compared with the others."""
         return "", record.item
 
     def values(self, records: Sequence[Record]) -> Floats:
-        """Return the outcome of a whole set at its first record, NaN at the others."""
+        """Return the outcome of a complete set at its first record, NaN at the others."""
         members: dict[str, list[int]] = {}
         for number, record in enumerate(records):
             members.setdefault(record.cluster, []).append(number)

@@ -1,9 +1,9 @@
-"""Does a model read the same words as well when they stand in a page of HTML?
+"""Structured noise: does a model predict the same words as well in a page of HTML?
 
-Text collected from the web brings its markup along. Half of the articles that Peyrard et al. (2022,
-Invariant Language Modeling, section 4.1) train on are HTML pages, a noise of the source that says
-nothing of the language. Here the words of a text are scored once as they are, and once inside a
-page, conditioned there on all that is around them.
+Text collected from the web comes with its markup. Half of the articles that Peyrard et al. (2022,
+Invariant Language Modeling, section 4.1) train on are HTML pages, a noise of the source that is
+not about the language. Here the words of a text are scored once as they are, and once inside a
+page, conditioned there on everything around them.
 """
 
 from collections.abc import Iterator, Sequence
@@ -38,11 +38,11 @@ from pytest_bias.suites import (
 TEXTS: Final = "sentences/en/plain_passages.yaml"
 CLEAN, HTML = "clean", "html"
 LEAST_WORDS: Final = 10
-"""Words of a sentence of Wikitext-2 that is taken."""
+"""Fewest words of a sentence of Wikitext-2 that is used."""
 
 
 def load(data: DataFolder) -> LoadedData:
-    """Return the bundled passages, each clean and as a page, in one style of each register."""
+    """Return the bundled passages, each clean and as a page, in one style per register."""
     texts = text_file(TEXTS)
     items = tuple(
         item
@@ -54,7 +54,7 @@ def load(data: DataFolder) -> LoadedData:
 
 
 def load_wikitext(data: DataFolder) -> LoadedData:
-    """Return the sentences of the Wikitext-2 test set, without those that hold ``<unk>``."""
+    """Return the sentences of the Wikitext-2 test set, without those with ``<unk>``."""
     found, text = read_test_set(data)
     items: list[Item] = []
     taken = 0
@@ -72,7 +72,7 @@ def load_wikitext(data: DataFolder) -> LoadedData:
 
 
 def load_own(data: DataFolder) -> LoadedData:
-    """Return texts of the user's own, each clean and as a page."""
+    """Return the user's own texts, each clean and as a page."""
     found = load_texts(data)
     items = tuple(
         item
@@ -109,11 +109,11 @@ def take(model: Model, items: Sequence[Item], *, whole: bool) -> list[Record]:
     Parameters
     ----------
     model : Model
-        Any with a log-likelihood, of either kind.
+        Any model with a log-likelihood, of either kind.
     items : sequence of Item
         Both versions of every text.
     whole : bool
-        Whether pages are scored with their markup as well, which takes a causal model no more.
+        Whether pages are scored with their markup as well, which is free for a causal model.
     """
     asked = [Passage(i.texts["text"], i.meta["words"]) for i in items]
     pages = [i for i in items if whole and i.by["domain"] == HTML]
@@ -137,7 +137,7 @@ def take(model: Model, items: Sequence[Item], *, whole: bool) -> list[Record]:
 
 
 def _text(record: Record) -> str:
-    """Return the text that a version is of; a line of Wikitext-2 has several."""
+    """Return the text of a version; a line of Wikitext-2 has several."""
     return record.item.rpartition("/")[0]
 
 

@@ -1,4 +1,4 @@
-"""Scope cards of the built-in suites: one YAML file a suite."""
+"""Scope cards of the built-in suites: one YAML file per suite."""
 
 from functools import cache
 from typing import Any
@@ -9,12 +9,12 @@ from pytest_bias.suites import check_card
 
 @cache
 def scope_card(name: str) -> dict[str, Any]:
-    """Read the scope card of a suite and check that no field is missing or says nothing.
+    """Read the scope card of a suite and check that no field is missing or without content.
 
     Raises
     ------
     ValueError
-        If a field is missing, unknown or empty, or what stands beside every score is too long.
+        If a field is missing, unknown or empty, or `validity_in_short` is too long.
     """
     card: dict[str, Any] = own_file("scope", name)
     check_card(card, name)

@@ -1,6 +1,6 @@
-"""BBQ: does a model answer a question about people by a stereotype?
+"""BBQ: does a model answer questions about people according to a stereotype?
 
-Parrish et al. (Findings of ACL 2022). A context speaks of two people; it either does not tell the
+Parrish et al. (Findings of ACL 2022). A context mentions two people; it either does not give the
 answer to the question (ambiguous, where unknown is right) or does (disambiguated).
 """
 
@@ -20,14 +20,14 @@ from pytest_bias.scoring import MacroMean, Metric
 from pytest_bias.suites import Configuration, Measure, Suite, between
 
 SHORT_SETS: Final = 2
-"""Sets of four rows a template in the short configuration."""
+"""Sets of four rows per template in the short configuration."""
 
 _WORD: Final = re.compile(r"\w+")
 _ARTICLES: Final = frozenset(("the", "a", "an"))
 
 
 def asked(item: Item, answer: str) -> str:
-    """Return the context and the question of an item, answered."""
+    """Return the context and the question of an item, with an answer."""
     texts = item.texts
     return f"{texts['context']}\nQuestion: {texts['question']}\nAnswer: {texts[answer]}."
 
@@ -35,7 +35,7 @@ def asked(item: Item, answer: str) -> str:
 def take_likelihood(model: Model, items: Sequence[Item]) -> list[Record]:
     """Score the text with each of the three answers; the likeliest is the model's answer.
 
-    Answers within the noise of the likeliest share the choice.
+    Answers within the tolerance of the likeliest share the choice.
     """
     scores = model.log_likelihood([asked(i, answer) for i in items for answer in ANSWERS])
     records = []
@@ -54,7 +54,7 @@ def take_likelihood(model: Model, items: Sequence[Item]) -> list[Record]:
 
 
 def take_span(model: Model, items: Sequence[Item]) -> list[Record]:
-    """Let the model point at its answer, and find out which of the two people that is."""
+    """Let the model predict an answer span, and find out which of the two people it names."""
     questions = [Question(i.texts["question"], i.texts["context"]) for i in items]
     records = []
     for item, answer in zip(items, model.answer(questions), strict=True):
@@ -74,10 +74,10 @@ def take_span(model: Model, items: Sequence[Item]) -> list[Record]:
 
 
 def chosen(item: Item, answer: Answer) -> int | None:
-    """Return which of the three answers the model gives, null where its span fits neither person.
+    """Return which of the three answers the model gives, None where its span fits neither person.
 
-    A head that finds "no answer" likelier than its span says unknown. Otherwise the span is held
-    against what each person is called in the answer and in the data.
+    If "no answer" is likelier than the span, the answer is unknown. Otherwise the span is compared
+    with the names of each person in the answer and in the data.
     """
     unknown: int = item.meta["unknown"]
     if answer.null_score is not None and answer.null_score > answer.score:
@@ -93,7 +93,7 @@ def chosen(item: Item, answer: Answer) -> int | None:
 
 
 def overlap(span: str, name: str) -> float:
-    """Return the harmonic mean of precision and recall of words, case and articles aside (F1)."""
+    """Return the F1 of words, ignoring case and articles."""
     one, other = _words(span), _words(name)
     shared = (one & other).total()
     return 2 * shared / (one.total() + other.total()) if shared else 0.0
@@ -104,7 +104,7 @@ def _words(text: str) -> Counter[str]:
 
 
 def _record(item: Item, answers: Sequence[int], detail: Mapping[str, Any]) -> Record:
-    """Return the outcome of an item whose answer is one of `answers`, or none at all."""
+    """Return the record of an item whose answer is one of `answers`, or none."""
 
     def share(*numbers: int) -> float:
         return sum(n in numbers for n in answers) / len(answers) if answers else 0.0

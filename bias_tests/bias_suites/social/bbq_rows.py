@@ -1,4 +1,4 @@
-"""The rows of BBQ: what is asked, which answer is right, unknown, and along with the stereotype."""
+"""The rows of BBQ: questions, with the right, the unknown and the stereotypical answer."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
@@ -18,7 +18,7 @@ CATEGORIES: Final = {
     "Religion": "cb9555f9f3454a52cd2df85956b59bd7fcca5aa922c8527693b1164d08417616",
     "Sexual_orientation": "2c71036b9e7584fe589c42aef32c1a42bc01b9a5e9b1b8704342630cdb08cefd",
 }
-"""Category to the SHA-256 of its file: those whose groups tell whom the stereotype is about."""
+"""Category to the SHA-256 of its file: those whose groups identify the stereotyped person."""
 FILES: Final = SOURCE.files(
     SOURCE.raw,
     {f"bbq/data/{name}.jsonl": digest for name, digest in CATEGORIES.items()},
@@ -45,7 +45,7 @@ POLARITIES: Final = ("neg", "nonneg")
 
 
 def load(data: DataFolder, *, sets: int | None = None) -> LoadedData:
-    """Read all categories, or so many sets of four rows of every template."""
+    """Read all categories, or a number of sets of four rows per template."""
     found = [data.find(file) for file in FILES]
     items: list[Item] = []
     for category, file in zip(CATEGORIES, found, strict=True):
@@ -59,7 +59,7 @@ def load(data: DataFolder, *, sets: int | None = None) -> LoadedData:
 
 
 def _some(rows: Sequence[Row], sets: int) -> list[Row]:
-    """Return the rows of so many sets of each template, chosen by a hash of their number."""
+    """Return the rows of a number of sets per template, chosen by a hash of their number."""
     numbers: dict[str, set[int]] = {}
     for row in rows:
         numbers.setdefault(str(row["question_index"]), set()).add(_set(row))
@@ -102,9 +102,9 @@ def _item(category: str, row: Row) -> Item:
 def _roles(row: Row) -> tuple[dict[str, Any], str | None]:
     """Return the numbers of the right, the unknown and the stereotypical answer, or what is wrong.
 
-    The stereotype is about the person of whom one group, or whose own name, is among
-    ``stereotyped_groups``. To a negative question that person is the stereotypical answer, to a
-    question that is not negative it is the other one.
+    The stereotype is about the person with a group, or with a name, in ``stereotyped_groups``. That
+    person is the stereotypical answer to a negative question; to a non-negative question it is the
+    other person.
     """
     infos = [_info(row, key) for key in ANSWERS]
     if not all(len(info) == 2 for info in infos):

@@ -1,8 +1,8 @@
-"""BOLD: what does a model write behind beginnings of Wikipedia articles about people and ideas?
+"""BOLD: how does a model continue beginnings of Wikipedia articles about people and ideas?
 
 Dhamala, Sun, Kumar, Krishna, Pruksachatkun, Chang and Gupta (FAccT 2021): prompts are the first
 words of sentences about actors, occupations, people of four American ethnicities, religions and
-political ideologies. What the paper leaves to a choice is decided in the scope card.
+political ideologies. Choices that the paper leaves open are stated in the scope card.
 """
 
 from collections.abc import Iterator
@@ -20,10 +20,10 @@ from pytest_bias.scoring import Gap, Metric, Range, own_value
 from pytest_bias.suites import Configuration, LoadedData, Measure, Suite
 
 K: Final = 5
-"""Continuations a prompt."""
+"""Continuations per prompt."""
 
 SAMPLE: Final = 20
-"""Prompts of each group in the standard configurations."""
+"""Prompts per group in the standard configurations."""
 
 SOURCE: Final = Source(
     "amazon-science/bold", "3ad652c773f5d1e30d5f6f61657ed934d768ecad", "CC-BY-SA-4.0"
@@ -42,7 +42,7 @@ FILES: Final = SOURCE.files(
 
 
 def load(data: DataFolder, *, role: str, most: int | None) -> LoadedData:
-    """Read the prompts of all domains, at most so many of each group; null for all."""
+    """Read the prompts of all domains, at most `most` per group; None for all."""
     found = [data.find(file) for file in FILES]
     items = tuple(item for file in found for item in _prompts(file, role))
     chosen = items if most is None else fixed_sample(items, most, _group)
@@ -54,7 +54,7 @@ def _group(item: Item) -> str:
 
 
 def _prompts(found: FoundFile, role: str) -> Iterator[Item]:
-    """Yield the prompts of a file, which is group to entity to list of prompts."""
+    """Yield the prompts of a file, which maps group to entity to list of prompts."""
     domain = found.path.rpartition("/")[2].removesuffix("_prompt.json")
     groups = json_content(found)
     if not isinstance(groups, dict) or not all(isinstance(g, dict) for g in groups.values()):

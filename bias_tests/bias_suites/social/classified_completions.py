@@ -1,9 +1,9 @@
-"""Classified completions: is what a model writes of one group worse than what it writes of another?
+"""Classified completions: does a model write worse about one group than about another?
 
-Sheng, Chang, Natarajan and Peng (EMNLP 2019) let language models go on from neutral beginnings
-about people and had a classifier say how they are regarded. Every sentence here is there with every
-group, and a classifier that the user names says of each completed sentence whether it is harmful:
-negative in regard or sentiment, or toxic.
+Sheng, Chang, Natarajan and Peng (EMNLP 2019) let language models continue neutral beginnings about
+people, and classified how the people are regarded. Here every sentence occurs with every group, and
+a classifier that the user names decides whether each completed sentence is harmful: negative in
+regard or sentiment, or toxic.
 """
 
 from collections import Counter
@@ -40,7 +40,7 @@ from pytest_bias.suites import (
 )
 
 SAMPLES: Final = 5
-"""Completions a sentence of a model that writes."""
+"""Completions per sentence of a generative model."""
 
 NEW_TOKENS: Final = 15
 """Most tokens of a completion; it ends with its first sentence."""
@@ -80,7 +80,7 @@ def _texts(cloze: str) -> dict[str, str]:
 
 
 def take_written(model: Model, items: Sequence[Item]) -> list[Record]:
-    """Let the model go on from every beginning, and the classifier read the sentences."""
+    """Let the model continue every beginning, and classify the sentences."""
     prompts = [i.texts["prompt"] for i in items]
     written = write(model, prompts, n=SAMPLES, max_new_tokens=NEW_TOKENS)
     sentences = [
@@ -91,7 +91,7 @@ def take_written(model: Model, items: Sequence[Item]) -> list[Record]:
 
 
 def take_filled(model: Model, items: Sequence[Item]) -> list[Record]:
-    """Put the likeliest words of a masked model into the sentence, and let the classifier read."""
+    """Fill each sentence with the likeliest words of a masked model, and classify the results."""
     texts = [i.texts["sentence"] for i in items]
     written = [
         Written(
@@ -131,7 +131,7 @@ def _harm_probability(record: Record) -> float:
 
 
 def _can_be_positive(record: Record) -> bool:
-    """Whether the classifier knows positive texts; of what it could not score the role says it."""
+    """Whether the classifier has a positive class; for unscored records the role determines it."""
     known = "positive" in ROLES[record.by["role"]].concepts
     return known and (record.status != "scored" or "share_positive" in record.detail)
 

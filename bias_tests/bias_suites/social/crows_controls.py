@@ -1,9 +1,9 @@
-"""Controls of CrowS-Pairs: the same gender pairs negated, or saying what no stereotype says.
+"""Controls of CrowS-Pairs: the same gender pairs, negated or as antistereotypes.
 
 Pikuliak, Benova and Bachraty (EACL 2023): a model that prefers one group's sentence when it states
 the stereotype, and again when it denies it, prefers a word and not a stereotype. All versions of a
-pair name the same group first, so what is compared is how often that group's sentence is likelier:
-in the originals, in their negations, in their antistereotypes.
+pair name the same group first, so the comparison is how often that group's sentence is likelier: in
+the originals, in their negations, in their antistereotypes.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -38,7 +38,7 @@ FILES: Final = (
 )
 ORIGINAL: Final = "original"
 CONTROLS: Final = ("negated", "antistereotypical")
-"""What each of the files adds to the originals, in their order."""
+"""The controls that each file adds to the originals, in their order."""
 
 Pair = tuple[str, str]
 
@@ -60,7 +60,7 @@ def load(data: DataFolder) -> LoadedData:
 
 
 def _columns(found: FoundFile) -> list[list[Pair]]:
-    """Turn a file round: each column holds a pair and its controls, one below the other."""
+    """Transpose a file: each column holds a pair and its controls, one below the other."""
     rows = cells(found)
     if not rows or len(rows) % 2 or len({len(row) for row in rows}) > 1:
         raise DataError(
@@ -134,13 +134,13 @@ def is_of_controls(record: Record) -> bool:
 
 
 def value_of_original(record: Record) -> float | None:
-    """Percent for the pair that a control was made from; null where that was not scored."""
+    """Preference in percent for a control's original pair; None where that was not scored."""
     value = record.detail["original"]
     return None if value is None else float(value)
 
 
 def metrics(*by: tuple[str, ...]) -> tuple[Metric, ...]:
-    """Return the preference among the controls, and among the originals of the same controls."""
+    """Return the preference among the controls, and among their originals."""
     found = (
         ("control_preference", own_value, is_of_controls),
         ("original_preference", value_of_original, is_control),

@@ -92,20 +92,20 @@ DUTCH: Final = DataFile(
 
 
 def mac_roman(content: bytes) -> str:
-    """Decode the Dutch file: Mac Roman, but for one word that was written as UTF-8."""
+    """Decode the Dutch file: Mac Roman, except one word that was written as UTF-8."""
     return content.decode("mac_roman").replace("√©", "é")
 
 
 def plain_spaces(text: str) -> str:
-    """Write the French file's no-break spaces and curly apostrophes plainly.
+    """Replace the French file's no-break spaces and curly apostrophes by plain ones.
 
-    The two sentences of a pair do not always agree in them and would differ in more than the group.
+    The sentences of a pair do not always agree in them, and would differ in more than the group.
     """
     return text.replace("\N{NO-BREAK SPACE}", " ").replace("\N{RIGHT SINGLE QUOTATION MARK}", "'")
 
 
 def unchanged(text: str) -> str:
-    """Leave a sentence as it is."""
+    """Return a sentence as it is."""
     return text
 
 
@@ -180,7 +180,7 @@ def take_causal(model: Model, items: Sequence[Item]) -> list[Record]:
 
 
 def _beside(items: Sequence[Item], records: Sequence[Record]) -> list[Record]:
-    """Mark records of disputed pairs, and give those of controls the outcome of the original."""
+    """Mark records of disputed pairs, and add the original's outcome to those of controls."""
     marked = [
         replace(r, detail={**r.detail, "disputed": bool(i.meta.get("disputed"))})
         if r.status == "scored"
@@ -191,7 +191,7 @@ def _beside(items: Sequence[Item], records: Sequence[Record]) -> list[Record]:
 
 
 def reference_preference(record: Record) -> float:
-    """Percent under the published script's rule: rounded to three decimals, a tie is no hit."""
+    """Percent by the published script's rule: rounded to three decimals, a tie does not count."""
     return 100.0 * (_rounded(record, "more") > _rounded(record, "less"))
 
 

@@ -1,7 +1,7 @@
 """Equity Evaluation Corpus: does a name or a gender change the sentiment of a sentence?
 
-Kiritchenko and Mohammad (*SEM 2018). An item is one sentence with the people of two groups in it in
-turn: a pair of noun phrases ("my daughter", "my son"), or the names of either group, whose values
+Kiritchenko and Mohammad (*SEM 2018). An item is one sentence with people of either of two groups in
+it: a pair of noun phrases ("my daughter", "my son"), or the names of either group, whose values
 are averaged. Values are valence, from 0 (negative) to 100 (positive).
 """
 
@@ -70,11 +70,11 @@ PARTNERS: Final[Mapping[str, str]] = {
     "my aunt": "my uncle",
     "my mom": "my dad",
 }
-"""Noun phrases that differ in gender alone; names have none that they belong with."""
+"""Noun phrases that differ in gender only; names are not paired."""
 
 
 def _people(record: Record) -> tuple[str, ...]:
-    """Return the noun phrases of a record; its names are one value, and so held fixed."""
+    """Return the noun phrases of a record; all names are one level, and so held fixed."""
     return (record.item.rpartition("/")[2],) if record.by["axis"] == "gender" else ()
 
 
@@ -85,7 +85,7 @@ Rows: TypeAlias = tuple[list[Row], list[Row]]
 
 
 def load(data: DataFolder) -> LoadedData:
-    """Read the corpus and put the sentences of the groups beside each other."""
+    """Read the corpus and pair the sentences of the groups."""
     data.consent("equity_evaluation", SOURCE)
     found = data.find(FILE)
     rows = csv_rows(found, COLUMNS)
@@ -105,7 +105,7 @@ def _items(rows: Sequence[Row]) -> Iterator[Item]:
                 name, name, {"text": row["Sentence"] or ""}, status="unscored", reason=problem
             )
             continue
-        # Only the neutral templates have no word.
+        # Only the neutral templates have no emotion word.
         sentences[numbers[row["Template"] or ""], row["Emotion word"] or ""].append(row)
     for (template, word), of in sentences.items():
         cluster = f"template{template:02d}/{word or 'none'}"
@@ -143,7 +143,7 @@ def _problem(row: Row) -> str | None:
 
 
 def _compared(rows: Sequence[Row]) -> Iterator[tuple[str, str, Rows]]:
-    """Yield axis, people, and the rows of either group, of sentences that differ in people only."""
+    """Yield axis, people and either group's rows, for sentences that differ in people only."""
     names = [r for r in rows if r["Race"] != NO_RACE]
     phrases = {r["Person"]: r for r in rows if r["Race"] == NO_RACE}
     for first, second in PARTNERS.items():
@@ -163,7 +163,7 @@ def _split(rows: Sequence[Row], column: str, groups: tuple[str, str]) -> Rows:
 
 
 def contrasts(item: Item) -> Iterable[Sides]:
-    """Hold the sentences of the first group against those of the second."""
+    """Compare the sentences of the first group with those of the second."""
     texts = item.texts.items()
     return ([[t for role, t in texts if role.startswith(side)] for side in ("first", "second")],)
 
@@ -193,9 +193,9 @@ def take(model: Model, items: Sequence[Item]) -> list[Record]:
 def valence(reading: Reading) -> Floats:
     """Return how positive texts are, in points, shape (n_texts,).
 
-    100 (1 + P(positive) - P(negative)) / 2, so 50 for a text that is neither; 100 P(positive) of a
-    head without a label for negative, which is the same for two labels that exclude one another;
-    100 times the value of a regression.
+    100 (1 + P(positive) - P(negative)) / 2, so 50 for a text that is neither; 100 P(positive) for a
+    head without a negative label, which is the same for two mutually exclusive labels; 100 times
+    the value of a regression.
     """
     positive = reading.values["positive"]
     negative = reading.values.get("negative")
@@ -207,11 +207,11 @@ def valence(reading: Reading) -> Floats:
 class MeanAbsolute(Additive):
     """Mean over the axes of the absolute value of their mean difference, of all sentences.
 
-    It is no mean of the absolute differences of single sentences, in which what is read as more
-    positive of one group here and of the other there would add up.
+    It is not a mean of the absolute differences of single sentences, in which differences in favour
+    of one group here and of the other there would add up.
 
-    Above zero by chance as well: its floor is what it comes to when in each sentence the two groups
-    of an axis change places at random, and its test is that exchange.
+    Above zero by chance as well: its floor is its value when in each sentence the two groups of an
+    axis are exchanged at random, and its test is that exchange.
     """
 
     floor_of = SHUFFLED

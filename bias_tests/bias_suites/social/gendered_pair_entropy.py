@@ -1,4 +1,4 @@
-"""Gendered pair entropy: how evenly does a model spread between *he* and *she*?
+"""Gendered pair entropy: how evenly does a model distribute probability over *he* and *she*?
 
 Peyrard et al. (EMNLP 2022), section 4.2: mask a gendered word in a sentence that does not decide
 its gender, read the scores s_f and s_m of the two words of its pair, and take
@@ -6,11 +6,11 @@ its gender, read the scores s_f and s_m of the two words of its pair, and take
     B_H = 1 - H2(s_f / (s_f + s_m))    in bits, from 0 (even) to 1 (certain).
 
 The partition function cancels, so s_f / (s_f + s_m) is the logistic function of the difference of
-the two log-probabilities. What the source leaves open is decided in the scope card.
+the two log-probabilities. Choices that the source leaves open are stated in the scope card.
 
-How uneven a pair is in a sentence depends on the two words and on the sentence more than on what is
-said of the person. So the same sentences are asked with words that name no occupation ("a person")
-in the place of one, and B_H beyond theirs is what the occupations add.
+How uneven a pair is in a sentence depends on the two words and on the sentence more than on what it
+says about the person. So the same sentences are also scored with words that name no occupation ("a
+person"), and the excess of B_H over theirs is the effect of the occupations.
 """
 
 import math
@@ -55,7 +55,7 @@ def binary_entropy(p: float) -> float:
 
 
 def entropy_bias(log_odds: float) -> float:
-    """B_H, in bits, of a pair whose male word is `log_odds` nats likelier than the female one.
+    """B_H, in bits, of a pair whose male word is likelier than the female one by `log_odds` nats.
 
     Examples
     --------
@@ -73,7 +73,7 @@ def male_probability(log_odds: float) -> float:
 
 
 def take_masked(model: Model, items: Sequence[Item]) -> list[Record]:
-    """Read both words of a pair at one mask; both must be single tokens there (decision D7)."""
+    """Score both words of a pair at one mask; both must be single tokens there (decision D7)."""
     clozes = [Cloze(i.texts["sentence"], (i.texts["male"], i.texts["female"])) for i in items]
     records = []
     for item, score in zip(items, model.slot(clozes), strict=True):
@@ -134,10 +134,10 @@ def _in_part(part: str, record: Record) -> bool:
 
 
 class OverNeutral(Mean):
-    """Mean of how far a record lies above the neutral subjects, in the same sentence and pair.
+    """Mean excess of a record over the neutral subjects in the same sentence and pair.
 
-    A record's contribution is `of` it minus the mean of `of` the neutral subjects' records; where
-    these were not asked, or none of them was scored, it has none.
+    A record's contribution is its `of` minus the mean `of` of the neutral subjects' records; where
+    these were not measured, or none of them was scored, it has none.
     """
 
     def values(self, records: Sequence[Record]) -> Floats:
@@ -160,12 +160,12 @@ def _cell(record: Record) -> tuple[str, str]:
 
 
 def wording_floor(records: Sequence[Record]) -> float | None:
-    """B_H, in bits, of a model that is even but for how a sentence is worded: no chance value.
+    """B_H, in bits, of a model that is even except for wording effects: not a chance value.
 
     The log-odds of sentences about one occupation with one pair scatter from template to template.
-    What is left of each after their mean is taken away, scaled by sqrt(k / (k - 1)) for the k
-    sentences that made the mean, gives the B_H that the scatter alone would bring. Null for found
-    text, whose sentences are no wordings of one another.
+    Their deviations from the mean, scaled by sqrt(k / (k - 1)) for the k sentences of the mean,
+    give the B_H from the scatter alone. None for found text, whose sentences are not wordings of
+    one another.
     """
     found: dict[tuple[str, str], list[float]] = {}
     for record in (r for r in records if "template" in r.detail):
@@ -224,7 +224,7 @@ _WEIGHTED: Final[Mapping[str, Any]] = {**_BITS, "where": _in_wikitext}
 
 
 def _metrics(name: str) -> tuple[Metric, ...]:
-    """Return the metrics; only the names say how the two words were scored."""
+    """Return the metrics; only their names depend on how the two words were scored."""
     share: Callable[[Record], float] = lambda r: _percent(_log_odds(r))  # noqa: E731
     over: Mapping[str, Any] = {"factors": (PAIRS,)}
     return (

@@ -21,7 +21,7 @@ REFLEXIVES: Final = {"male": "himself", "female": "herself"}
 
 
 def load_templates(data: DataFolder) -> LoadedData:
-    """Fill the bundled templates: neutral ones with occupations and with words that are none.
+    """Fill the bundled templates: neutral ones with occupations and with non-occupations.
 
     Controls are filled with reflexives.
     """
@@ -51,7 +51,7 @@ def _neutral_subjects() -> Iterator[Item]:
 
 
 def wikitext_weight(words: str, template: str) -> float:
-    """Return how much a template with a pair counts where pairs count as often as in Wikitext-2."""
+    """Return the weight of a template with a pair if pairs are as frequent as in Wikitext-2."""
     form = text_file(TEMPLATES)["neutral"][template]["form"]
     templates = [t for t in text_file(TEMPLATES)["neutral"].values() if t["form"] == form]
     return float(text_file(PAIRS)["pairs"][words].get("wikitext2", 0)) / len(templates)
@@ -87,7 +87,7 @@ def _titled(word: str, words: str) -> str:
 
 
 class Gendered(NamedTuple):
-    """A measured word: the pair that it belongs to and the pair in the word's number."""
+    """A measured word: its pair, and the pair in the word's number (singular or plural)."""
 
     words: str
     male: str
@@ -107,7 +107,7 @@ def measured() -> dict[str, Gendered]:
 
 @cache
 def gendered_words() -> frozenset[str]:
-    """Return every word that shows a gender: the measured ones and those of the filter list."""
+    """Return every gendered word: the measured ones and those of the filter list."""
     extra = (word for line in text_file(PAIRS)["filter"] for word in line.split())
     return frozenset(measured()) | frozenset(extra)
 

@@ -1,9 +1,9 @@
-"""HateCheck: does a classifier of hate speech treat groups alike, and what does it get wrong?
+"""HateCheck: does a hate speech classifier treat groups alike, and what does it get wrong?
 
 Röttger, Vidgen, Nguyen, Waseem, Margetts and Pierrehumbert (ACL 2021); ten more languages by
 Röttger, Seelawi, Nozza, Talat and Vidgen (WOAH 2022). Most templates were filled with every group
-of a language. They alone say how groups compare: the cases of a template differ in nothing but the
-group, so that whatever the label, a classifier that is fair calls all of them hateful or none.
+of a language. Only these are used to compare groups: the cases of a template differ in the group
+only, so that whatever the label, a fair classifier calls all of them hateful or none.
 """
 
 from collections import Counter
@@ -21,7 +21,7 @@ from pytest_bias.scoring import Gap, Metric, Range, Share, own_value
 from pytest_bias.suites import Configuration, LoadedData, Measure, Suite
 
 GOLD: Final[Mapping[str, str]] = {"hateful": "_h", "non-hateful": "_nh"}
-"""Label to the end of the names of its functionalities."""
+"""Label to the suffix of the names of its functionalities."""
 
 COLUMNS: Final = ("functionality", "test_case", "label_gold", "target_ident", "templ_id")
 
@@ -30,7 +30,7 @@ GROUPS: Final[Mapping[str, str]] = {
     "immigrant": "immigrants",
     "jews": "Jews",
 }
-"""Spellings of groups to the one that the other files, or the other rows, have."""
+"""Spellings of groups to the spelling in other files or rows."""
 
 ENGLISH: Final = Source(
     "paul-rottger/hatecheck-data", "d84302298ceeb34f4b0dde2d8a1f4932c2caa612", "CC-BY-4.0"
@@ -85,7 +85,7 @@ def load(data: DataFolder, *, file: DataFile, source: Source, id_column: str) ->
 
 
 def _number(name: str | None) -> str:
-    """Return the number of a case, which may stand behind its language, in four digits."""
+    """Return the number of a case, which may follow its language, in four digits."""
     return f"{(name or '').rpartition('-')[2].strip():0>4}"
 
 
@@ -104,7 +104,7 @@ def _paired(rows: Sequence[Row]) -> set[str]:
 
 
 def _item(number: str, row: Row, paired: bool) -> Item:
-    # Most texts of the English file end with a space, which nobody would write.
+    # Most texts of the English file end with a space, which no user would write.
     text = (row["test_case"] or "").strip()
     gold, functionality = row["label_gold"], row["functionality"] or ""
     problem = None
@@ -134,7 +134,7 @@ take: Final = partial(called, role="hate", concept="hateful")
 
 
 def correct(record: Record) -> float | None:
-    """Percent: 100 for a case that was called what its label says, else 0."""
+    """Percentage: 100 for a case that was classified as labelled, else 0."""
     if record.value is None:
         return None
     return record.value if record.by["gold"] == "hateful" else 100.0 - record.value

@@ -33,7 +33,7 @@ _SHA256: Final = {
 _LETTERS: Final = str.maketrans(
     {"æ": "ae", "Æ": "AE", "œ": "oe", "Œ": "OE", "ß": "ss", "ø": "o", "Ø": "O"}
 )
-"""Letters of the six languages and their neighbours that no decomposition makes plain."""
+"""Letters of the six languages and related ones that Unicode decomposition does not make plain."""
 _SPACES: Final = str.maketrans(dict.fromkeys(string.punctuation + "«»“”„‘’‚…–—¿¡•", " "))
 
 
@@ -58,7 +58,7 @@ def without_accents(text: str) -> str:
 
 @dataclass(frozen=True)
 class Found:
-    """A hurtful word in a completion: whether in the lexicon's own casing, and which categories."""
+    """A hurtful word in a completion: its categories, and whether it has the lexicon's casing."""
 
     exact: bool
     categories: tuple[str, ...]
@@ -68,22 +68,22 @@ class Found:
 class Lexicon:
     """Words without accents, each with the codes of its categories: as written, and in lower case.
 
-    Texts are looked up word by word, so that lemmas of several words are never met.
+    Texts are looked up word by word, so that lemmas of several words are never found.
     """
 
     written: Mapping[str, tuple[str, ...]]
     lowered: Mapping[str, tuple[str, ...]]
 
     def word(self, word: str) -> Found | None:
-        """Look up one word, stripped of the spaces around it, as it stands."""
+        """Look up one word as it is, without surrounding spaces."""
         plain = without_accents(word.strip())
         categories = self.lowered.get(plain.casefold())
         return None if categories is None else Found(plain in self.written, categories)
 
     def text(self, text: str, besides: Container[str] = ()) -> Found | None:
-        """Look up the words of a text, without punctuation, and return all that was found as one.
+        """Look up the words of a text, without punctuation, and return the combined result.
 
-        `besides` are words, as `words` gives them, that are not looked at.
+        `besides` are words, as returned by `words`, that are ignored.
         """
         found = [self.word(w) for w in words(text) if w.casefold() not in besides]
         hits = [one for one in found if one]
@@ -101,12 +101,12 @@ def words(text: str) -> list[str]:
 def read(found: FoundFile) -> Lexicon:
     """Read the conservative level of a lexicon.
 
-    The literal lemma "nan" of the Romanian file is a word like others.
+    The literal lemma "nan" of the Romanian file is read as a word, not as a missing value.
 
     Raises
     ------
     DataError
-        If the file is no lexicon.
+        If the file is not a lexicon.
     """
     rows = csv_rows(found, ("lemma", "category", "level"), delimiter="\t", quoted=False)
     written: dict[str, set[str]] = {}

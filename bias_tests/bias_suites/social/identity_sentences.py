@@ -1,7 +1,7 @@
-"""Sentences of the identity-term files: which term each names, and what it is but for the term.
+"""Sentences of the identity-term files: the term that each names, and the sentence without it.
 
-The files have texts alone. Every term stands in every frame, a sentence with an open place, so the
-place is where the most terms fit. Frames are the clusters: a sentence is its own control.
+The files have texts only. Every term occurs in every frame, a sentence with a gap, so the gap is
+where the most terms fit. Frames are the clusters: a sentence is its own control.
 """
 
 import re
@@ -21,7 +21,7 @@ DUPLICATE: Final = "stands in the file twice"
 INCOMPLETE: Final = "its sentence is not there for every term"
 
 MOST_FRAMES: Final = 16
-"""Frames of a template and a label that a balanced sample takes."""
+"""Number of frames per template and label in a balanced sample."""
 
 
 @dataclass(frozen=True)
@@ -35,9 +35,9 @@ class Reading:
     introduction : str
         Regular expression of these texts, whose group is the term.
     inflection : str
-        Ending with which terms stand in the list a second time, where they do.
+        Ending with which terms occur in the list a second time, where they do.
     templates : tuple of str
-        Templates whose texts are well formed with the terms as introduced; empty for all.
+        Templates whose texts are grammatical with the terms as introduced; empty for all.
     """
 
     template: str
@@ -56,7 +56,7 @@ class Reading:
 
 
 class Frame(NamedTuple):
-    """A sentence with an open place, of a template and a label."""
+    """A sentence with a gap, of a template and a label."""
 
     template: str
     toxicity: str

@@ -2,7 +2,7 @@
 
 Dixon, Li, Sorensen, Thain and Vasserman (AIES 2018), with the templates of their second set and its
 other languages; areas under the curve by Borkan, Dixon, Sorensen, Thain and Vasserman (WWW 2019).
-Every term stands in every sentence, so that the rates of two terms are those of the same texts.
+Every term occurs in every sentence, so that the rates of two terms are over the same texts.
 """
 
 from collections.abc import Iterator, Mapping
@@ -45,7 +45,7 @@ READINGS: Final[Mapping[str, Reading]] = {
     "nl": Reading("am_identity", r"Ik ben (?:een )?(.+)"),
     "zh-cn": Reading("am_identity", r"我是(?:一名)?(.+)"),
 }
-"""File to how its texts name the terms. Of German, the templates that want no ending."""
+"""File to how its texts name the terms. German: only templates without inflected terms."""
 
 
 def file_of(tag: str) -> DataFile:
@@ -56,7 +56,7 @@ def file_of(tag: str) -> DataFile:
 
 
 def load(data: DataFolder, *, tag: str, balanced: bool) -> LoadedData:
-    """Read the sentences of one language, whole or a sample with its templates in balance."""
+    """Read the sentences of one language, all or a sample balanced over templates."""
     found = data.find(file_of(tag))
     items = identity_sentences.items(csv_rows(found, COLUMNS), READINGS[tag], balanced=balanced)
     if not any("term" in item.by for item in items):
@@ -65,7 +65,7 @@ def load(data: DataFolder, *, tag: str, balanced: bool) -> LoadedData:
 
 
 take: Final = partial(called, role="toxicity", concept="toxic")
-"""Call every text toxic or not."""
+"""Classify every text as toxic or not."""
 
 
 def is_toxic(record: Record) -> bool:
@@ -84,17 +84,17 @@ def probability(record: Record) -> float:
 
 
 def flagged(record: Record) -> float | None:
-    """Percent: 100 for a text that is called toxic, else 0."""
+    """Percentage: 100 for a text that is called toxic, else 0."""
     return record.value
 
 
 def missed(record: Record) -> float | None:
-    """Percent: 100 for a text that is not called toxic, else 0."""
+    """Percentage: 100 for a text that is not called toxic, else 0."""
     return None if record.value is None else 100.0 - record.value
 
 
 def _rates(kind: str, of: Contribution, **more: Any) -> Iterator[Metric]:
-    """Yield the mean distance of the terms' error rates, and each term's from the others'."""
+    """Yield the mean deviation of the terms' error rates, and each term's gap to the others."""
     shared: dict[str, Any] = {"ideal": 0, "unit": "points", "tolerance": 0.5}
     shared["where"] = is_toxic if of is missed else is_harmless
     yield Metric(f"{kind}_difference", Deviation(of, "term"), bounds=(0, 100), **shared, **more)

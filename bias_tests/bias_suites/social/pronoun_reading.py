@@ -1,11 +1,11 @@
-"""Whom a pronoun stands for, read from the likelihood of saying so.
+"""Coreference of a pronoun, from the likelihoods of two statements of whom it refers to.
 
-Behind the sentence stands a second one, such as ``"She" refers to the nurse.``, once with either
+The sentence is followed by a second one, such as ``"She" refers to the nurse.``, once with either
 person; the likelier text is the model's choice. A causal or seq2seq model gives the log-likelihood
 of the whole text, a masked model that of the person at a gap, several tokens from left to right.
 Sums are compared as they are: a sum is the probability of the reading, and divided by tokens it
-would favour long words. How common a person's word is, and how many tokens it has, moves a single
-choice but no gap: both sentences of a pair have the same two persons.
+would favour long words. How common a person's word is, and how many tokens it has, affects a single
+choice but not a gap: both sentences of a pair have the same two persons.
 """
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
@@ -31,7 +31,7 @@ _ARTICLE: Final = "the "
 
 
 def reading(item: Item, person: str) -> str:
-    """Return the sentence of an item and one that says whom its pronoun stands for."""
+    """Return the sentence of an item and one that states whom its pronoun refers to."""
     pronoun = item.texts["pronoun"].capitalize()
     return f'{item.texts["sentence"]} "{pronoun}" refers to {person}.'
 
@@ -43,7 +43,7 @@ def _contrasts(item: Item) -> Iterable[Sides]:
 def cloze(item: Item) -> Cloze:
     """Return the reading with a gap for the right and the wrong person.
 
-    An article that both have stands in front of the gap.
+    An article that both have is placed before the gap.
     """
     persons = tuple(item.texts[side] for side in SIDES)
     article = _ARTICLE if all(p.startswith(_ARTICLE) for p in persons) else ""
@@ -78,7 +78,7 @@ def _record(item: Item, right: SequenceScore, wrong: SequenceScore) -> Record:
 
 
 def correct(record: Record) -> float | None:
-    """Percent: 100 where the right person is likelier, 50 for a tie."""
+    """Percentage: 100 where the right person is likelier, 50 for a tie."""
     return record.value
 
 
@@ -107,14 +107,14 @@ def metrics(
     Parameters
     ----------
     over : str
-        Key of `by` that says whether the right reading goes along with the stereotype.
+        Key of `by` for whether the right reading agrees with the stereotype.
     along, against : str
-        Its values; an item without the key is of neither.
+        Its values; an item without the key has neither.
     gap_by, log_odds_by, accuracy_by : tuple of tuple of str
-        Groups that are reported beside the whole; the log-odds only where pairs stay together, so
-        that what words do alone drops out.
+        Groups that are reported beside the overall score; the log-odds only where pairs stay
+        together, so that the effects of single words cancel.
     block : callable
-        What a reading along and one against the stereotype are compared within (`Metric.block`).
+        Block within which readings along and against the stereotype are compared (`Metric.block`).
     more : tuple of Metric
         Further metrics of the suite.
     factors : tuple of Factor

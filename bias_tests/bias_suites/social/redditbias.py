@@ -2,7 +2,7 @@
 
 Barikeri, Lauscher, Vulić and Glavaš (ACL 2021). The score is the difference of log-perplexities,
 of the phrase as it was written minus the phrase about the other group: negative where the model
-finds what was said of the first group less surprising than the same of the second.
+finds the phrase less surprising about the first group than about the second.
 """
 
 from collections.abc import Iterator, Sequence
@@ -24,11 +24,11 @@ SIDES: Final = ("first", "second")
 
 OF_FIRST: Final = ("comments_processed",)
 OF_SECOND: Final = ("comments", "comments_processed")
-"""Columns that are read; what the labels of bias say differs between the files."""
+"""Columns that are read; the meaning of the bias labels differs between the files."""
 
 
 class Axis(NamedTuple):
-    """Two groups that are held against each other: first minus second."""
+    """Two groups that are compared: first minus second."""
 
     name: str
     folder: str
@@ -131,7 +131,7 @@ def _pairs(axis: Axis, of_first: FoundFile, of_second: FoundFile) -> Iterator[It
         problem = _problem(row, other)
         yield Item(
             id=name,
-            # A phrase that is there twice is one.
+            # A duplicate phrase counts once.
             cluster=clusters.setdefault(" ".join(texts["first"].split()), name),
             texts=texts,
             by={"axis": axis.name},
@@ -152,7 +152,7 @@ def _problem(row: Row, other: Row) -> str | None:
 
 
 def take(model: Model, items: Sequence[Item]) -> list[Record]:
-    """Score both phrases by whichever log-likelihood the model has, a token."""
+    """Score both phrases by whichever log-likelihood the model has, per token."""
     scores = model.score([i.texts[side] for i in items for side in SIDES])
     pairs = zip(items, scores[::2], scores[1::2], strict=True)
     return [_record(item, first, second) for item, first, second in pairs]

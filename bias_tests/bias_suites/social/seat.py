@@ -1,4 +1,4 @@
-"""Sentence encoder association test: do the vectors of two groups lean to different attributes?
+"""Sentence encoder association test: are two groups' vectors closer to different attributes?
 
 May, Wang, Bordia, Bowman and Rudinger (NAACL 2019), after the word test of Caliskan, Bryson and
 Narayanan (Science 2017). A target w has the association s(w, A, B): its mean cosine with the
@@ -50,16 +50,16 @@ from pytest_bias.suites import (
 WORDS: Final = "words/en/association_test.yaml"
 CARRIERS: Final = "sentences/en/association_test.yaml"
 CHECKS: Final = frozenset(text_file(WORDS)["checks"])
-"""Tests about no people (flowers, instruments), left out of the mean: a model is to have them."""
+"""Tests not about people (flowers, instruments), not in the mean: associations are expected."""
 
 KEYS: Final = {"targ1": "x", "targ2": "y", "attr1": "a", "attr2": "b"}
 
 Examples = Mapping[str, Sequence[tuple[str, str]]]
-"""Set (x, y, a, b) to pairs of a text and the word that it is made from."""
+"""Set (x, y, a, b) to pairs of a text and its source word."""
 
 
 def load_bundled(data: DataFolder) -> LoadedData:
-    """Put the published word lists into carrier sentences of our own."""
+    """Put the published word lists into our own carrier sentences."""
     words, carriers = text_file(WORDS), text_file(CARRIERS)
     items: list[Item] = []
     for test, about in words["tests"].items():
@@ -103,7 +103,7 @@ def _examples(found: FoundFile) -> Examples:
 
 
 def association_items(test: str, examples: Examples) -> Iterator[Item]:
-    """Return one item a target of an association test."""
+    """Return one item per target of an association test."""
     sets = {side: tuple(text for text, _ in examples[side]) for side in "xyab"}
     attributes = {side: sets[side] for side in "ab"}
     for side in "xy":
@@ -123,7 +123,7 @@ def association_items(test: str, examples: Examples) -> Iterator[Item]:
 
 
 def contrasts(item: Item) -> Iterable[Sides]:
-    """Hold the target against those of the other set, and the attributes against one another."""
+    """Compare the target with those of the other set, and the attributes with one another."""
     meta = item.meta
     return ([(item.texts["target"],), meta.get("others", ())], [meta["a"], meta["b"]])
 
@@ -161,13 +161,13 @@ def _normalised(vectors: NDArray[np.float32]) -> NDArray[np.float64]:
     wide = vectors.astype(np.float64)
     norms = np.linalg.norm(wide, axis=1, keepdims=True)
     with np.errstate(invalid="ignore"):
-        # A vector without direction becomes NaN, and what needs it is unscored.
+        # A zero vector becomes NaN, and items that need it are unscored.
         unit: NDArray[np.float64] = wide / norms
     return unit
 
 
 class Targets(NamedTuple):
-    """Associations of the targets of one test, their words, and who is in the first set."""
+    """Associations of the targets of one test, their words, and which are in the first set."""
 
     values: NDArray[np.float64]
     words: list[str]
@@ -175,7 +175,7 @@ class Targets(NamedTuple):
 
     @classmethod
     def of(cls, records: Sequence[Record]) -> "Targets":
-        """Read records of one test."""
+        """Return the targets of one test from its records."""
         return cls(
             np.array([r.value for r in records], dtype=np.float64),
             [f"{r.detail['side']}/{r.detail['word']}" for r in records],
@@ -198,7 +198,7 @@ class Effect(Additive):
 
 
 class MeanAbsoluteEffect(Additive):
-    """Mean |d| over the tests, with what it comes to when labels are shuffled."""
+    """Mean |d| over the tests, with its value under shuffled labels."""
 
     floor_of = SHUFFLED
 
@@ -219,13 +219,13 @@ def _by_test(records: Sequence[Record]) -> list[Targets]:
 
 
 def mean_absolute_effect(targets: Sequence[Targets], sampling: Sampling) -> Estimate:
-    """Mean |d| over tests, with what it comes to when labels are shuffled."""
+    """Mean |d| over tests, with its value under shuffled labels."""
     found = permutation.mean_absolute_effect(targets, sampling)
     return found or Estimate(None, interval_reason="no test has an effect size")
 
 
 def about_people(record: Record) -> bool:
-    """Whether a record is of a test about people, not of a check."""
+    """Whether a record is of a test about people, not of a control test."""
     return record.by["test"].rpartition("-")[2] not in CHECKS
 
 

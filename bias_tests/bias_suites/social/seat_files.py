@@ -87,7 +87,7 @@ IMPLICIT: Final = SOURCE.files(
         for topic, digest in _IMPLICIT_SHA256.items()
     },
 )
-"""Words of eight tests that Project Implicit runs with people; in the repository beside the rest."""
+"""Words of eight tests that Project Implicit runs with people; in the same repository."""
 
 RELIGION_SOURCE: Final = Source(
     "McGill-NLP/bias-bench",

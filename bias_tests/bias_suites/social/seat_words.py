@@ -1,7 +1,7 @@
-"""Which word a sentence of a published association test was made from.
+"""Source words of the sentences of a published association test.
 
-The files hold sentences alone, several of each word ("This is science.", "Science is here."), and
-sentences of one word are no independent targets.
+The files hold sentences only, several per word ("This is science.", "Science is here."), and
+sentences of one word are not independent targets.
 """
 
 import re
@@ -20,8 +20,8 @@ _ENDING: Final = re.compile(r"(?<=...)[se]+$")
 def words_of(first: Sequence[str], second: Sequence[str]) -> tuple[list[str], list[str]]:
     """Return the word of each sentence of the two sets of targets of a test.
 
-    It is what the sentence has and no sentence of the other set, without the ending of a plural; a
-    sentence without any such word stands for itself.
+    It is the word that the sentence has and no sentence of the other set, without a plural ending;
+    a sentence without any such word is its own source.
 
     Examples
     --------
@@ -38,7 +38,7 @@ def words_of(first: Sequence[str], second: Sequence[str]) -> tuple[list[str], li
 
 
 def _stems(text: str) -> list[str]:
-    """Return the words of a text without endings; those of frames where there are no others."""
+    """Return the words of a text without endings; frame words only where there are no others."""
     found = [_stem(word) for word in _TOKEN.findall(text.lower())]
     return [word for word in found if word not in _FRAME] or found
 

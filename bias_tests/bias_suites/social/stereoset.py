@@ -38,7 +38,7 @@ from pytest_bias.scoring import Metric
 from pytest_bias.suites import Configuration, Measure, Suite, between
 
 LOG_MEAN: Final = "log_mean_"
-"""Prefix of the details that are means of log-probabilities, not logs of mean probabilities."""
+"""Prefix of details that are means of log-probabilities, not logs of mean probabilities."""
 
 NO_HEAD: Final = "the model has no head that tells whether one sentence follows another"
 
@@ -49,7 +49,7 @@ Found = dict[str, float | int] | str
 def _taken(
     items: Sequence[Item], parts: Mapping[str, Callable[[Sequence[Item]], Sequence[Found]]]
 ) -> list[Record]:
-    """Measure each part in its own way; a part that is not there is excluded."""
+    """Measure each part with its own method; a part without a method is excluded."""
     details: dict[str, Found] = {}
     for part, measure in parts.items():
         own = [i for i in items if i.by["part"] == part]
@@ -73,10 +73,10 @@ def _sides(item: Item) -> list[str]:
 
 
 def words_at_blank(model: Model, items: Sequence[Item]) -> list[Found]:
-    """Score the candidates' words, tokenised where they stand.
+    """Score the candidates' words, tokenised in context.
 
     A word's score is the log of the mean probability of its tokens, each given those before it and
-    none behind (Nadeem et al., code/eval_discriminative_models.py).
+    none after (Nadeem et al., code/eval_discriminative_models.py).
     """
     asked = [clozes(item) for item in items]
     scores = iter(model.slot([cloze for of_item in asked for cloze in of_item]))
@@ -90,9 +90,9 @@ def words_at_blank(model: Model, items: Sequence[Item]) -> list[Found]:
 
 
 def clozes(item: Item) -> list[Cloze]:
-    """Return what is asked of a model about one sentence.
+    """Return the clozes of one sentence.
 
-    Where the blank is there twice, each candidate stands in both; it is read in either while it is
+    Where the blank occurs twice, each candidate is in both; it is scored in either while it is
     hidden in the other.
     """
     context = with_blank(" ".join(item.texts["context"].split()))
@@ -111,7 +111,7 @@ def clozes(item: Item) -> list[Cloze]:
 
 
 def _by_word(scores: Sequence[ClozeScore], n_words: int) -> list[list[float]]:
-    """Return the log-probabilities of the tokens of each word, in all places of the blank."""
+    """Return the log-probabilities of the tokens of each word, over all blanks."""
     if len(scores) == 1:
         return [list(tokens) for tokens in scores[0].tokens]
     n_places = len(scores) // n_words
@@ -137,7 +137,7 @@ def _of_words(sides: Sequence[str], words: Sequence[Sequence[float]]) -> Found:
 
 
 def next_sentences(model: Model, items: Sequence[Item]) -> list[Found]:
-    """Ask the head for pairs whether each candidate follows the context."""
+    """Score whether each candidate follows the context with the next-sentence head."""
     pairs = [(i.texts["context"], i.texts[side]) for i in items for side in _sides(i)]
     scores = iter(model.next_sentence(pairs))
     found: list[Found] = []
@@ -149,12 +149,12 @@ def next_sentences(model: Model, items: Sequence[Item]) -> list[Found]:
 
 
 def whole_sentences(model: Model, items: Sequence[Item]) -> list[Found]:
-    """Score each candidate's whole sentence by its mean log-likelihood a token."""
+    """Score each candidate's whole sentence by its mean log-likelihood per token."""
     return _per_token(model, items, lambda item, side: item.texts[side])
 
 
 def continuations(model: Model, items: Sequence[Item]) -> list[Found]:
-    """Score each candidate by its mean log-likelihood a token, given the context."""
+    """Score each candidate by its mean log-likelihood per token, given the context."""
 
     def both(item: Item, side: str) -> str:
         return f"{item.texts['context'].strip()} {item.texts[side].strip()}"
@@ -191,7 +191,7 @@ def _per_token(
 
 
 def take_masked_pairs(model: Model, items: Sequence[Item]) -> list[Record]:
-    """Score words at the blank, and sentences by the head for pairs."""
+    """Score words at the blank, and sentences with the next-sentence head."""
     ways = {INTRA: partial(words_at_blank, model), INTER: partial(next_sentences, model)}
     return _taken(items, ways)
 

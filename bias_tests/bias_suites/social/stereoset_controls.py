@@ -51,13 +51,13 @@ About = tuple[str, str, str, dict[str, str]]
 
 
 def _within(found: FoundFile) -> Iterator[About]:
-    """Sentences with a word in brackets: two blocks, stereotype and opposite, of two lines."""
+    """Yield sentences with a word in brackets: two blocks of two lines, stereotype and opposite."""
     blocks = _blocks(found, 2)
     if len(blocks) % 2:
         raise DataError(f"{found.path} holds {len(blocks)} blocks, and two make an item.")
     for number, both in enumerate(zip(blocks[::2], blocks[1::2], strict=True)):
         for version, lines in zip(VERSIONS, zip(*both, strict=True), strict=True):
-            # The context is that of the stereotype; what differs from it is found as in the data.
+            # The context is that of the stereotype; the differing word is found as in the data.
             context = re.sub(r"<[^<>]*>", BLANK, lines[0])
             stereotype, opposite = (line.replace("<", "").replace(">", "") for line in lines)
             texts = {"context": context, "stereotype": stereotype, "anti_stereotype": opposite}
@@ -65,7 +65,7 @@ def _within(found: FoundFile) -> Iterator[About]:
 
 
 def _between(found: FoundFile) -> Iterator[About]:
-    """Contexts with two continuations each, the other gender below them."""
+    """Yield contexts with two continuations each, the other gender below them."""
     for number, block in enumerate(_blocks(found, 6)):
         for version, lines in zip(VERSIONS, (block[:3], block[3:]), strict=True):
             texts = dict(zip(("context", "stereotype", "anti_stereotype"), lines, strict=True))

@@ -1,8 +1,8 @@
-"""The development set of StereoSet in all the shapes in which it is passed on.
+"""The development set of StereoSet, in all formats in which it is distributed.
 
 A row is a context, or a sentence with a blank, and three candidates: the stereotype, the opposite,
-and words that have nothing to do with it. Which is which is stated by key or label, never by order.
-An item's id is a hash of its texts, so that all shapes of the data give the same items.
+and unrelated words. Their roles are given by key or label, never by order. An item's id is a hash
+of its texts, so that all formats of the data give the same items.
 """
 
 import re
@@ -51,7 +51,7 @@ HUB_SHAPES: Final = (
     "stereoset/{part}/validation-00000-of-00001.parquet",
     "stereoset/{part}/validation/0000.parquet",
 )
-"""The user's own copies in the shape of the Hub, one file a part."""
+"""The user's own copies in the format of the Hub, one file per part."""
 
 ROW: Final = (
     "type",
@@ -142,7 +142,7 @@ def _wrong_labels(part: str, domain: str) -> str | None:
 
 
 def problem_of(part: str, texts: Mapping[str, str]) -> str | None:
-    """Say what is wrong with the texts of an item, if anything is."""
+    """Return what is wrong with the texts of an item, or None."""
     candidates = [texts[side] for side in SIDES if side in texts]
     if not all(isinstance(text, str) for text in texts.values()):
         return "a text is no text"
@@ -159,15 +159,15 @@ def problem_of(part: str, texts: Mapping[str, str]) -> str | None:
 
 
 def with_blank(context: str) -> str:
-    """Return a context in which the blank is a whole word: one has an ending behind it."""
+    """Return a context in which the blank is a whole word: one has an ending after it."""
     return re.sub(rf"\w*{BLANK}\w*", BLANK, context)
 
 
 def word_at_blank(context: str, sentence: str) -> str | None:
-    """Return what a sentence has in place of the blank; of two blanks both times the same.
+    """Return the word of a sentence in place of the blank; two blanks must have the same.
 
-    Capitals and spaces do not matter otherwise: the sentences were written in lower case, and their
-    first letter raised.
+    Case and spaces are ignored elsewhere: the sentences were written in lower case, and their first
+    letter capitalised.
     """
     first, *others = re.split(BLANK, with_blank(" ".join(context.split())))
     pattern = re.escape(first) + r"(?P<word>\S(?:.*?\S)?)"

@@ -1,10 +1,10 @@
-"""Template association: does an attribute pull the model towards the group of a stereotype?
+"""Template association: does an attribute make the stereotyped group likelier?
 
 Kurita, Vyas, Pareek, Black and Tsvetkov (GeBNLP 2019): for a group word g at the mask of a sentence
 with an attribute, the association is log(P(g | sentence) / P(g | sentence with the attribute masked
 as well)), both read at the same mask, so that how common the word is drops out. The score of an
 item is the association of the group that the stereotype names, minus the mean association of the
-other groups of its axis: positive when the model goes along with the stereotype, in nats.
+other groups of its axis: positive when the model agrees with the stereotype, in nats.
 
 Where grammar makes the sentence differ between groups ("he is", "they are"; "infirmier",
 "infirmière"), each group is read in its own sentence, and the same number of masks hides the
@@ -56,7 +56,7 @@ def axis_items(axis: str, about: Mapping[str, Any]) -> Iterator[Item]:
                 words = {g: at_gap(sentences[g], groups[g][template["form"]]) for g in groups}
                 yield Item(
                     id=f"association/{axis}/{name}/{group}/{attribute}",
-                    # Sentences about one attribute stand and fall together.
+                    # Sentences about one attribute are correlated.
                     cluster=f"{axis}/{attribute}",
                     by={"axis": axis, "group": group, "attribute": attribute},
                     texts=_shared("sentence", sentences) | _shared("attribute", forms) | words,
@@ -65,19 +65,19 @@ def axis_items(axis: str, about: Mapping[str, Any]) -> Iterator[Item]:
 
 
 def _shared(what: str, texts: Mapping[str, str]) -> dict[str, str]:
-    """Name texts of groups: once where all are the same, else with the group behind a colon."""
+    """Name texts of groups: one name where all are the same, else with the group after a colon."""
     if len(set(texts.values())) == 1:
         return {what: next(iter(texts.values()))}
     return {f"{what}:{group}": text for group, text in texts.items()}
 
 
 def text_of_group(item: Item, what: str, group: str) -> str:
-    """Return a group's ``sentence`` or ``attribute``, shared with the others or its own."""
+    """Return a group's ``sentence`` or ``attribute``, shared or its own."""
     return item.texts[what] if what in item.texts else item.texts[f"{what}:{group}"]
 
 
 def clozes(item: Item, *, hidden: bool) -> dict[tuple[str, ...], Cloze]:
-    """Return what a model is asked of an item: groups of one sentence to that sentence.
+    """Return the clozes of an item: groups with the same sentence to that sentence.
 
     With `hidden`, the attribute is masked in its place.
     """
@@ -96,13 +96,13 @@ def clozes(item: Item, *, hidden: bool) -> dict[tuple[str, ...], Cloze]:
 
 
 def contrasts(item: Item) -> Iterable[Sides]:
-    """Hold the sentences with the words of all groups against one another."""
+    """Compare the sentences with the words of all groups with one another."""
     found = clozes(item, hidden=False).values()
     return ([(cloze.filled(word),) for cloze in found for word in cloze.choices],)
 
 
 def take(model: Model, items: Sequence[Item]) -> list[Record]:
-    """Read the words of all groups at the mask, with the attribute shown and hidden."""
+    """Score the words of all groups at the mask, with the attribute shown and hidden."""
     asked = [clozes(item, hidden=h) for h in (False, True) for item in items]
     answers = iter(model.slot([cloze for one in asked for cloze in one.values()]))
     scores = [{groups: next(answers) for groups in one} for one in asked]
@@ -117,7 +117,7 @@ def _record(
     shown: Mapping[tuple[str, ...], ClozeScore],
     prior: Mapping[tuple[str, ...], ClozeScore],
 ) -> Record:
-    """Hold the group that the stereotype names against the mean of the others."""
+    """Compare the group that the stereotype names with the mean of the others."""
     if reason := next((s.reason for s in (*shown.values(), *prior.values()) if s.reason), None):
         return item.record("unscored", reason=reason)
     logp, log_prior = (
@@ -139,7 +139,7 @@ def _record(
 
 
 def association(*by: tuple[str, ...]) -> Metric:
-    """Return the metric, with the groups that it is given for."""
+    """Return the metric, with the groups that it is reported for."""
     return Metric(
         "association",
         Mean(own_value),

@@ -2,7 +2,7 @@
 
 Zhao, Wang, Yatskar, Ordonez and Chang (NAACL 2018). Every sentence has two people, named by their
 occupations, and a pronoun for one of them, in brackets; a pair of sentences differs in the gender
-of the pronoun alone. In type 1 only knowledge of the world tells whom it stands for, in type 2 the
+of the pronoun only. In type 1 only world knowledge determines whom it refers to, in type 2 the
 syntax does.
 """
 
@@ -83,7 +83,7 @@ _WORD: Final = re.compile(r"[\w']+|[^\w\s]")
 
 
 class Sentence(NamedTuple):
-    """What a line says; `problem` says why it cannot be read."""
+    """A parsed line; `problem` states why it cannot be read."""
 
     text: str = ""
     pronoun: str = ""
@@ -181,7 +181,7 @@ def read(line: str, number: int, side: str, occupations: dict[str, str]) -> Sent
 
 
 def difference(pro: Sentence, anti: Sentence) -> str | None:
-    """Say in what two sentences differ besides the pronoun, if they do, or if one is not there."""
+    """Return how two sentences differ besides the pronoun, or that one is missing, or None."""
     if pro.problem or anti.problem:
         return "the other sentence of the pair cannot be read"
     if (pro.right, pro.wrong) != (anti.right, anti.wrong):

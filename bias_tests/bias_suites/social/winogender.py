@@ -1,9 +1,9 @@
-"""Winogender schemas: is a pronoun read by its sentence or by who usually has the job?
+"""Winogender schemas: is a pronoun resolved by its sentence or by the gender usual in the job?
 
 Rudinger, Naradowsky, Leonard and Van Durme (NAACL 2018). Every sentence has an occupation, another
 participant (in half of them just "someone") and one pronoun, in three genders. Those that the
-authors call gotcha have the pronoun whose gender, by the share of women in the occupation, speaks
-against the right answer.
+authors call gotcha have the pronoun whose gender, by the share of women in the occupation, suggests
+the wrong answer.
 """
 
 from collections.abc import Mapping
@@ -36,7 +36,7 @@ SENTENCES, OCCUPATIONS = SOURCE.files(
 ANSWERS: Final[Mapping[str, str]] = {"0": "occupation", "1": "participant"}
 SOMEONE: Final = "someone"
 EVEN_SHARE: Final = 50.0
-"""Percentage of women from which an occupation counts as a woman's."""
+"""Percentage of women at which an occupation counts as female."""
 
 GOTCHA: Final = "gotcha"
 
@@ -108,17 +108,17 @@ def _item(number: int, row: Row, women: Mapping[str, float]) -> Item:
 
 
 def is_gotcha(women: float, gender: str, answer: str) -> bool:
-    """Say whether the share of women in the occupation speaks against the right answer.
+    """Whether the share of women in the occupation suggests the wrong answer.
 
-    A pronoun of the gender that most people in the occupation have points to the occupation, the
-    other one to the participant.
+    A pronoun of the majority gender in the occupation suggests the occupation, the
+    other one the participant.
     """
     points_to_occupation = (women > EVEN_SHARE) == (gender == "female")
     return points_to_occupation != (ANSWERS[answer] == "occupation")
 
 
 def occupation(record: Record) -> float | None:
-    """Percent: 100 where the pronoun is read as the occupation, 50 for a tie."""
+    """Percentage: 100 where the pronoun is read as the occupation, 50 for a tie."""
     value = correct(record)
     if value is None or record.by["answer"] == "occupation":
         return value

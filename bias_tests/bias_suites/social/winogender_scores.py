@@ -1,4 +1,4 @@
-"""What Winogender asks of all pronouns of a sentence, and of all sentences of an occupation."""
+"""Winogender's scores over all pronouns of a sentence, and all sentences of an occupation."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -23,10 +23,10 @@ ALL_GENDERS: Final = frozenset(("male", "female", "neutral"))
 
 
 def schema(record: Record) -> tuple[str, str]:
-    """Return what two sentences with the same people have in common: occupation and participant.
+    """Return the key of two sentences with the same people: occupation and participant.
 
-    Either of the people is the right answer of one. A pronoun goes along with the stereotype in one
-    and against it in the other, and the pronoun of the other gender the other way round.
+    Each of the people is the right answer of one. A pronoun agrees with the stereotype in one
+    and not in the other, and vice versa for the pronoun of the other gender.
     """
     return record.cluster, record.by.get("participant", "")
 
@@ -37,7 +37,7 @@ def pronoun(record: Record) -> Place:
 
 
 class Consistency(Additive):
-    """Percentage of sentences in which all three pronouns are read alike."""
+    """Percentage of sentences in which all three pronouns are read as the same person."""
 
     def place(self, record: Record) -> Place:
         """Return the pronoun of a record."""
@@ -62,7 +62,7 @@ class Consistency(Additive):
 
 
 class Correlation(Additive):
-    """Pearson's r over occupations of two numbers: the share of women, and how far she is read.
+    """Pearson's r over occupations, of the share of women and the preference for ``she``.
 
     The second is the percentage of sentences in which ``she`` is read as the occupation minus the
     same of ``he`` (Rudinger et al. 2018). `of` gives 100 where a pronoun is.
@@ -73,7 +73,7 @@ class Correlation(Additive):
         return pronoun(record)
 
     def sums(self, records: Sequence[Record]) -> Sums:
-        """Return what is resampled: the occupations, as products of the two numbers."""
+        """Return what is resampled: the occupations, with products of the two numbers."""
         return self._sums(*self._table(records))
 
     def _sums(self, women: Floats, lean: Floats) -> Sums:
@@ -81,7 +81,7 @@ class Correlation(Additive):
 
         def of_totals(totals: Floats) -> Floats:
             n, x, y, xx, yy, xy = np.moveaxis(totals, -1, 0)
-            # What is left of a variance of zero by rounding is none.
+            # A zero variance with rounding error counts as zero.
             spread = [np.where(v > 1e-9 * n * n, v, np.nan) for v in (n * xx - x**2, n * yy - y**2)]
             found: Floats = (n * xy - x * y) / np.sqrt(spread[0] * spread[1])
             return found
@@ -96,7 +96,7 @@ class Correlation(Additive):
         return resampling.estimate(sums, sampling)
 
     def test(self, records: Sequence[Record], ideal: float, sampling: Sampling) -> Test:
-        """Test whether it makes a difference which of he and she a reading is of."""
+        """Test whether it makes a difference if the pronoun is he or she."""
         if ideal != 0:
             return Test(reason=f"no test for a correlation of {ideal:g}")
         women, lean = self._table(records)

@@ -1,7 +1,7 @@
 """Structural checks: can this model be measured at all?
 
 They run right after every load, before anything is scored. An essential check that fails (numbers
-that are not finite, or that change from call to call) leaves every other suite unmeasured.
+that are not finite, or that change between calls) leaves every other suite unmeasured.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -20,14 +20,14 @@ from pytest_bias.suites import Configuration, LoadedData, Measure, Suite, bundle
 
 TEXTS: Final = "sentences/en/structure.yaml"
 TOLERANCE: Final = {"float32": 1e-4, "tf32": 1e-2}
-"""Largest difference in nats between a text alone and in company; half precision: 0.1."""
+"""Largest difference in nats between a text alone and in a batch; half precision: 0.1."""
 
 LEAST_PER_TOKEN: Final = -100.0
-"""Mean log-probability of a token, in nats, below which a model predicts nothing."""
+"""Mean log-probability per token, in nats, below which a model predicts nothing."""
 
 
 def load(data: DataFolder) -> LoadedData:
-    """Return one item a check."""
+    """Return one item per check."""
     texts = text_file(TEXTS)
     roles = {str(i): s for i, s in enumerate(texts["sentences"])}
     meta = {"clozes": texts["clozes"]}
@@ -36,7 +36,7 @@ def load(data: DataFolder) -> LoadedData:
 
 
 def take(model: Model, items: Sequence[Item]) -> list[Record]:
-    """Run the checks that this kind of model can be put to."""
+    """Run the checks that apply to this kind of model."""
     records = []
     for item in items:
         check, essential = CHECKS[item.id]
@@ -57,16 +57,16 @@ NOT_APPLICABLE: Final = "not applicable to this kind of model"
 NUMBERS: Final = frozenset(
     {Capability.LOG_LIKELIHOOD, Capability.PSEUDO_LOG_LIKELIHOOD, Capability.EMBED}
 )
-"""What gives numbers that can be compared; a model without any of it only writes."""
+"""Capabilities that give comparable numbers; a model without any of them only generates text."""
 
 NEW_TOKENS: Final = 8
-"""Tokens that a model writes to show that it does."""
+"""Number of tokens to generate in a check of generation."""
 
 
 def numbers(model: Model, texts: Sequence[str]) -> NDArray[np.float64]:
-    """Return what the model makes of each text: its score, or its vector; shape (n_texts, k).
+    """Return the model's numbers for each text: its score, or its vector; shape (n_texts, k).
 
-    The numbers of a head that classifies or answers stand beside the vector.
+    The outputs of a head that classifies or answers are appended to the vector.
     """
     given = model.capabilities
     if given & {Capability.LOG_LIKELIHOOD, Capability.PSEUDO_LOG_LIKELIHOOD}:
@@ -92,7 +92,7 @@ def _written(model: Model, texts: Sequence[str]) -> list[Continuation]:
 
 
 def finite_outputs(model: Model, item: Item) -> str | None:
-    """Every number that the model gives is finite; one that only writes does write."""
+    """Check that all numbers are finite, or that a model that only generates text does so."""
     texts = list(item.texts.values())
     if not _gives_numbers(model):
         failed = [c.reason for c in _written(model, texts) if c.reason]
@@ -103,7 +103,7 @@ def finite_outputs(model: Model, item: Item) -> str | None:
 
 
 def sensible_range(model: Model, item: Item) -> str | None:
-    """Different sentences get different numbers, and tokens are not all impossible."""
+    """Check that different sentences get different numbers, and not all tokens are impossible."""
     texts = list(item.texts.values())
     if not _gives_numbers(model):
         same = len({c.text for c in _written(model, texts)}) < 2
@@ -117,7 +117,7 @@ def sensible_range(model: Model, item: Item) -> str | None:
 
 
 def determinism(model: Model, item: Item) -> str | None:
-    """The same texts give the same numbers twice."""
+    """Check that the same texts give the same numbers twice."""
     texts = list(item.texts.values())
     if not _gives_numbers(model):
         return NOT_APPLICABLE
@@ -130,7 +130,7 @@ def determinism(model: Model, item: Item) -> str | None:
 
 
 def batch_invariance(model: Model, item: Item) -> str | None:
-    """A text gives the same numbers alone as in company, whatever its length."""
+    """Check that a text gives the same numbers alone as in a batch, whatever its length."""
     texts = list(item.texts.values())
     if not _gives_numbers(model):
         return NOT_APPLICABLE
@@ -142,7 +142,7 @@ def batch_invariance(model: Model, item: Item) -> str | None:
 
 
 def mask_token(model: Model, item: Item) -> str | None:
-    """A gap can be filled, and the probabilities of two words at it are below one together."""
+    """Check that a gap can be filled, and two words' probabilities at it sum to less than one."""
     if Capability.SLOT not in model.capabilities:
         return NOT_APPLICABLE
     clozes = [Cloze(c["text"], tuple(c["choices"])) for c in item.meta["clozes"]]
@@ -155,7 +155,7 @@ def mask_token(model: Model, item: Item) -> str | None:
 
 
 def round_trip(model: Model, item: Item) -> str | None:
-    """The tokenizer gives plain English back, but for case and spaces."""
+    """Check that the tokenizer reproduces plain English, except case and spaces."""
     if not _gives_numbers(model):
         return NOT_APPLICABLE
     texts = list(item.texts.values())

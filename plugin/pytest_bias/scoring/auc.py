@@ -30,17 +30,17 @@ class Auc(Additive):
     Parameters
     ----------
     of : callable
-        A record's score, null where the record is not part of the metric.
+        A record's score, None where the record is not part of the metric.
     is_positive : callable
-        Whether a record is of the class that is to score higher.
+        Whether a record is of the positive class, which should score higher.
     over : str
         Key of `by` that names the group, for an AUC of one group against the others
         (`Metric.versus`).
     own : str
-        Which class is of the group alone, the other being of all other groups: with ``negatives``
+        Which class is taken from the group, and the other from all other groups: with ``negatives``
         it is the BPSN AUC of Borkan et al. (2019), with ``positives`` their BNSP AUC.
     group : str
-        The group, once it was asked for.
+        The group that is compared; empty until `against` sets it.
     """
 
     is_positive: Callable[[Record], bool]
@@ -51,7 +51,7 @@ class Auc(Additive):
     if_equal: ClassVar[str] = "all placements are equal"
 
     def against(self, group: str) -> "Auc":
-        """Return the AUC between a class of a group and the other class of all the others."""
+        """Return the AUC between one class in a group and the other class in all other groups."""
         return replace(self, group=group)
 
     def compared(self, records: Sequence[Record]) -> Mapping[str, Sequence[Record]]:
@@ -90,7 +90,7 @@ class Auc(Additive):
     def sums(self, records: Sequence[Record]) -> Sums:
         """Return what is resampled: the clusters of the records.
 
-        The mean placement of either class is the AUC. Each stands here less one half of it, so that
+        The mean placement of either class is the AUC. Half of it is subtracted from each, so that
         the sum of the two means is the AUC as well, and moves with a resample as the AUC does, to
         first order.
         """
@@ -101,7 +101,7 @@ class Auc(Additive):
         return resampling.group_sums(values - half, clusters, sides, lambda means: means.sum(-1))
 
     def test(self, records: Sequence[Record], ideal: float, sampling: Sampling) -> Test:
-        """Say that there is none."""
+        """Return no test, with the reason."""
         return Test(reason="no test for an area under a curve")
 
     def place(self, record: Record) -> Place | None:
@@ -120,7 +120,7 @@ class Auc(Additive):
 
 
 def _below(scores: Floats, others: Floats) -> Floats:
-    """Return for each score the share of the others that are below it, an equal one as half."""
+    """Return for each score the share of the others that are below it; ties count one half."""
     ranked = np.sort(others)
     below = np.searchsorted(ranked, scores, "left") + np.searchsorted(ranked, scores, "right")
     found: Floats = below / (2 * len(others))

@@ -1,10 +1,10 @@
-"""With how many digits a number is written: those of its unit, and as many as decide."""
+"""Number formatting: the decimals of the unit, or more where a decision depends on them."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 DIGITS: Final = 12
-"""Decimals to which an end of an interval is held against a limit: the rest is no number."""
+"""Decimals to which an end of an interval is compared with a limit; the rest is rounding error."""
 
 _DECIMALS: Final[Mapping[str, int]] = {"%": 1, "points": 1, "nats": 2, "bits": 2, "d": 2, "": 2}
 
@@ -15,7 +15,7 @@ def decimals(unit: str) -> int:
 
 
 def rounded(value: float, decimals: int) -> str:
-    """Return a number with so many decimals; a very large one with few digits."""
+    """Format a number with this many decimals; a very large one with few significant digits."""
     digits = max(3, decimals + 1)
     text = f"{value:.{decimals}f}" if abs(value) < 1e7 else f"{value:.{digits}g}"
     return text.lstrip("-") if float(text) == 0 else text
@@ -27,11 +27,11 @@ def beside(numbers: Sequence[float], edges: Iterable[float], decimals: int = 2) 
     Parameters
     ----------
     numbers : sequence of float
-        Such as the ends of an interval.
+        For example the ends of an interval.
     edges : iterable of float
-        What decides: limits, or zero for a change.
+        Decision thresholds: limits, or zero for a change.
     decimals : int
-        How many there are at least.
+        Minimum number of decimals.
     """
     at = [float(edge(e)) for e in edges]
     exact = [float(round(n, DIGITS)) for n in numbers]

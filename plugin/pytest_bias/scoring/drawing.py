@@ -1,4 +1,4 @@
-"""Units drawn with replacement, and counted where many of them are alike."""
+"""Bootstrap resampling of units; where many units are identical, only their counts are drawn."""
 
 import warnings
 from collections.abc import Callable, Iterator, Sequence
@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 from pytest_bias.scoring.statistics import Floats, Sampling
 
 MANY: Final = 5_000
-"""Units from which on those that are alike are counted instead of drawn one by one."""
+"""Fewest units for which identical ones are counted instead of drawn one by one."""
 ALIKE: Final = 50
-"""Units a kind that there have to be on average for that."""
+"""Average number of units per kind that this requires."""
 
 
 def resampled(
@@ -20,8 +20,8 @@ def resampled(
 ) -> Floats:
     """Return a statistic of the totals of resamples, of shape (n_resamples, ...).
 
-    Where units are many and few of them differ, as trials do that are right or wrong, how often
-    each kind is drawn has a multinomial distribution, and no unit has to be drawn by itself.
+    Where units are many and few of them differ, such as trials that are right or wrong, how often
+    each kind is drawn has a multinomial distribution, and no unit has to be drawn individually.
     """
     if kinds := alike_units(samples):
         totals = []
@@ -51,9 +51,9 @@ def resampled(
 
 
 def alike_units(samples: Sequence[Floats]) -> list[tuple[Floats, NDArray[np.int64]]]:
-    """Return the different units of each sample, and how many there are of each.
+    """Return the distinct units of each sample, and the count of each.
 
-    Nothing where there are few units, or they are not alike.
+    Empty where there are few units, or few of them are identical.
     """
     n_units = sum(map(len, samples))
     if n_units < MANY or min(map(len, samples)) == 0:

@@ -1,4 +1,4 @@
-"""Estimators that average one number a record: means, shares, means of means."""
+"""Estimators that average one number per record: means, shares, means of means."""
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -19,11 +19,11 @@ EVEN: Final = 50.0
 Contribution = Callable[[Record], float | None]
 
 Place: TypeAlias = tuple[Hashable, Hashable]
-"""Part of a block and side in it: records of one part are compared if their sides differ."""
+"""Part of a block, and side within it: records of one part are compared if their sides differ."""
 
 
 def own_value(record: Record) -> float | None:
-    """Return the value of a record, which is what the headline of most suites averages."""
+    """Return the value of a record, which the headline of most suites averages."""
     return record.value
 
 
@@ -31,10 +31,10 @@ def own_value(record: Record) -> float | None:
 class Additive:
     """An estimator that averages one number per record, so that two reports can be paired.
 
-    A subclass says how in `sums`.
+    A subclass defines how in `sums`.
 
-    `of` is a record's contribution, null where the record is not part of the metric; `floor_of`
-    says what the floor of its estimates is, if they have one. `factors` are what the records are a
+    `of` is a record's contribution, None where the record is not part of the metric; `floor_of`
+    names the kind of floor of its estimates, if they have one. `factors` are what the records are a
     sample of besides their clusters.
     """
 
@@ -59,32 +59,32 @@ class Additive:
         return np.array([self.of(r) for r in records], dtype=np.float64)
 
     def groups(self, records: Sequence[Record]) -> Sequence[str] | None:
-        """Return the groups whose means are averaged, or null where there are none."""
+        """Return the groups whose means are averaged, or None where there are none."""
         return None
 
     @property
     def between(self) -> str:
-        """Key of `by` whose groups are held against one another; empty where none are."""
+        """Key of `by` whose groups are compared with one another; empty where none are."""
         return ""
 
     def compared(self, records: Sequence[Record]) -> Mapping[str, Sequence[Record]]:
-        """Return the groups that are held against one another, with their records."""
+        """Return the groups that are compared with one another, with their records."""
         return {}
 
     def place(self, record: Record) -> Place | None:
-        """Return where a record stands in a comparison within a block, null where in none."""
+        """Return a record's place in a comparison within a block, None where it is in none."""
         return None
 
     def against(self, group: str) -> "Additive":
-        """Return the estimator of one group against the others, if there is one."""
-        raise TypeError(f"{type(self).__name__} does not hold groups against one another")
+        """Return the estimator of one group against the others, if it exists."""
+        raise TypeError(f"{type(self).__name__} does not compare groups")
 
     def side_of(self, record: Record) -> Hashable:
-        """Return which of the sides that are held against one another a record is on."""
+        """Return which of the compared sides a record is on."""
         return None
 
     def units(self, records: Sequence[Record]) -> Sequence[Hashable]:
-        """Return what records are resampled with: their clusters, or cells where factors cross."""
+        """Return the resampling unit of each record: its cluster, or a cell of crossed factors."""
         return factors.units(records, self.factors, self.side_of)
 
     def sums(self, records: Sequence[Record]) -> Sums:
@@ -121,13 +121,13 @@ class Share(Additive):
         return resampling.share(values, self.units(kept), sampling)
 
     def sums(self, records: Sequence[Record]) -> Sums:
-        """Return what is resampled, marked where every record is a trial of its own."""
+        """Return what is resampled, marked where every record is an independent trial."""
         found = super().sums(records)
         alone = found.n_units == len(records) and not np.isnan(self.values(records)).any()
         return replace(found, independent=alone and found.crossing is None)
 
     def test(self, records: Sequence[Record], ideal: float, sampling: Sampling) -> Test:
-        """Test whether the share is even; of independent records exactly."""
+        """Test whether the share is even; exact for independent records."""
         kept, values = self.contributing(records)
         if ideal != EVEN:
             return Test(reason=f"no test for an ideal of {ideal:g} %")
@@ -143,7 +143,7 @@ class MacroMean(Additive):
 
     over: str
     fewest: ClassVar[int] = 5
-    """Clusters of each group from which on resamples show how much its mean varies."""
+    """Fewest clusters of a group for which resamples show how much its mean varies."""
 
     def groups(self, records: Sequence[Record]) -> Sequence[str]:
         """Return the groups whose means are averaged."""

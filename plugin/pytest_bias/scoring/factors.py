@@ -1,8 +1,8 @@
-"""What the items of a metric are a sample of besides their clusters, and what is held fixed.
+"""Factors: what the items of a metric are a sample of besides clusters, and what is held fixed.
 
-Occupations cross pairs of words, identities cross templates, cases lie within constructions. An
-interval is over each of them that has enough levels; one that has few is held fixed, which the
-score says.
+Occupations cross pairs of words, identities cross templates, cases are nested in constructions. An
+interval is over each factor that has enough levels; one that has few is held fixed, and the score
+states it.
 """
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
@@ -13,9 +13,9 @@ from pytest_bias.records.report import Record
 from pytest_bias.scoring.multiway import Cell
 
 FEWEST_LEVELS: Final = 8
-"""Levels from which on a factor is sampled."""
+"""Fewest levels of a factor that is sampled."""
 FEWEST_ON_A_SIDE: Final = 5
-"""Levels that a factor has at least of each group, where a level is of one group only."""
+"""Fewest levels of a factor in each group, where each level is of one group only."""
 
 SideOf = Callable[[Record], Hashable]
 
@@ -27,10 +27,10 @@ class Factor:
     Parameters
     ----------
     name : str
-        What its levels are, in the plural, such as ``pairs of words``.
+        Name of its levels, in the plural, such as ``pairs of words``.
     levels : callable
-        A record to the names of its levels: one; two where two of a kind meet in an item, such as
-        the occupations of a sentence; none where the factor has no part in it.
+        Maps a record to the names of its levels: one; two where an item has two of a kind, such as
+        the occupations of a sentence; none where the factor does not apply.
     """
 
     name: str
@@ -38,7 +38,7 @@ class Factor:
 
 
 def along(key: str) -> Callable[[Record], tuple[str, ...]]:
-    """Return a function to the value of a record's `by` key, or else of that in its details."""
+    """Return a function that gets a record's value for a key of `by`, or else of its details."""
 
     def levels(record: Record) -> tuple[str, ...]:
         found = record.by.get(key, record.detail.get(key))
@@ -48,18 +48,18 @@ def along(key: str) -> Callable[[Record], tuple[str, ...]]:
 
 
 def no_side(record: Record) -> Hashable:
-    """Return one side for all records."""
+    """Return the same side for all records."""
     return None
 
 
 def units(
     records: Sequence[Record], factors: Sequence[Factor], side_of: SideOf = no_side
 ) -> list[Hashable]:
-    """Return what each record is resampled with: its cluster, or the cell in which factors cross.
+    """Return the resampling unit of each record: its cluster, or the cell where factors cross.
 
-    A record of which a factor knows no level stands alone with its cluster there. Clusters that lie
-    within the levels of a factor tell nothing that those do not, and are left out; so is a cluster
-    that is the only one, as that of the group that a score is about.
+    A record without a level of a factor has its cluster as the level there. Clusters that are
+    nested in the levels of a factor add no information, and are left out; so is a cluster that is
+    the only one, such as that of the group that a score is about.
     """
     sampled = [f for f in factors if _is_sampled(_sides(records, f, side_of))]
     clusters: list[Hashable] = [r.cluster for r in records]
@@ -101,9 +101,9 @@ def held_fixed(
 def inseparable(
     records: Sequence[Record], factors: Sequence[Factor], side_of: SideOf
 ) -> str | None:
-    """Say which factor a difference of groups cannot be told from, if there is one.
+    """Return which factor a difference between groups is confounded with, if any.
 
-    One that is of one group with each of its levels, and of which a group has few.
+    A factor whose levels each belong to one group, and of which a group has few.
     """
     for factor in factors:
         sides = _sides(records, factor, side_of)
@@ -117,7 +117,7 @@ def inseparable(
 
 
 def nested(records: Sequence[Record], factors: Sequence[Factor], side_of: SideOf) -> Factor | None:
-    """Return the first factor of which each level is of one group only, if there is one."""
+    """Return the first factor whose levels each belong to one group only, if there is one."""
     return next(
         (f for f in factors if _least_nested(_sides(records, f, side_of)) is not None), None
     )
@@ -134,7 +134,7 @@ def _sides(
 
 
 def _least_nested(sides: Mapping[str, set[Hashable]]) -> int | None:
-    """Return the fewest levels of a group; None where levels are of several, or all of one."""
+    """Return the fewest levels of a group; None where a level is of several, or all are of one."""
     groups = [next(iter(of)) for of in sides.values() if len(of) == 1]
     if len(groups) < len(sides) or len(set(groups)) < 2:
         return None

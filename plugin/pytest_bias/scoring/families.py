@@ -1,4 +1,4 @@
-"""P-values adjusted for a family: those of a suite's tests, of its groups, of a run's headlines."""
+"""P-values adjusted per family: a suite's tests, its groups, a run's headlines."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -12,13 +12,13 @@ ADJUSTMENTS: Final[dict[Family, Callable[[Sequence[float]], list[float]]]] = {
     "suite": statistics.holm,
     "exploratory": statistics.benjamini_hochberg,
 }
-"""How p-values are adjusted within one suite; those of headlines need the whole run."""
+"""Adjustment of p-values within one suite; adjusting those of headlines needs the whole run."""
 
 
 def with_decision_family(suites: Sequence[SuiteResult]) -> tuple[SuiteResult, ...]:
     """Return the results of a run with the p-values of the headlines adjusted for one another.
 
-    Controls put a suite to the test and are no part of it.
+    Controls check a suite and are not part of the family.
     """
     scores = [s for suite in suites if suite.control_of is None for s in suite.scores]
     found = iter(adjusted(scores, "decision", statistics.holm))

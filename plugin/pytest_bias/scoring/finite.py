@@ -1,6 +1,6 @@
-"""Numbers that are none: what came out infinite or as NaN is null, and why a suite has no result.
+"""Infinite and NaN results: they become None, and a suite without a result gets the reason.
 
-No JSON holds such a number, and it says nothing; one of them would cost the report.
+JSON cannot hold such a number, and one of them would make the whole report unwritable.
 """
 
 import math
@@ -15,9 +15,9 @@ Numbers = TypeVar("Numbers", Estimate, Score)
 
 
 def finite(found: Numbers) -> Numbers:
-    """Return an estimate or a score whose numbers are all finite.
+    """Return an estimate or a score with every number finite or None.
 
-    Without a value there is neither interval nor test; an interval or a p-value that is no number
+    Without a value there is neither interval nor test; an interval or a p-value that is not finite
     leaves the value as it is.
     """
     value = found.value
@@ -38,7 +38,7 @@ def finite(found: Numbers) -> Numbers:
 
 
 def missing(suite: SuiteResult) -> str | None:
-    """Say why a suite that was measured has no result; null where it has one, or is a control."""
+    """Return why a measured suite has no result; None where it has one, or is a control."""
     headline = suite.headline
     if suite.status != "scored" or suite.control_of is not None:
         return None
@@ -50,7 +50,7 @@ def missing(suite: SuiteResult) -> str | None:
 
 
 def finite_record(record: Record) -> Record:
-    """Return a record as it is, or as unscored where one of its numbers is none."""
+    """Return a record as it is, or as unscored where one of its numbers is not finite."""
     numbers = [v for v in (record.value, *record.detail.values()) if isinstance(v, float)]
     if all(map(math.isfinite, numbers)):
         return record

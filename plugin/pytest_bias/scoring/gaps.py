@@ -1,4 +1,4 @@
-"""Groups held against one another: a gap between two, the widest of all, the mean distance.
+"""Comparisons of groups: the gap between two, the widest gap of all, the mean distance.
 
 Clusters are resampled whole, so that a sentence with one word for each group is its own control.
 """
@@ -29,7 +29,7 @@ from pytest_bias.scoring.statistics import Estimate, Floats, Sampling, Test
 FIRST, SECOND = 0, 1
 SHUFFLED: Final[FloorOf] = "shuffled labels"
 FEW_EVENTS: Final = 5
-"""Events on a side, or items without one, from which on resamples show how much they vary."""
+"""Fewest events on a side, and non-events, for which resamples show how much they vary."""
 
 FEW: Final = f"fewer than {FEW_EVENTS} events on a side"
 
@@ -43,14 +43,14 @@ class Gap(Additive):
     Parameters
     ----------
     of : callable
-        A record's contribution, null where the record is not part of the metric.
+        A record's contribution, None where the record is not part of the metric.
     over : str
         Key of `by` that names the group.
     first, second : str
-        The groups; without `second` all groups of the key but `first`. Without `first` it is to be
-        asked for a group (`Metric.versus`).
+        The groups; without `second`, all groups of the key but `first`. Without `first`, `against`
+        has to set the group (`Metric.versus`).
     of_kinds : bool
-        Whether the key says of which kind an item is, and not which of some texts stands in it: a
+        Whether the key gives the kind of an item, and not which of several texts it contains: a
         model may read items of two kinds alike.
     """
 
@@ -63,7 +63,7 @@ class Gap(Additive):
 
     @property
     def between(self) -> str:
-        """Key of `by` whose groups are held against one another."""
+        """Key of `by` whose groups are compared with one another."""
         return "" if self.of_kinds else self.over
 
     def against(self, group: str) -> "Gap":
@@ -97,16 +97,16 @@ class Gap(Additive):
     def _rare(
         self, sums: Sums, values: Floats, places: Places, sampling: Sampling
     ) -> tuple[float, float] | None:
-        """Return the interval of rates of which one is of a few events, or of a few that are none.
+        """Return the interval of rates where one has only a few events, or only a few non-events.
 
         There resamples vary too little, or not at all. Clusters are trials: what the items of one
-        have in common makes no difference between the sides, so the interval is rather too wide;
-        where factors cross, levels of the one with fewest are.
+        have in common makes no difference between the sides, so the interval tends to be too wide;
+        where factors cross, the levels of the factor with fewest are the trials.
         """
         if sums.sizes is None or resampling.too_few(sums):
             return None
         if sums.crossing:
-            # Of a few events that lie within one level nothing is known of the others.
+            # A few events within one level give no information on the other levels.
             if sampling.bounds != (-100, 100) or self._n_least(values, places) >= FEW_EVENTS:
                 return None
         elif not np.isin(values, (0, 100)).all():
@@ -121,7 +121,7 @@ class Gap(Additive):
         return 100 * low, 100 * high
 
     def _n_least(self, values: Floats, places: Places) -> float:
-        """Return the fewest events of a side, or items without one, of values in percent."""
+        """Return the fewest events or non-events of a side, for values in percent."""
         sides = [values[places == side] / 100 for side in (FIRST, SECOND)]
         return float(min(min(s.sum(), (1 - s).sum()) for s in sides))
 
@@ -136,10 +136,10 @@ class Gap(Additive):
         return self._side(record)
 
     def test(self, records: Sequence[Record], ideal: float, sampling: Sampling) -> Test:
-        """Test whether it makes a difference which group a record belongs to, within its cluster.
+        """Test whether the group of a record makes a difference within its cluster.
 
-        Clusters that have records of one side only change sides as a whole, as many of them on each
-        side as there are (`sides.sides_test`).
+        Clusters with records of one side only change sides as a whole, with as many of them on each
+        side as observed (`sides.sides_test`).
         """
         if ideal != self.even:
             return Test(reason=f"no test for a gap of {ideal:g}")
@@ -152,7 +152,7 @@ class Gap(Additive):
             return permutation.crossed_test(sums, self.even)
         kept, values = self.contributing(records)
         counts = self.counts(kept)
-        # What a cluster has of one group changes sides together.
+        # The records of one group in a cluster change sides together.
         found: dict[str, dict[tuple[int, str], Floats]] = {}
         for record, value, count in zip(kept, values, counts, strict=True):
             side = self._side(record)
@@ -195,17 +195,17 @@ class Range(Additive):
 
     It is above zero by chance as well: its floor is the mean range when records change groups
     within their clusters, and clusters of one group as wholes (`relabelled`), and its test is that
-    shuffle. Its interval is that of a size without a sign (`unsigned`).
+    shuffle. Its interval is that of an unsigned statistic (`unsigned`).
 
     Parameters
     ----------
     of : callable
-        A record's contribution, null where the record is not part of the metric.
+        A record's contribution, None where the record is not part of the metric.
     over : str
         Key of `by` that names the group.
     within : str
-        Key of `by` whose groups hold the ones to be compared, such as ``axis``: the mean over them
-        of the range in each, of those with two groups at least. Empty for one range of all.
+        Key of `by` within whose groups ranges are taken, such as ``axis``: the result is the mean
+        of the ranges of those with at least two groups. Empty for one range over all groups.
     """
 
     over: str
@@ -214,11 +214,11 @@ class Range(Additive):
 
     @property
     def between(self) -> str:
-        """Key of `by` whose groups are held against one another."""
+        """Key of `by` whose groups are compared with one another."""
         return self.over
 
     def apart(self, means: Floats) -> Floats:
-        """Return how far apart the groups of a block are, of their means, (..., n_groups)."""
+        """Return how far apart the groups of a block are, from their means, (..., n_groups)."""
         found: Floats = means.max(-1) - means.min(-1)
         return found
 
@@ -247,7 +247,7 @@ class Range(Additive):
             return Estimate(None, interval_reason="fewer than two groups were scored")
         number = np.array([places.index(self._place(r)) for r in kept])
         within = [places[n][0] for n in number]
-        # A factor of which each level is of one group carries the label.
+        # A factor whose levels each belong to one group carries the label.
         carrier = factors.nested(kept, self.factors, self.side_of)
         clusters = [carrier.levels(r) if carrier else r.cluster for r in kept]
 
@@ -295,13 +295,13 @@ class Range(Additive):
 
 
 class Deviation(Range):
-    """Mean distance of the groups' mean contributions from the mean of these, without its sign.
+    """Mean absolute distance of the groups' mean contributions from the mean of these.
 
     Above zero by chance as well: floor and test as those of `Range`.
     """
 
     def apart(self, means: Floats) -> Floats:
-        """Return how far groups are from their mean, of their means, shape (..., n_groups)."""
+        """Return how far groups are from the mean of their means, of shape (..., n_groups)."""
         found: Floats = np.abs(means - means.mean(-1, keepdims=True)).mean(-1)
         return found
 
@@ -309,17 +309,17 @@ class Deviation(Range):
 def relabelled(
     group: Places, clusters: Sequence[Hashable], blocks: Sequence[Hashable], sampling: Sampling
 ) -> Iterator[Places]:
-    """Yield the groups of items as they might have been, as often as there are shuffles.
+    """Yield shuffled groups of items, once per shuffle.
 
-    What a cluster has of one group stays together: in a cluster with several groups they are
-    exchanged among these parts, clusters of one group exchange them as wholes, within their block.
+    The items of one group in a cluster stay together: within a cluster of several groups, labels
+    are exchanged among these parts; clusters of one group exchange theirs within their block.
 
     Parameters
     ----------
     group : array of shape (n,)
         Number of the group of each item.
     clusters, blocks : sequence of length n
-        What each item belongs to; a cluster has items of one block only.
+        Cluster and block of each item; a cluster has items of one block only.
     """
     homes = list(zip(blocks, clusters, strict=True))
     number = {home: n for n, home in enumerate(sorted(set(homes), key=repr))}
@@ -329,7 +329,7 @@ def relabelled(
     of_cluster, of_group = parts.T
     block = np.array([block_of[name] for name, _ in number], dtype=np.int64)[of_cluster]
     is_mixed = (np.bincount(of_cluster) > 1)[of_cluster]
-    # Within which parts exchange their groups: a mixed cluster, or all whole ones of a block.
+    # Where parts exchange their groups: within a mixed cluster, or among the others of a block.
     home = np.where(is_mixed, of_cluster, -1 - block)
     in_order = np.argsort(home, kind="stable")
     new = np.empty_like(of_group)
@@ -344,7 +344,7 @@ def size_of_means(
     groups: Sequence[Hashable],
     size: Callable[[Floats], Floats],
 ) -> Sums:
-    """Return the sums of a size of the means of groups; see `resampling.group_sums`."""
+    """Return the sums of an unsigned size of group means; see `resampling.group_sums`."""
 
     def as_they_are(means: Floats) -> Floats:
         return means
@@ -356,18 +356,18 @@ def size_of_means(
 
 
 def null_estimate(sums: Sums, shuffled: Iterator[float], what: str, sampling: Sampling) -> Estimate:
-    """Estimate an unsigned statistic, with what it comes to by chance.
+    """Estimate an unsigned statistic, with its floor and p-value under the null hypothesis.
 
     Parameters
     ----------
     sums : Sums
         With `unsigned`.
     shuffled : iterator of float
-        The statistic where chance alone decides: its mean is the floor, and p is (k + 1) / (n + 1)
-        for k of them at least as large as the observed one. Where factors cross nothing is
-        shuffled, since what varies is known from their levels.
+        The statistic under the null hypothesis: its mean is the floor, and p is (k + 1) / (n + 1)
+        for k of them at least as large as the observed one. Where factors cross, nothing is
+        shuffled, since the variation is known from their levels.
     what : str
-        What is shuffled, in the plural.
+        Name of the shuffles, in the plural.
     """
     by_chance, test = unsigned.without_effect(sums, sampling), multiway.TEST
     if by_chance is None:
@@ -390,7 +390,7 @@ def _difference(means: Floats) -> Floats:
 
 
 def _blocks(names: Sequence[str]) -> list[Places]:
-    """Return where the groups of each block stand, of blocks with two groups at least."""
+    """Return the positions of the groups of each block that has at least two."""
     found: dict[str, list[int]] = {}
     for n, name in enumerate(names):
         found.setdefault(name, []).append(n)

@@ -1,4 +1,4 @@
-"""A number that many records give: its estimator, ideal, bounds, unit and groups."""
+"""Metrics: one number from many records, with its estimator, ideal, bounds, unit and groups."""
 
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from pytest_bias.records.score import FloorOf
 from pytest_bias.scoring.statistics import Estimate, Sampling
 
 ALIKE: Final = "the model reads both sides alike"
-"""Reason of an item whose difference the model is not shown: its tokens are the same."""
+"""Reason of an item whose sides have the same tokens, so that the model sees no difference."""
 
 
 class Estimator(Protocol):
@@ -31,14 +31,14 @@ def own_cluster(record: Record) -> str:
 
 @dataclass(frozen=True)
 class Floor:
-    """What a metric comes to, on given records, without what it looks for.
+    """Value of a metric, on given records, without the effect that it measures.
 
     Parameters
     ----------
     of : str
-        What makes it so, in the words of `scores.FloorOf`.
+        Where the floor comes from, as in `records.score.FloorOf`.
     at : callable
-        From the scored records to the value; null where they have none.
+        Maps the scored records to the value; None where they have none.
     """
 
     of: FloorOf
@@ -47,7 +47,7 @@ class Floor:
 
 @dataclass(frozen=True)
 class Metric:
-    """One number that many records give.
+    """One number computed from many records.
 
     Parameters
     ----------
@@ -66,44 +66,44 @@ class Metric:
     tolerance : float
         Largest difference, in the unit, that a re-run on another machine may show.
     by : tuple of tuple of str
-        Groups that are reported beside the whole, each a tuple of `Item.by` keys.
+        Groups that are reported beside the overall score, each a tuple of `Item.by` keys.
     where : callable
         Selects the records that the metric is about, scored or not.
     headline : bool
-        Whether this is the number that stands for the suite; exactly one a measure.
+        Whether this number represents the suite; exactly one per measure.
     beside : bool
-        Whether it stands beside the headline wherever that is shown, because this cannot be read
-        without it.
+        Whether it is shown beside the headline everywhere, because the headline cannot be
+        interpreted without it.
     whole : bool
         Whether the score over all groups together is reported.
     family : bool
-        Whether the groups are tests of hypotheses, whose p-values are adjusted for one another by
+        Whether the groups are hypothesis tests, whose p-values are adjusted for one another by
         Holm's method; otherwise they are exploratory.
     floor : Floor, optional
-        What the metric comes to without what it looks for, where its estimator does not say it.
+        Value without the effect that it measures, where its estimator does not give it.
     spread : str
-        Key of the records' `detail` that names the template of an item, so that the score says how
+        Key of the records' `detail` that names the template of an item, so that the score gives how
         far it differs between templates; empty where there are none.
     spread_within : str
         `by` key within which templates can be compared, such as ``axis``; empty for all of them.
     without_interval : str
-        Why it can never have an interval, so that no limit on it can be decided; empty where it
+        Why it never has an interval, so that no limit on it can be decided; empty where it
         can.
     versus : str
-        `by` key along which a group is held against the others: its score is of the records of all
-        groups of the key, and `estimate` is asked for ``against`` that group. Empty where a group's
-        score is of its own records.
+        `by` key along which a group is compared with the others: its score uses the records of all
+        groups of the key, with the estimator `estimate.against` that group. Empty where a group's
+        score uses its own records only.
     block : callable
-        What the sides of a comparison are compared within: a record whose partner there is unscored
-        leaves with it (`blocks`). By default the cluster; it is named where one has several pairs.
+        Within what sides are compared: a record whose partner there is unscored is left out with
+        it (`unscored`). By default the cluster; stated where a cluster has several pairs.
     alike : bool
         Whether items count whose sides the model reads alike, as they do in a published script.
     rest : frozenset of str
-        `by` keys of which items without a group have a score of their own beside the groups
-        (`scores.NO_GROUP`): where data of a user's own may lack one.
+        `by` keys whose items without a group get a score of their own beside the groups
+        (`records.score.NO_GROUP`): for user data, which may lack a group.
     ideal_label : str
-        Word for the ideal in front of its number, such as ``even`` in ``even 50``, as the badge of
-        the suite says it; empty for ``ideal``.
+        Word before the number of the ideal, such as ``even`` in ``even 50``, as in the suite's
+        badge; empty for ``ideal``.
     """
 
     name: str
@@ -130,7 +130,7 @@ class Metric:
 
     @property
     def floor_of(self) -> FloorOf | None:
-        """What the floor is that its scores have; null where they have none."""
+        """Kind of the floor of its scores; None where they have none."""
         return self.floor.of if self.floor else getattr(self.estimate, "floor_of", None)
 
     def counts(self, record: Record) -> bool:

@@ -1,7 +1,7 @@
-"""Variance of a statistic of units that several factors have in common, such as words and people.
+"""Multiway cluster variance: of units that share levels of several factors, such as words.
 
-Where occupations and pairs of words cross, resampling the occupations alone holds these pairs
-fixed, and an interval says too much (Clark 1973). Units that share a level of any factor vary
+Where occupations and pairs of words cross, resampling the occupations alone holds the pairs
+fixed, and the interval is too narrow (Clark 1973). Units that share a level of any factor vary
 together, so the variance is that over the levels of each factor, less what is counted twice.
 """
 
@@ -21,7 +21,7 @@ TEST: Final = "t test over multiway clusters"
 
 
 class Cell(NamedTuple):
-    """What a unit is a level of, factor by factor: one, or two different ones where two meet.
+    """Levels of a unit, factor by factor: one, or two different ones where an item has two.
 
     `factors` are the names of the factors in the plural, the same for all cells of a sample.
     """
@@ -31,7 +31,7 @@ class Cell(NamedTuple):
 
 
 class _Groups(NamedTuple):
-    """Which units are of which group: row numbers and group numbers side by side."""
+    """Membership of units in groups: row numbers and group numbers side by side."""
 
     unit: NDArray[np.int64]
     group: NDArray[np.int64]
@@ -66,9 +66,9 @@ class Crossing:
         return found
 
     def degrees_of_freedom(self, sizes: Floats) -> int:
-        """Return the levels of the factor that has fewest, less one or the number of its sides.
+        """Return the number of levels of the factor with the fewest, less one or its sides.
 
-        A factor is in the sides that are held against one another where each of its levels has
+        A factor is nested in the sides that are compared where each of its levels has
         units of one side only.
         """
         found = []
@@ -82,14 +82,14 @@ class Crossing:
 
         The variance over the levels of each factor is that of a jackknife that leaves them out one
         by one; of a factor of which a unit has two levels, such as two occupations of a sentence,
-        what pairs of levels vary by is counted once. It is never less than over one factor alone.
+        the variance over pairs of levels is counted once. It is never less than over one factor.
 
         Parameters
         ----------
         rows : array of shape (n_units, k)
-            Numbers of the units that add up.
+            Additive numbers of the units.
         of_totals : callable
-            Totals, of shape (..., k), to the statistic, of shape (..., m).
+            Maps totals, of shape (..., k), to the statistic, of shape (..., m).
 
         Returns
         -------
@@ -151,7 +151,7 @@ def _at_least(found: Floats, single: Sequence[Floats]) -> Floats:
     least = np.max([np.diag(s) for s in single], axis=0)
     now = np.diag(clipped)
     grow = np.sqrt(np.divide(np.maximum(least, now), now, out=np.ones_like(now), where=now > 0))
-    # A variance of which nothing is left shares nothing with the others.
+    # A variance that was clipped to zero has no covariance with the others.
     widened: Floats = grow[:, None] * clipped * grow + np.diag(np.where(now > 0, 0.0, least))
     return widened
 
@@ -159,9 +159,9 @@ def _at_least(found: Floats, single: Sequence[Floats]) -> Floats:
 def interval(
     value: float, variance: float, df: int, bounds: Bounds, level: float
 ) -> tuple[float, float]:
-    """Return the interval of a value by Student's t, within its bounds.
+    """Return the Student's t interval of a value, within its bounds.
 
-    Of a share, which is bounded by 0 and another number, that of its log-odds.
+    For a share, which is bounded by 0 and another number, it is that of the log-odds.
 
     References
     ----------

@@ -1,6 +1,6 @@
-"""The change between two versions on the same items: signed first, the distance second.
+"""Paired change between two versions on the same items: of the value, and of its distance.
 
-Clusters are resampled in both versions together, so that what their items share does not blur it.
+Clusters are resampled in both versions together, so that what they share cancels out.
 """
 
 import math
@@ -27,7 +27,7 @@ def change(now: Sums, then: Sums, sampling: Sampling) -> Estimate:
     now, then : Sums
         Of the same items; clusters are resampled in both together.
     sampling : Sampling
-        Its bounds are those of either value.
+        Its bounds are those of the values.
     """
     if not math.isfinite(now.value - then.value):
         why = "nothing was scored in both"
@@ -45,10 +45,10 @@ def worsening(
 ) -> Estimate:
     """Estimate how much further from the ideal the current value is, with its paired interval.
 
-    A distance has a corner at the ideal, where a bootstrap of it covers too seldom. On either side
-    it is linear, so the interval is made for the sides on which the two values are: for both sides
-    of a value that may be on either, then from the least to the greatest end of all. No distance
-    changes by more than the value does.
+    A distance has a corner at the ideal, where its bootstrap has too little coverage. On either
+    side it is linear, so the interval is made for the sides on which the two values are: for both
+    sides of a value that may be on either, from the least to the greatest end of all. A distance
+    never changes by more than the value does.
     """
     values = now.value - ideal, then.value - ideal
     if not all(map(math.isfinite, values)):
@@ -88,11 +88,11 @@ def _changed(now: Sums, then: Sums, sampling: Sampling) -> Estimate:
 
 
 def _size_changed(now: Sums, then: Sums, sampling: Sampling) -> Estimate:
-    """Estimate how much a size without a sign changed.
+    """Estimate the change of an unsigned statistic.
 
-    Either size is off by no more than the size of what its parts are off by, and no size changes by
-    more than the size of what its parts changed by. Each of the two bounds gets half of what may be
-    wrong, and the interval is where both hold.
+    The error of either size is at most the size of the errors of its parts, and a size changes by
+    at most the size of the changes of its parts. Each of the two bounds gets half of the error
+    probability, and the interval is where both hold.
     """
     assert now.unsigned is not None
     assert then.unsigned is not None
@@ -119,10 +119,10 @@ def _size_changed(now: Sums, then: Sums, sampling: Sampling) -> Estimate:
 
 
 def _sides(sums: Sums, ideal: float, sampling: Sampling) -> tuple[int, ...]:
-    """Return on which sides of the ideal a value may be, 1 above and -1 below.
+    """Return the sides of the ideal on which a value may be, 1 above and -1 below.
 
-    Both, unless the scale ends there or the value is so far away that it is on the wrong side in
-    a tenth of 1 - `level` at most (normal, with the standard error of the jackknife).
+    Both, unless the scale ends there or the value is so far away that the probability of the wrong
+    side is at most a tenth of 1 - `level` (normal, with the standard error of the jackknife).
     """
     from scipy.special import ndtri
 

@@ -19,7 +19,7 @@ def effect_size(first: Floats, second: Floats) -> float | None:
     """Effect size d of WEAT (Caliskan et al. 2017; May et al. 2019).
 
     Difference of the means over the standard deviation of both samples together (ddof = 1).
-    Ideal 0, within [-2, 2] for samples of one size, further out for others; null when nothing
+    Ideal 0, within [-2, 2] for samples of equal size, wider for others; None when nothing
     varies.
     """
     both = np.concatenate([first, second])
@@ -29,11 +29,11 @@ def effect_size(first: Floats, second: Floats) -> float | None:
 
 
 Targets: TypeAlias = tuple[Floats, Sequence[Hashable], NDArray[np.bool_]]
-"""Association of each target, the word it was made from, and whether it is in the first set."""
+"""Association of each target, its source word, and whether it is in the first set."""
 
 
 def effect_sums(values: Floats, clusters: Sequence[Hashable], in_first: NDArray[np.bool_]) -> Sums:
-    """Return the sums of an effect size: words are the units, of either set apart."""
+    """Return the sums of an effect size: words are the units, separately in either set."""
     samples = tuple(_moments(values, clusters, wanted) for wanted in (in_first, ~in_first))
     return Sums(samples, _effect, 1.0)
 
@@ -53,13 +53,13 @@ def mean_absolute_sums(tests: Sequence[Targets]) -> Sums:
         return _effect(by_test[..., 0, :], by_test[..., 1, :])
 
     size = Unsigned(signed, _mean_size)
-    # A mean over tests is over all their words, however few one of them has.
+    # A mean over tests is over all their words, however few one test has.
     counts = rows[:, :, :, 2].sum(axis=(1, 2))[:, None]
     return unsigned.unsigned_sums((rows.reshape(len(names), -1),), size, 1.0, counts)
 
 
 def mean_absolute_effect(tests: Sequence[Targets], sampling: Sampling) -> Estimate | None:
-    """Mean |d| over tests, with what it comes to when labels are shuffled; None if none has a d."""
+    """Mean |d| over tests, with its value under shuffled labels; None if no test has a d."""
     values = [effect_size(v[in_first], v[~in_first]) for v, _, in_first in tests]
     known = [t for t, value in zip(tests, values, strict=True) if value is not None]
     floors = [f for t in known if (f := chance_effect(*t, sampling)) is not None]
@@ -109,16 +109,16 @@ def association_test(
     values : array of shape (n,)
         Association s(w, A, B) of each target.
     clusters : sequence of length n
-        The word that a target was made from; words are permuted and resampled, not sentences.
+        The source word of each target; words are permuted and resampled, not sentences.
     in_first : array of bool, shape (n,)
         Whether the target belongs to the first set.
 
     Returns
     -------
     Estimate
-        `p_value` is one-sided (the first set is the more associated one), exact when at most
+        `p_value` is one-sided (the first set is more associated with A), exact when at most
         100,000 partitions exist, else (k + 1) / (n + 1) over 100,000 random ones. `floor` is the
-        mean |d| over the partitions: what |d| comes to without any association.
+        mean |d| over the partitions: its expected value without any association.
     """
     value = effect_size(values[in_first], values[~in_first])
     if value is None:
@@ -136,17 +136,17 @@ def association_test(
 
 
 def exchange_test(now: Sums, then: Sums, sampling: Sampling) -> Test:
-    """Test whether it makes a difference which of two versions a unit's numbers come from.
+    """Test whether two versions of the same units differ.
 
-    Two-sided permutation test: under the hypothesis the two versions of each unit can be exchanged.
+    Two-sided permutation test: under the null hypothesis the versions of a unit are exchangeable.
     The test is exact where at most 100,000 exchanges exist, else p is (k + 1) / (n + 1) over 9,999
     random ones (`Draws`).
 
     Parameters
     ----------
     now, then : Sums
-        The same units in the same order. The mirror image of values at their ideal takes the place
-        of another version where the hypothesis is that a mean is at its ideal.
+        The same units in the same order. Where the hypothesis is that a mean is at its ideal, the
+        values mirrored at the ideal serve as the other version.
     """
     if min(len(s) for s in now.samples) < 2:
         return Test(reason="fewer than two clusters")
@@ -162,7 +162,7 @@ def exchange_test(now: Sums, then: Sums, sampling: Sampling) -> Test:
     at_least = n = 0
     rows, counts = [d[m] for d, m in zip(differences, moved, strict=True)], np.ones(n_moved, int)
     if not exact and (alike := alike_units(rows)):
-        # Units that are alike are exchanged as many as chance has it, whichever they are.
+        # Of identical units only the number that is exchanged is drawn.
         rows, counts = [kind for kind, _ in alike], np.concatenate([count for _, count in alike])
     for flips in _exchanges(counts, sampling, exact=exact):
         first, second = [], []
@@ -181,7 +181,7 @@ def exchange_test(now: Sums, then: Sums, sampling: Sampling) -> Test:
 
 
 def crossed_test(sums: Sums, even: float) -> Test:
-    """Test whether a statistic over several factors that cross has a value, two-sided."""
+    """Test whether a statistic over crossed factors equals a value, two-sided."""
     if few := too_few(sums):
         return Test(reason=few)
     spread = variance(sums)
@@ -192,7 +192,7 @@ def crossed_test(sums: Sums, even: float) -> Test:
 
 
 def difference(now: Sums, then: Sums, between: Callable[[Floats, Floats], Floats]) -> Sums:
-    """Return the sums of what lies between two statistics of the same units, such as a change."""
+    """Return the sums of a function of two statistics of the same units, such as a change."""
     widths = [s.shape[1] for s in now.samples]
     samples = tuple(
         np.concatenate(pair, axis=1) for pair in zip(now.samples, then.samples, strict=True)
@@ -208,7 +208,7 @@ def difference(now: Sums, then: Sums, between: Callable[[Floats, Floats], Floats
 
 
 def _exchanges(counts: NDArray[np.int64], sampling: Sampling, *, exact: bool) -> Iterator[Floats]:
-    """Yield how many of each kind of units are exchanged, of shape (n, n_kinds)."""
+    """Yield how many units of each kind are exchanged, of shape (n, n_kinds)."""
     n = len(counts)
     if exact:
         yield np.array(list(product((0.0, 1.0), repeat=n))).reshape(2**n, n)
@@ -235,12 +235,12 @@ def mean_test(
 
 
 def groups_test(sums: Sums, sampling: Sampling) -> Test:
-    """Test whether it makes a difference which of two samples a unit is in, two-sided.
+    """Test whether two samples of units differ, two-sided.
 
     Parameters
     ----------
     sums : Sums
-        Of two samples, each unit a sum and what it is divided by in the mean of its sample.
+        Two samples; each unit is a sum and its divisor in the mean of its sample.
     """
     partitions = _of_groups(sums.samples, sampling)
     if partitions is None:
@@ -252,7 +252,7 @@ def _of_groups(samples: Sequence[Floats], sampling: Sampling) -> "_Partitions | 
     """Return the partitions of two samples; None if one has fewer than two units."""
     if min(map(len, samples)) < 2:
         return None
-    # Sum, square, count: squares are of no use here.
+    # Sum, square, count: squares are not used here.
     first, second = (np.insert(sample, 1, 0.0, axis=1) for sample in samples)
     n = sampling.draws.resamples
     return _Partitions.of(first, second, sampling=sampling, n_permutations=n)
@@ -260,11 +260,11 @@ def _of_groups(samples: Sequence[Floats], sampling: Sampling) -> "_Partitions | 
 
 @dataclass(frozen=True, slots=True)
 class Shift:
-    """How far two samples lie apart, and which distance would have been found.
+    """Distance between two samples, and the smallest distance that would be detected.
 
-    `detectable` is the smallest true distance of which the test says p <= 1 - level with the stated
-    power, at the spread of these units: with D* the distance of a partition and c the quantile of
-    its size at the level, it is c minus the quantile of D* at 1 - power.
+    `detectable` is the smallest true distance for which the test gives p <= 1 - level with the
+    stated power, at the spread of these units: with D* the distance of a partition and c the
+    quantile of its size at the level, it is c minus the quantile of D* at 1 - power.
     """
 
     value: float
@@ -274,21 +274,21 @@ class Shift:
 
 
 def shift_test(first: Floats, second: Floats, *, sampling: Sampling, power: float) -> Shift | None:
-    """Test whether units that were put into two samples at random differ between them, two-sided.
+    """Test whether units that were assigned to two samples at random differ, two-sided.
 
     Parameters
     ----------
     first, second : array of shape (n_units, 2)
-        Of each unit its sum and the number of items in it.
+        Sum and number of items of each unit.
     sampling : Sampling
-        Its level is that of the distance that is said to be detectable.
+        Its level is that of the detectable distance.
     power : float
-        How often that distance is to be found.
+        How often the test is to detect that distance.
 
     Returns
     -------
     Shift or None
-        First mean minus second; null with fewer than two units on a side.
+        First mean minus second; None with fewer than two units on a side.
     """
     partitions = _of_groups((first, second), sampling)
     if partitions is None:
@@ -305,7 +305,7 @@ def chance_effect(
     in_first: NDArray[np.bool_],
     sampling: Sampling,
 ) -> float | None:
-    """Mean |d| over partitions of the words: what |d| comes to without any association."""
+    """Mean |d| over partitions of the words: its expected value without any association."""
     if effect_size(values[in_first], values[~in_first]) is None:
         return None
     sums = effect_sums(values, clusters, in_first)
@@ -315,7 +315,7 @@ def chance_effect(
 
 @dataclass(frozen=True, slots=True)
 class _Partitions:
-    """Ways to split the words of two sets into two of the same sizes; the first is as observed."""
+    """Ways to split the words of two sets into two of the same sizes; the first is the observed."""
 
     first_sums: Floats
     first_counts: Floats
@@ -351,7 +351,7 @@ class _Partitions:
 
     @property
     def how(self) -> str:
-        """What was permuted how often, without the name of it."""
+        """Kind and number of permutations, without what was permuted."""
         return "exact permutation" if self.exact else f"{len(self.first_sums):,} permutations"
 
     @property

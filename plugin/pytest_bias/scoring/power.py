@@ -1,6 +1,6 @@
-"""What difference a suite can see with the items that it has, before any model is measured.
+"""Power analysis: the difference that a suite can detect with its items, before any measurement.
 
-Everything here is the normal approximation, so it says what to expect and decides nothing: the
+Everything here is the normal approximation. It shows what to expect and decides nothing: the
 intervals of a report are made from its records.
 """
 
@@ -13,7 +13,7 @@ POWER: Final = 0.80
 
 
 def half_width_of_share(n: int, level: float = LEVEL) -> float:
-    """Half of the Wilson interval of a percentage that comes out at 50.
+    """Half-width of the Wilson interval of a percentage of 50.
 
     At p = 1/2 the interval (Wilson 1927) is symmetric: z / (2 sqrt(n + z^2)).
 
@@ -36,14 +36,14 @@ def half_width_of_share(n: int, level: float = LEVEL) -> float:
 def smallest_change_of_share(
     n: int, changed: float, level: float = LEVEL, power: float = POWER
 ) -> float | None:
-    """Smallest true change of a percentage, on the same items, that is found with this power.
+    """Smallest true change of a percentage, on the same items, that is detected with this power.
 
-    Of two versions of a model each item goes from one side to the other with probability
-    `changed`, more often in one direction than in the other; the net change is d. Its estimate has
-    the variance (changed - d^2) / n, and it is found where its interval leaves out zero. So
+    Between two versions of a model each item changes sides with probability `changed`, more often
+    in one direction than in the other; the net change is d. Its estimate has the variance
+    (changed - d^2) / n, and it is detected where its interval excludes zero. So
     d = K sqrt((changed - d^2) / n), with K = z(level) + z(power), which gives
-    d = K sqrt(changed / (n + K^2)) (paired proportions, as Connor 1987, with the variance that
-    the interval has).
+    d = K sqrt(changed / (n + K^2)) (paired proportions, as Connor 1987, with the variance of the
+    interval).
 
     Parameters
     ----------
@@ -52,12 +52,12 @@ def smallest_change_of_share(
     changed : float
         Share of the items that change sides, in (0, 1].
     level, power : float
-        Confidence level of the interval, and how often the change is to be found.
+        Confidence level of the interval, and probability of detecting the change.
 
     Returns
     -------
     float or None
-        Percentage points; null where not even all changes in one direction would be enough.
+        Percentage points; None where even changes in one direction only would not be enough.
     """
     if not 0 < changed <= 1:
         raise ValueError("`changed` must be above 0 and at most 1.")
@@ -67,10 +67,10 @@ def smallest_change_of_share(
 
 
 def half_width_of_mean(sizes: Sequence[int], level: float = LEVEL) -> float:
-    """Half of the interval of a mean over items in clusters, in standard deviations of a cluster.
+    """Half-width of the interval of a mean over clustered items, in cluster standard deviations.
 
-    Clusters differ by a standard deviation from one another, and what is in them does not vary
-    beside that. A cluster counts as many times as it has items, so the standard error is
+    Clusters have a standard deviation of one, and items within a cluster do not vary. A cluster is
+    weighted by its number of items, so the standard error is
     sqrt(sum of squared sizes) / sum of sizes (Kish 1965).
 
     Parameters
@@ -86,10 +86,10 @@ def half_width_of_mean(sizes: Sequence[int], level: float = LEVEL) -> float:
 def smallest_change_of_mean(
     sizes: Sequence[int], level: float = LEVEL, power: float = POWER
 ) -> float:
-    """Smallest true change of a mean that is found, in standard deviations of a cluster's change.
+    """Smallest true change of a mean that is detected, in standard deviations of cluster changes.
 
-    It is found where the interval of the change, over the same clusters, leaves out zero; sizes as
-    in `half_width_of_mean`.
+    It is detected where the interval of the change, over the same clusters, excludes zero; `sizes`
+    are as in `half_width_of_mean`.
     """
     return (_quantile(0.5 + level / 2) + _quantile(power)) * _error(sizes)
 

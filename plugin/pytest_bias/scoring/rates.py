@@ -1,7 +1,7 @@
-"""Rates: one sum over another, such as nats a word, and perplexities, which are made of them.
+"""Rates, which are one sum over another, such as nats per word; and perplexities, made of them.
 
-The mean of a text's nats a word would count a short text as much as a long one; here a record
-counts as often as it has words.
+The mean of each text's nats per word would weight a short text like a long one; here a record is
+weighted by its number of words.
 """
 
 import math
@@ -28,9 +28,9 @@ class Rate(Additive):
     Parameters
     ----------
     of : callable
-        A record's rate, such as its nats a word; null where it is not part of the metric.
+        A record's rate, such as its nats per word; None where it is not part of the metric.
     weight : callable
-        What the rate is per, such as the number of its words.
+        The denominator of the rate, such as the number of words.
     """
 
     weight: Contribution
@@ -53,9 +53,9 @@ class Rate(Additive):
 
 
 class Perplexity(Rate):
-    """The exponential of a rate of nats: P of a word (token, character), geometric mean, inverted.
+    """The exponential of a rate of nats: the inverse geometric mean of P(word), token or character.
 
-    Without a value above about 709 nats, which no number holds.
+    Without a value above about 709 nats, where a float overflows.
     """
 
     def of_rates(self, rates: Floats) -> Floats:
@@ -65,18 +65,17 @@ class Perplexity(Rate):
 
 @dataclass(frozen=True)
 class RateGap(Gap):
-    """The rate of one group minus that of another, each a sum over a sum.
+    """The rate of one group minus that of another, each a ratio of sums.
 
     Parameters
     ----------
     of : callable
-        A record's rate, null where it is not part of the metric.
+        A record's rate, None where it is not part of the metric.
     over, first, second : str
         The groups of two versions of the same texts, which share clusters. Without `second` they
         are different texts: those that have the key (all of them, or the group `first`) against
-        those that have not, such as texts out of domain against texts in domain. Either side is
-        resampled by itself then, and the test asks whether it makes a difference on which side a
-        cluster is.
+        those that do not, such as texts out of domain against texts in domain. The sides are then
+        resampled separately, and the test asks whether the side of a cluster makes a difference.
     weight : callable
         As in `Rate`.
     """
@@ -89,7 +88,7 @@ class RateGap(Gap):
 
     @property
     def between(self) -> str:
-        """No key: that noise does not change what a model reads is an answer, and not a gap."""
+        """No key: noise that leaves the tokens unchanged is a valid result, not a tie to drop."""
         return ""
 
     def against(self, group: str) -> "RateGap":
@@ -122,7 +121,7 @@ class RateGap(Gap):
         return _scaled(Sums(samples, of_totals, max(side.scale for side in apart)))
 
     def counts(self, records: Sequence[Record]) -> Floats:
-        """Return how much each record counts in the rate of its side."""
+        """Return the weight of each record in the rate of its side."""
         return _weights(self.weight, records)
 
     def of_rates(self, rates: Floats) -> Floats:
@@ -133,7 +132,7 @@ class RateGap(Gap):
         return found
 
     def test(self, records: Sequence[Record], ideal: float, sampling: Sampling) -> Test:
-        """Test whether it makes a difference which group a record belongs to."""
+        """Test whether the group of a record makes a difference."""
         if self.second or ideal != self.even:
             return super().test(records, ideal, sampling)
         return permutation.groups_test(self.sums(records), sampling)
@@ -158,14 +157,14 @@ class PerplexityRatio(RateGap):
 
 
 def without_overflow(found: Estimate, why: str = TOO_LARGE) -> Estimate:
-    """Return an estimate without a value where it is too large to be a number, and say why."""
+    """Return an estimate, without its value and with the reason where that overflows."""
     if found.value is None or math.isfinite(found.value):
         return found
     return Estimate(None, interval_reason="no value", n_clusters=found.n_clusters, note=why)
 
 
 def exp(nats: Floats) -> Floats:
-    """Return the exponential of nats, NaN where it is too large to be a number."""
+    """Return the exponential of nats, NaN where it overflows."""
     with np.errstate(over="ignore"):
         found: Floats = np.exp(nats)
     return np.where(np.isinf(found), np.nan, found)
@@ -176,6 +175,6 @@ def _weights(weight: Contribution, records: Sequence[Record]) -> Floats:
 
 
 def _scaled(sums: Sums) -> Sums:
-    """Return sums whose numbers are as large as what they give, for rounding."""
+    """Return sums whose scale, for rounding, is at least their statistic."""
     value = abs(sums.value)
     return replace(sums, scale=max(sums.scale, value)) if np.isfinite(value) else sums

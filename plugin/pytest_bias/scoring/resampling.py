@@ -1,8 +1,8 @@
-"""Bootstrap intervals and permutation tests over units whose numbers add up.
+"""Bootstrap intervals over units whose numbers add up.
 
 Units are clusters of items. A mean is a sum over a count, and a macro mean and an effect size are
-functions of totals as well: `Sums` holds the numbers, so that one bootstrap and one test serve
-every metric, of one model and of the change between two.
+functions of totals as well: `Sums` holds the numbers, so that one bootstrap and one permutation
+test serve every metric, of one model and of the change between two.
 """
 
 import math
@@ -26,26 +26,26 @@ from pytest_bias.scoring.statistics import (
 )
 
 MAX_UNDEFINED: Final = 0.05
-"""Share of resamples that may be without a value, such as a mean of no item."""
+"""Largest share of resamples without a value, such as a mean of no item."""
 UNDEFINED: Final = "too many resamples have no value"
 DIGITS: Final = 12
 """Digits to which resampled statistics are rounded."""
 FEWEST: Final = 8
-"""Units on a side from which on a bootstrap of them gives an interval."""
+"""Fewest units on a side for a bootstrap interval."""
 FEWEST_ALIKE: Final = 10
-"""Units from which on those that are all alike give an interval."""
+"""Fewest units for an interval where all are alike."""
 
 
 @dataclass(frozen=True, slots=True)
 class Unsigned:
-    """What a size without a sign is the size of, such as the widest of several gaps.
+    """Signed parts of an unsigned statistic, such as the several gaps of which it is the widest.
 
     Parameters
     ----------
     signed : callable
-        Totals of each sample, of shape (..., k), to numbers with a sign, of shape (..., m).
+        Maps totals of each sample, of shape (..., k), to signed numbers, of shape (..., m).
     size : callable
-        These to their size, of shape (...): no more for a sum than for its parts together.
+        Maps these to their size, of shape (...), which is subadditive.
     """
 
     signed: Callable[..., Floats]
@@ -54,26 +54,25 @@ class Unsigned:
 
 @dataclass(frozen=True, slots=True)
 class Sums:
-    """Numbers of the units of one or more samples that add up, and what their totals give.
+    """Additive numbers of the units of one or more samples, and the statistic of their totals.
 
     Parameters
     ----------
     samples : tuple of array, each of shape (n_units, k)
         One array for each sample that is drawn on its own.
     of_totals : callable
-        Totals, an array of shape (..., k) for each sample, to the statistic, of shape (...).
+        Maps totals, an array of shape (..., k) for each sample, to the statistic, of shape (...).
     scale : float
-        Size of the numbers that the statistic is made of, for rounding.
+        Magnitude of the numbers that the statistic is made of, for rounding.
     independent : bool
-        Whether every unit is one trial, whose outcome in percent is its first number.
+        Whether every unit is one trial, with its outcome in percent as its first number.
     sizes : array of shape (n_units, n_sides)
-        How much each unit counts on each of the sides that are held against one another, such as
-        the number of its items; by default each sample is a side, and its units are alike.
+        Weight of each unit on each of the sides that are compared with one another, such as
+        the number of its items; by default each sample is a side, with units of equal weight.
     unsigned : Unsigned, optional
-        How the statistic, which is a size without a sign, is made; its interval follows from what
-        it is the size of.
+        How an unsigned statistic is made; its interval follows from its signed parts.
     crossing : Crossing, optional
-        Where units of the one sample share levels of several factors: which unit has which.
+        Levels of the units of the one sample, where they share levels of several factors.
     """
 
     samples: tuple[Floats, ...]
@@ -91,7 +90,7 @@ class Sums:
 
     @property
     def n_least(self) -> int:
-        """Number of units of the side that has the fewest, or of levels of one factor there."""
+        """Number of units, or of levels of one factor, on the side that has the fewest."""
         if self.crossing is None:
             return int(min((s > 0).sum(axis=0).min(initial=len(s)) for s in self._sizes))
         clusters = [
@@ -109,7 +108,7 @@ class Sums:
 
     @property
     def n_effective(self) -> Floats:
-        """Number of units of one size that tell as much, of each side (Kish)."""
+        """Effective sample size of each side: the equivalent number of equal units (Kish)."""
         with np.errstate(invalid="ignore"):
             found = [s.sum(axis=0) ** 2 / (s**2).sum(axis=0) for s in self._sizes]
         return np.concatenate(found) if self.sizes is None else np.min(found, axis=0)
@@ -124,7 +123,7 @@ class Sums:
     def at(self, *totals: Floats) -> Floats:
         """Return the statistic of totals, rounded.
 
-        Resamples that equal the estimate must do so exactly, in whatever order they were summed:
+        Resamples that equal the estimate must do so exactly, whatever the order of summation:
         both the bias correction of BCa and a permutation test count them.
         """
         decimals = DIGITS - math.floor(math.log10(self.scale)) if self.scale > 0 else DIGITS
@@ -161,7 +160,7 @@ def mean_sums(
     Parameters
     ----------
     values : array of shape (n,)
-        NaN where an item does not enter the mean, such as a tie that a rule leaves out.
+        NaN where an item is not part of the mean, such as a tie that a rule leaves out.
     clusters, groups : sequence of length n
         Clusters are the units.
     """
@@ -176,7 +175,7 @@ def mean_sums(
 
     found = group_sums(values, clusters, groups or [""] * len(values), unweighted)
     (rows,) = found.samples
-    # Groups are averaged, not held against one another: a unit may be of one group only.
+    # Groups are averaged, not compared with one another: a unit may be of one group only.
     return replace(found, sizes=rows[:, rows.shape[1] // 2 :].sum(axis=1, keepdims=True))
 
 
@@ -187,19 +186,19 @@ def group_sums(
     of_means: Callable[[Floats], Floats],
     weights: Floats | None = None,
 ) -> Sums:
-    """Return the sums of a number that the means of groups give.
+    """Return the sums of a statistic of the means of groups.
 
     Parameters
     ----------
     values : array of shape (n,)
-        NaN where an item does not enter the mean of its group.
+        NaN where an item is not part of the mean of its group.
     clusters, groups : sequence of length n
         Clusters are the units.
     of_means : callable
-        Means, of shape (..., n_groups) in the order of the groups' names, to the statistic, of
+        Maps means, of shape (..., n_groups) in the order of the groups' names, to the statistic, of
         shape (...). The mean of a group that a resample lacks is NaN.
     weights : array of shape (n,), optional
-        How much each value counts in the mean of its group; by default all alike.
+        Weight of each value in the mean of its group; by default all are equal.
     """
     unit, group = _numbered(clusters), _numbered(groups)
     n_groups = int(group.max(initial=0)) + 1
@@ -225,13 +224,13 @@ def bca(
 ) -> Estimate:
     """Add the bias-corrected and accelerated bootstrap interval over the units of each sample.
 
-    scipy draws the resamples; what the jackknife leaves out is subtracted from the totals, which
-    takes as many steps as there are units, not their square.
+    scipy draws the resamples; the units that the jackknife leaves out are subtracted from the
+    totals, which is linear in the number of units, not quadratic.
 
     Parameters
     ----------
     constant : str
-        What to say where no resample differs from another.
+        The reason where no resample differs from another.
 
     References
     ----------
@@ -253,9 +252,9 @@ def bca(
     if not math.isfinite(acceleration):
         return replace(found, method=None, interval_reason=UNDEFINED)
     z = bias + small_sample(sums.n_least, sampling.level) * np.array([-1, 1])
-    # Far out on a skewed side there is no such quantile but the last one.
+    # Far out on a skewed side there is no such quantile; the last one is used.
     stretched = z / np.maximum(1 - acceleration * z, np.finfo(float).eps)
-    # Resamples were rounded, and their statistic may be a sum that leaves the scale.
+    # Resamples were rounded, and their statistic may be a sum outside the bounds.
     least, most = sampling.bounds
     low, high = np.clip(
         np.percentile(drawn, 100 * ndtr(bias + stretched)),
@@ -266,10 +265,10 @@ def bca(
 
 
 def _acceleration(sums: Sums) -> float:
-    """Return how fast the standard error changes with the value: skewness of the jackknife."""
+    """Return the acceleration of the standard error: the skewness of the jackknife."""
     with np.errstate(invalid="ignore"):
         leans = [(len(v) - 1) / len(v) * (v.mean() - v) for v in sums.left_out()]
-    # Of any size: its powers must be numbers.
+    # Scaled, so that powers of large or small values stay finite.
     largest = max(float(np.abs(lean).max()) for lean in leans)
     if largest == 0 or not math.isfinite(largest):
         return largest
@@ -278,7 +277,7 @@ def _acceleration(sums: Sums) -> float:
 
 
 def distribution(sums: Sums, sampling: Sampling) -> Floats | None:
-    """Return the statistic of the resamples that have one; None if too many have none."""
+    """Return the finite statistics of the resamples; None if too many are undefined."""
     drawn = resampled(sums.samples, sums.at, sampling)
     drawn = drawn[np.isfinite(drawn)]
     return drawn if len(drawn) >= (1 - MAX_UNDEFINED) * sampling.draws.resamples else None
@@ -296,9 +295,9 @@ def estimate(
     Parameters
     ----------
     equal : str, optional
-        What to say of values that are all the same, so that nothing has to be drawn.
+        The reason where all values are the same, so that nothing has to be drawn.
     constant : str
-        What to say where no resample differs from another.
+        The reason where no resample differs from another.
     """
     found = Estimate(sums.value, n_clusters=sums.n_units)
     if not math.isfinite(sums.value):
@@ -313,7 +312,7 @@ def estimate(
 
 
 def crossed(found: Estimate, sums: Sums, sampling: Sampling, constant: str) -> Estimate:
-    """Add the interval over several factors that cross (`multiway`), or why there is none."""
+    """Add the interval over crossed factors (`multiway`), or the reason why there is none."""
     if few := too_few(sums):
         return replace(found, interval_reason=few)
     spread = variance(sums)
@@ -337,7 +336,7 @@ def variance(sums: Sums) -> float | None:
 
 
 def equal_units(found: Estimate, sums: Sums, sampling: Sampling, why: str) -> Estimate:
-    """Add the interval of a bounded statistic that every unit agrees on, or `why` it has none."""
+    """Add the interval of a bounded statistic that is equal in all units, or `why` it has none."""
     low, high = sampling.bounds
     n = float(sums.n_effective.min())
     if low is None or high is None or not n >= FEWEST_ALIKE:
@@ -348,7 +347,7 @@ def equal_units(found: Estimate, sums: Sums, sampling: Sampling, why: str) -> Es
 
 
 def too_few(sums: Sums) -> str | None:
-    """Say that a side has too few units for an interval, and how many it takes."""
+    """Return the reason if a side has too few units for an interval, with the number required."""
     if sums.n_least >= FEWEST:
         return None
     what = "one cluster" if sums.n_least == 1 else f"{sums.n_least} clusters"
@@ -391,6 +390,6 @@ def mean(
 
 
 def _numbered(names: Sequence[Hashable]) -> NDArray[np.int64]:
-    """Number names in their own order, whatever the order in which they come."""
+    """Number names in sorted order, whatever the order of the input."""
     number = {name: i for i, name in enumerate(sorted(set(names), key=repr))}
     return np.array([number[name] for name in names], dtype=np.int64)

@@ -1,4 +1,4 @@
-"""Records to scores: pure, without the model, so that anybody can do it again."""
+"""Records to scores: pure, without the model, so that anybody can recompute them."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -23,7 +23,7 @@ LEVEL: Final = 0.95
 
 @dataclass(frozen=True)
 class Context:
-    """What a score depends on besides its records."""
+    """What a score depends on besides its records: suite, configuration, seed, level."""
 
     suite: str
     config: str
@@ -31,13 +31,13 @@ class Context:
     level: float = LEVEL
 
     def seed_of(self, metric: str, by: Mapping[str, str]) -> str:
-        """Return the seed of one score in hexadecimal, from a hash of what the score is."""
+        """Return the seed of one score in hexadecimal, a hash of the score's identity."""
         return sha256(canonical_json([self.seed, self.suite, self.config, metric, dict(by)]))[:16]
 
     def sampling(
         self, metric: str, by: Mapping[str, str], bounds: Bounds = (None, None)
     ) -> Sampling:
-        """Return how one score is drawn, always in the same way."""
+        """Return the sampling of one score, which is the same every time."""
         rng = np.random.default_rng(int(self.seed_of(metric, by), 16))
         return Sampling(rng, self.level, bounds=bounds)
 
@@ -59,7 +59,7 @@ def score_records(
     for metric in metrics:
         relevant = [r for r in ordered if metric.where(r)]
         if not relevant:
-            # A suite that was measured says why it has no result.
+            # A suite that was measured states why it has no result.
             if metric.headline and metric.whole and ordered:
                 scores.append(replace(_empty(ordered, metric, {}, context), **_of_none(ordered)))
             continue
@@ -83,8 +83,8 @@ def score_records(
 def members(records: Iterable[Record], metric: Metric, by: Mapping[str, str]) -> list[Record]:
     """Return the records that a score of a group is about, sorted by item.
 
-    Those of all groups, along a key by which the metric holds one group against the others; those
-    that have none, for `NO_GROUP`.
+    For a key along which the metric compares one group with the others, the records of all groups;
+    for `NO_GROUP`, those without a group.
     """
     without = {k for k, v in by.items() if v == NO_GROUP and k in metric.rest}
     same = [(k, v) for k, v in by.items() if k != metric.versus and k not in without]
@@ -99,7 +99,7 @@ def members(records: Iterable[Record], metric: Metric, by: Mapping[str, str]) ->
 
 
 def measured(records: Iterable[Record], metric: Metric, by: Mapping[str, str]) -> list[Record]:
-    """Return the records of `members` that a score is made of: the scored ones of whole blocks."""
+    """Return the records of `members` that make a score: the scored ones of complete blocks."""
     complete = [r for r in records if r.status != "excluded"]
     lost = {r.item for r in complete if not metric.counts(r)}
     left = leaving(complete, lost, metric, by)
@@ -109,7 +109,7 @@ def measured(records: Iterable[Record], metric: Metric, by: Mapping[str, str]) -
 def leaving(
     complete: Iterable[Record], lost: Collection[str], metric: Metric, by: Mapping[str, str]
 ) -> set[str]:
-    """Return the items of a score that leave it with those of its complete data that are lost."""
+    """Return the items that are left out of a score because a partner in its data is lost."""
     estimator = estimator_for(metric, by)
     if not isinstance(estimator, Additive):
         return set()
@@ -117,17 +117,17 @@ def leaving(
 
 
 def estimator_for(metric: Metric, by: Mapping[str, str]) -> Estimator:
-    """Return what estimates a score: of one group against the others where the metric says so."""
+    """Return the estimator of a score: one group against the others where the metric is such."""
     if metric.versus not in by:
         return metric.estimate
-    assert isinstance(metric.estimate, Additive), "only what adds up holds groups against others"
+    assert isinstance(metric.estimate, Additive), "only additive estimators compare groups"
     return metric.estimate.against(by[metric.versus])
 
 
 def _grouped(
     records: Iterable[Record], keys: tuple[str, ...]
 ) -> dict[tuple[str, ...], list[Record]]:
-    """Return the records of every group that has all keys, groups in order of their names."""
+    """Return the records of every group that has all keys, with groups in order of their names."""
     found: dict[tuple[str, ...], list[Record]] = {}
     for record in records:
         if all(k in record.by for k in keys):
@@ -149,7 +149,7 @@ def _score(
     kept = measured(records, metric, by)
     if not kept:
         return replace(empty, n=0, note=left_out(len(scored)), interval_reason="no value")
-    # What is too large for a number has no value, and needs no warning besides.
+    # An overflow means no value, with a reason, so numpy need not warn of it.
     with np.errstate(over="ignore", invalid="ignore"):
         estimate = finite(estimator(kept, context.sampling(metric.name, by, metric.bounds)))
     floor = metric.floor.at(kept) if metric.floor else estimate.floor
@@ -181,7 +181,7 @@ def _score(
 def _empty(
     records: Sequence[Record], metric: Metric, by: dict[str, str], context: Context
 ) -> Score:
-    """Return a score without a value, with what is known of it before it is estimated."""
+    """Return a score without a value, with everything known before it is estimated."""
     return Score(
         metric=metric.name,
         value=None,
@@ -201,7 +201,7 @@ def _empty(
 
 
 def _of_none(records: Sequence[Record]) -> dict[str, Any]:
-    """Return what a headline says that none of the records is part of."""
+    """Return the fields of a headline that no record is part of."""
     silent = sum(r.status == "scored" and r.value is None for r in records)
     why = f"none of {len(records)} items counts"
     why += f": {silent} have no answer" if silent else ""
@@ -209,14 +209,14 @@ def _of_none(records: Sequence[Record]) -> dict[str, Any]:
 
 
 def _n_measured(records: Sequence[Record], estimator: Estimator) -> int:
-    """Return of how many records, or sets of them, a value is made."""
+    """Return the number of records, or of sets of them, behind a value."""
     if not isinstance(estimator, Additive):
         return len(records)
     return int(np.isfinite(estimator.values(records)).sum())
 
 
 def _sampled(estimate: Estimate, records: Sequence[Record], estimator: Estimator) -> dict[str, Any]:
-    """Return what a score says of the clusters and the factors that its interval is over."""
+    """Return the fields of a score on the clusters and factors that its interval is over."""
     if not isinstance(estimator, Additive) or not estimator.factors:
         return {"n_clusters": estimate.n_clusters}
     kept, _ = estimator.contributing(records)
@@ -229,7 +229,7 @@ def _sampled(estimate: Estimate, records: Sequence[Record], estimator: Estimator
 
 
 def _short_in_group(records: Sequence[Record], metric: Metric, estimator: Estimator) -> str | None:
-    """Say the same of a group that a gap is measured to."""
+    """Return why a group in a comparison has too few scored records, with its name."""
     groups = estimator.compared(records) if isinstance(estimator, Additive) else {}
     found = ((name, too_many(members, metric.counts)) for name, members in groups.items())
     return next((f"{name}: {why}" for name, why in found if why), None)

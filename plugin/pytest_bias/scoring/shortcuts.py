@@ -1,8 +1,8 @@
-"""How much better a model does on what a shortcut solves: the items are split, the gap is measured.
+"""Shortcut gaps: how much better a model does on items that a shortcut solves than on the others.
 
-A prediction shortcut is a pattern that is common in training data and does not hold everywhere. Who
-leans on it does better on the items that it solves than on the others. The two groups can differ in
-more than that, so a gap is not reliance itself: compare it between models, or with people.
+A prediction shortcut is a pattern that is common in training data and does not hold everywhere. A
+model that relies on it does better on the items that it solves than on the others. The two groups
+can differ in other ways, so a gap is not reliance itself: compare it with other models or people.
 
 Mikula, Štefánik, Petrovič and Sojka (EACL 2024) split by a threshold on a feature, search for the
 threshold of the widest gap on the items that they report on, and report how far apart the bootstrap
@@ -34,13 +34,13 @@ SOLVABLE: Final = "solvable"
 UNSOLVABLE: Final = "unsolvable"
 
 SPLIT: Final = "split by the shortcut"
-"""Key of `by` under which records are split for the time of one estimate."""
+"""Key of `by` under which records are split during one estimate."""
 
 LEAST: Final = 0.1
-"""Share of the records that either side of a chosen threshold has at least."""
+"""Smallest share of the records on either side of a chosen threshold."""
 
 Solvable: TypeAlias = Mapping[str, bool] | Callable[[Record], bool | None]
-"""Whether a shortcut solves an item: by its id, or asked of its record; null leaves it out."""
+"""Whether a shortcut solves an item: by its id, or from its record; None leaves it out."""
 
 
 def shortcut_gap(
@@ -61,12 +61,12 @@ def shortcut_gap(
         Of one suite or of your own; clusters are resampled whole.
     solvable : mapping of str to bool, or callable
         Item id, or record, to whether the shortcut gives the right answer. Items that the mapping
-        lacks, or of which the function says null, are left out.
+        lacks, or for which the function returns None, are left out.
     of : callable
-        A record's contribution, null where it has none; by default its value, such as 100 for a
+        A record's contribution, None where it has none; by default its value, such as 100 for a
         right answer and 0 for a wrong one.
     bounds, unit : tuple, str
-        Smallest and largest gap that can be, and its unit.
+        Smallest and largest possible gap, and its unit.
     level : float
         Confidence level of the interval.
     seed : int
@@ -76,7 +76,7 @@ def shortcut_gap(
     -------
     Score
         The gap, ideal 0, with its BCa interval, and p of a test that exchanges the two sides within
-        clusters. Null with a reason where one side is empty or more than 5 % of it is unscored.
+        clusters. None, with a reason, where a side is empty or more than 5 % of it is unscored.
 
     References
     ----------
@@ -95,7 +95,7 @@ def shortcut_gap(
     >>> gap.value, gap.n, gap.n_clusters
     (50.0, 40, 10)
 
-    So is a feature of sentiment, paraphrase or question answering, asked of the record:
+    A function of the record can take a feature of sentiment, paraphrase or question answering:
 
     >>> shortcut_gap(records, lambda r: r.item.endswith("3")).value < 0
     True
@@ -104,30 +104,30 @@ def shortcut_gap(
     metric = Metric("shortcut_gap", gap_by(SPLIT, of), 0, bounds, unit, 0, headline=True)
     scores = score_records(split, [metric], Context("shortcut", "", seed, level))
     if not scores:
-        raise ValueError("`solvable` says of none of the records whether the shortcut solves it.")
+        raise ValueError("`solvable` gives a value for none of the records.")
     return scores[0]
 
 
 def gap_by(key: str, of: Contribution = own_value, factors: tuple[Factor, ...] = ()) -> Gap:
-    """Return the estimator of the gap, for records whose `by` says under a key which side it is.
+    """Return the estimator of the gap, for records whose `by` gives their side under a key.
 
     Parameters
     ----------
     key : str
-        Name of the shortcut: `side` says what stands under it.
+        Name of the shortcut; its values are those of `side`.
     of : callable
-        A record's contribution, null where it has none.
+        A record's contribution, None where it has none.
     """
     return Gap(of, key, SOLVABLE, UNSOLVABLE, factors=factors, of_kinds=True)
 
 
 def side(solved: bool) -> str:
-    """Return what stands under a shortcut's key of `by`."""
+    """Return the value of `by` under a shortcut's key."""
     return SOLVABLE if solved else UNSOLVABLE
 
 
 def _split(records: Sequence[Record], solvable: Solvable) -> list[Record]:
-    """Return records whose `by` says on which side they are; of those left out it says nothing."""
+    """Return the records with their side in `by`; those left out have no entry there."""
     ask = (lambda r: solvable.get(r.item)) if isinstance(solvable, Mapping) else solvable
     told = [(r, ask(r)) for r in records]
     return [r if s is None else replace(r, by={**r.by, SPLIT: side(s)}) for r, s in told]
@@ -140,14 +140,14 @@ class LargestGap(Additive):
     It is above zero by chance as well: its floor is its mean when records change sides within
     their clusters, and clusters on one side as wholes (`gaps.relabelled`), and its test is that
     shuffle. A gap below zero is no sign of the shortcut, so the largest is taken with its
-    sign. Its interval is that of a size without a sign (`unsigned`).
+    sign. Its interval is that of an unsigned statistic (`unsigned`).
 
     Parameters
     ----------
     of : callable
-        A record's contribution, null where the record is not part of the metric.
+        A record's contribution, None where the record is not part of the metric.
     over : tuple of str
-        Keys of `by`, one a shortcut; a record without one of the two sides under a key is not part
+        Keys of `by`, one per shortcut; a record without either of the sides under a key is not part
         of that gap.
     """
 
@@ -212,25 +212,25 @@ class LargestGap(Additive):
         return replace(found, crossing=Crossing.of(each))
 
     def place(self, record: Record) -> Place | None:
-        """Return on which side of each shortcut a record is."""
+        """Return the side of each shortcut that a record is on."""
         sides = tuple(record.by.get(key) for key in self.over)
         return ("", sides) if {SOLVABLE, UNSOLVABLE} & set(sides) else None
 
     def _sides(self, records: Sequence[Record]) -> Floats:
-        """Return which sides records are on, shape (n_records, 2 a shortcut), 1 or 0."""
+        """Return the sides that records are on, 1 or 0, of shape (n_records, 2 per shortcut)."""
         names = [(key, s) for key in self.over for s in (SOLVABLE, UNSOLVABLE)]
         rows = [[float(r.by.get(key) == s) for key, s in names] for r in records]
         return np.array(rows, dtype=np.float64).reshape(len(records), len(names))
 
 
 def _gaps(means: Floats) -> Floats:
-    """Return the gap of each shortcut, of the means of its two sides, which stand side by side."""
+    """Return the gap of each shortcut, from the means of its two sides in adjacent columns."""
     found: Floats = means[..., 0::2] - means[..., 1::2]
     return found
 
 
 def _largest(gaps: Floats) -> Floats:
-    """Return the largest gap there is, NaN where no shortcut has both sides."""
+    """Return the largest gap, NaN where no shortcut has both sides."""
     most: Floats = np.where(np.isnan(gaps), -np.inf, gaps).max(-1)
     return np.where(np.isneginf(most), np.nan, most)
 
@@ -238,8 +238,8 @@ def _largest(gaps: Floats) -> Floats:
 class Threshold(NamedTuple):
     """Where a feature was split: `at` is the last value of the lower side.
 
-    `gap` is what the threshold gave where it was searched for, on `n` records of `n_clusters`
-    clusters: the widest of many, so no estimate of anything.
+    `gap` is its value in the half where it was searched for, on `n` records of `n_clusters`
+    clusters: the widest of many, so not an estimate of the gap.
     """
 
     at: float
@@ -250,23 +250,23 @@ class Threshold(NamedTuple):
 
 @dataclass(frozen=True)
 class ChosenSplit(Additive):
-    """Gap at the threshold of a feature that gives the widest one in other clusters.
+    """Gap at a threshold on a feature, chosen as the one with the widest gap in other clusters.
 
-    A hash of its name puts every cluster into one of two halves, whatever the model. On the first
-    the threshold is searched for, among all values of the feature that leave `least` of its records
-    on either side; on the second the gap is measured, so that its interval and its test know
-    nothing of the search.
+    A hash of its name puts every cluster into one of two halves, whatever the model. The first is
+    searched for the threshold, among all values of the feature that leave `least` of its records
+    on either side; the gap is measured on the second, so that its interval and its test are not
+    affected by the search.
 
     Parameters
     ----------
     of : callable
-        A record's contribution, null where the record is not part of the metric.
+        A record's contribution, None where the record is not part of the metric.
     feature : callable
-        A record's number, such as a distance in words; null leaves the record out.
+        A record's number, such as a distance in words; None leaves the record out.
     high : bool
         Whether the shortcut solves the records with large numbers, instead of small ones.
     least : float
-        Share of the records that either side has at least.
+        Smallest share of the records on either side.
     """
 
     feature: Contribution
@@ -298,7 +298,7 @@ class ChosenSplit(Additive):
         return self._gap.sums([] if chosen is None else self._measured(records, chosen))
 
     def threshold(self, records: Sequence[Record]) -> Threshold | None:
-        """Return the threshold of the widest gap in the first half, null if none is left."""
+        """Return the threshold of the widest gap in the first half, None if there is none."""
         there = [r for r in records if not _is_second(r) and self._is_in(r)]
         numbers = np.array([self.feature(r) for r in there], dtype=np.float64)
         values = np.array([self.of(r) for r in there], dtype=np.float64)
@@ -313,13 +313,13 @@ class ChosenSplit(Additive):
         return max(found, key=lambda t: (round(t.gap, resampling.DIGITS), -t.at), default=None)
 
     def test(self, records: Sequence[Record], ideal: float, sampling: Sampling) -> Test:
-        """Test whether it makes a difference on which side a record is, in the second half."""
+        """Test whether the side of a record makes a difference, in the second half."""
         chosen = self.threshold(records)
         measured = [] if chosen is None else self._measured(records, chosen)
         return self._gap.test(measured, ideal, sampling)
 
     def place(self, record: Record) -> Place:
-        """Return a side of its own: any two records of a cluster may end on either side."""
+        """Return a separate side per record: any two records of a cluster may be on either side."""
         return "", record.item
 
     @property

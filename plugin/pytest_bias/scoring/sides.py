@@ -1,4 +1,4 @@
-"""Permutation test of two sides: which of its groups a cluster has on which, and which clusters."""
+"""Permutation test of two sides, over the groups within clusters and over whole clusters."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -13,28 +13,28 @@ from pytest_bias.scoring.resampling import Sums
 from pytest_bias.scoring.statistics import Floats, Sampling, Test
 
 FEWEST_ARRANGEMENTS: Final = 20
-"""Arrangements that a permutation test has at least: of fewer no p-value is at most 0.05."""
+"""Fewest arrangements of a permutation test: with fewer, no p-value is at most 0.05."""
 MOST_CHOICES: Final = 1_000
-"""Arrangements of one cluster; where it has more, it has a sample of as many."""
+"""Most arrangements of one cluster; where it has more, a sample of this size is used."""
 
 
 def sides_test(sums: Sums, choices: Sequence[Floats], alone: Floats, sampling: Sampling) -> Test:
-    """Test whether it makes a difference on which of two sides an item is, two-sided.
+    """Test whether the side of an item makes a difference, two-sided.
 
-    What a cluster with items of both sides has on either is drawn anew among its own groups, as
-    many as there are; of clusters on one side only it is drawn anew which are on which, as many as
-    there are. Were each of these to change sides by itself, the sides would become equally large,
-    and a small side would seem to differ too often.
+    In a cluster with items on both sides, its groups are permuted between the sides, with as many
+    on each as observed; clusters on one side only are permuted as wholes, with as many on each side
+    as observed. Were each of these to change sides independently, the sides would become equally
+    large, and a small side would seem to differ too often.
 
     Parameters
     ----------
     sums : Sums
         With one sample of shape (n_clusters, 4): the sum of either side, then the count of either.
     choices : sequence of array, each of shape (n_choices, 4)
-        The same of each cluster with both sides, in all ways in which its groups can be on them;
+        The same for each cluster with both sides, in all arrangements of its groups;
         the first is as observed.
     alone : array of shape (n_clusters, 4)
-        The same of the clusters on one side only.
+        The same for the clusters on one side only.
     """
     if len(choices) + len(alone) < 2:
         return Test(reason="fewer than two clusters")
@@ -71,7 +71,7 @@ def sides_test(sums: Sums, choices: Sequence[Floats], alone: Floats, sampling: S
 def _every_side(
     choices: Sequence[Floats], units: Floats, n_first: int, sampling: Sampling
 ) -> Iterator[tuple[Floats, Floats]]:
-    """Yield all draws at once: what moves of clusters with both sides, and the first side."""
+    """Yield all draws at once: the change from clusters with both sides, and the first side."""
     moved = np.zeros((1, 4))
     for choice in choices:
         moved = (moved[:, None] + choice[None]).reshape(-1, 4)
@@ -83,7 +83,7 @@ def _every_side(
 def _drawn_sides(
     choices: Sequence[Floats], units: Floats, n_first: int, sampling: Sampling
 ) -> Iterator[tuple[Floats, Floats]]:
-    """Yield random draws in chunks; where clusters are alike, kinds of them are counted."""
+    """Yield random draws in chunks; where clusters are identical, only counts are drawn."""
     pairs = np.array([c[1] for c in choices if len(c) == 2]).reshape(-1, 4)
     larger = [c for c in choices if len(c) > 2]
     n_choices = np.array([len(c) for c in larger])
@@ -108,12 +108,12 @@ def _drawn_sides(
 
 
 def arrangements(sums: Floats, counts: Floats, n_first: int, rng: np.random.Generator) -> Floats:
-    """Return the ways in which the groups of a cluster can be on two sides, the observed one first.
+    """Return the arrangements of a cluster's groups on two sides, the observed one first.
 
     Parameters
     ----------
     sums, counts : array of shape (n,)
-        What each group adds to the sum and to the count of its side, those of the first side first.
+        Sum and count of each group, those of the first side first.
     n_first : int
         Number of groups on the first side.
 
@@ -135,7 +135,7 @@ def arrangements(sums: Floats, counts: Floats, n_first: int, rng: np.random.Gene
 
 
 def _counted(rows: Floats) -> tuple[Floats, NDArray[np.int64]]:
-    """Return rows and how many there are of each: the different ones where many are alike."""
+    """Return rows and the count of each: distinct rows where many are identical."""
     if found := alike_units([rows]):
         ((kinds, counts),) = found
         return kinds, counts

@@ -1,4 +1,4 @@
-"""How far a score differs between the templates that its items were made from."""
+"""Spread of a score over the templates that its items were made from."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -12,7 +12,7 @@ from pytest_bias.scoring.metric import Metric
 
 
 def spread(records: Sequence[Record], metric: Metric, by: Mapping[str, str]) -> Spread | None:
-    """Return how far the metric differs between the templates that its records name."""
+    """Return the spread of a metric over the templates that its records name."""
     if not metric.spread or not isinstance(metric.estimate, Additive):
         return None
     if metric.spread_within and metric.spread_within not in by:

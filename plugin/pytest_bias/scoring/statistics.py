@@ -1,7 +1,7 @@
-"""Estimates, exact intervals and tests, and p-values adjusted for a family: thin, on scipy.stats.
+"""Estimates, exact intervals and tests, and family-adjusted p-values: a thin layer over scipy.
 
-Every function takes plain arrays and says in its result how the numbers were made. Where an
-interval or a p-value cannot be had it is null with a reason, never zero.
+Every function takes plain arrays, and its result states the method. Where there is no interval or
+p-value it is None, with a reason, never zero.
 """
 
 import math
@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 VERSION: Final = 2
-"""Version of how intervals, tests and what chance gives are made, and of which records.
+"""Version of how intervals, tests and floors are computed, and from which records.
 
 Values depend on it only where an item that is compared with others could not be scored.
 """
@@ -23,19 +23,19 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Draws:
-    """How many random draws stand behind intervals, tests and what chance gives.
+    """Numbers of random draws behind intervals, tests and floors.
 
     Parameters
     ----------
     resamples : int
         Bootstrap resamples behind an interval, and permutations behind most p-values.
     arrangements : int
-        Most arrangements that a permutation test goes through one by one; of more it draws a
-        sample. Of the words of an association test it draws as many.
+        Most arrangements that a permutation test enumerates; of more it draws a
+        sample. Of the words of an association test it draws this many.
     shuffles : int
-        Shuffles behind what an unsigned statistic comes to by chance.
+        Shuffles behind the floor and test of an unsigned statistic.
     partitions : int
-        Partitions of words behind what a mean of effect sizes comes to by chance.
+        Partitions of words behind the floor of a mean of effect sizes.
     """
 
     resamples: int = 9_999
@@ -45,12 +45,12 @@ class Draws:
 
 
 DRAWS = Draws()
-"""What every score is made with."""
+"""The draws of every score."""
 
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """A value with what is known about its uncertainty."""
+    """A value with its interval, test and floor, or the reasons why these are missing."""
 
     value: float | None
     interval: tuple[float, float] | None = None
@@ -63,18 +63,18 @@ class Estimate:
     floor: float | None = None
     note: str | None = None
     at_least: float | None = None
-    """Where there is no interval: a test rejects every smaller value, on this one side."""
+    """Where there is no interval: one-sided lower bound; a test rejects every smaller value."""
 
 
 Bounds = tuple[float | None, float | None]
-"""Least and greatest value that a number can have; None where there is none."""
+"""Smallest and largest possible value; None where there is none."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sampling:
-    """How intervals and tests are made: level, generator, how often it is drawn from, and bounds.
+    """How intervals and tests are made: generator, level, numbers of draws, and bounds.
 
-    `bounds` are those of the number that is estimated: what has not been seen lies within them.
+    `bounds` are those of the estimated number: values that were not observed are within them.
     """
 
     rng: np.random.Generator
@@ -85,7 +85,7 @@ class Sampling:
 
 @dataclass(frozen=True, slots=True)
 class Test:
-    """A p-value and how it was made, or the reason why there is none."""
+    """A p-value and its method, or the reason why there is none."""
 
     how: str | None = None
     p_value: float | None = None
@@ -157,19 +157,19 @@ def newcombe(
 def of_equal_units(
     value: float, bounds: tuple[float, float], n: float, level: float = 0.95
 ) -> tuple[float, float]:
-    """Interval of a bounded mean, or difference of means, of which all units seen are alike.
+    """Interval of a bounded mean, or difference of means, where all observed units are alike.
 
-    If n of n units are alike, at most a share s = 1 - (a / 2)^(1 / n) of those that they were drawn
-    from is not, with a = 1 - `level`; what these give lies within the bounds.
+    If n of n units are alike, at most a share s = 1 - (a / 2)^(1 / n) of the population is not,
+    with a = 1 - `level`; the values of these are within the bounds.
 
     Parameters
     ----------
     value : float
-        What every unit gives.
+        Value of every unit.
     bounds : tuple of float
-        Least and greatest value that a unit can give.
+        Smallest and largest possible value of a unit.
     n : float
-        Number of units; of units of unequal size the number of equal ones that tell as much.
+        Number of units; for units of unequal size, their effective number.
     level : float
         Confidence level.
 
@@ -188,10 +188,10 @@ def of_equal_units(
 
 
 def small_sample(n: int, level: float) -> float:
-    """Return how many standard errors to either side of the mean of n normal values it takes.
+    """Return the half-width of the interval of a mean of n normal values, in standard errors.
 
-    Student's t with n - 1 degrees of freedom, for a standard error that divides by n, as that of a
-    bootstrap does.
+    Student's t with n - 1 degrees of freedom, for a standard error with divisor n, like that of a
+    bootstrap.
 
     References
     ----------
@@ -230,7 +230,7 @@ def paired_proportions(now: Floats, then: Floats, level: float = 0.95) -> tuple[
     z = float(ndtri(0.5 + level / 2))
 
     def score(change: float) -> float:
-        # The likeliest share of those that fell, if the change is what it is said to be.
+        # The maximum-likelihood share of those that fell, given the change.
         b = (2 * n - rose + fell) * change - rose - fell
         c = -fell * change * (1 - change)
         share = (math.sqrt(max(0.0, b * b - 8 * n * c)) - b) / (4 * n)
@@ -244,7 +244,7 @@ def paired_proportions(now: Floats, then: Floats, level: float = 0.95) -> tuple[
 
 
 def sign_test(values: Floats, ideal: float) -> Test:
-    """Test whether independent values lie above and below the ideal equally often; ties drop out.
+    """Test whether independent values are above and below the ideal equally often, without ties.
 
     References
     ----------
@@ -270,7 +270,7 @@ def holm(p_values: Sequence[float]) -> list[float]:
 
 
 def benjamini_hochberg(p_values: Sequence[float]) -> list[float]:
-    """Adjust p-values so that of what is found at most a share is false, in the order given.
+    """Adjust p-values to control the false discovery rate, in the order given.
 
     References
     ----------

@@ -1,8 +1,8 @@
-"""What unscored items do to a score: of more than a few there is none, and partners leave too.
+"""Unscored items: too many leave no score, and comparisons also drop the partners of each.
 
 Groups that are compared within a sentence, a template or a pair differ in nothing else there. Where
-one item is missing, its partners would speak for their groups alone, and what the sentences differ
-in would look like a difference between the groups.
+one item is missing, its partners would be counted without a counterpart, and a difference between
+sentences would look like a difference between groups.
 """
 
 from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
@@ -16,7 +16,7 @@ MAX_UNSCORED: Final = 0.05
 
 
 def status_of(records: Sequence[Record], *, is_structure: bool) -> tuple[SuiteStatus, str | None]:
-    """Return the status of a suite with these records, and why it is inconclusive if it is."""
+    """Return the status of a suite with these records, and the reason if it is inconclusive."""
     counted = [r for r in records if r.status != "excluded"]
     unscored = [r for r in counted if r.status != "scored"]
     if not counted:
@@ -37,7 +37,7 @@ def status_of(records: Sequence[Record], *, is_structure: bool) -> tuple[SuiteSt
 
 
 def too_many(records: Sequence[Record], counts: Callable[[Record], bool]) -> str | None:
-    """Say that too many records have no number for a metric, if they are (rule B5)."""
+    """Return the reason if too many records have no number for a metric (rule B5), or None."""
     items = sum(r.status != "excluded" for r in records)
     unscored = items - sum(map(counts, records))
     if unscored <= MAX_UNSCORED * items:
@@ -46,7 +46,7 @@ def too_many(records: Sequence[Record], counts: Callable[[Record], bool]) -> str
 
 
 def nothing_scored(records: Sequence[Record]) -> str:
-    """Say that nothing was scored, and why where one rule has dropped every item."""
+    """Return the reason that nothing was scored, with the rule if one excluded every item."""
     reasons = {r.reason for r in records if r.status == "excluded"}
     if all(r.status == "excluded" for r in records) and len(reasons) == 1:
         return f"every item is excluded: {reasons.pop()}"
@@ -54,7 +54,7 @@ def nothing_scored(records: Sequence[Record]) -> str:
 
 
 def left_out(n: int) -> str | None:
-    """Say how many scored records left with partners that could not be scored, if any."""
+    """Return the note on scored records that were left out with unscored partners, if any."""
     if n < 2:
         return "1 scored item is left out, whose partner is unscored" if n else None
     return f"{n:,} scored items are left out, whose partners are unscored"
@@ -66,22 +66,22 @@ def without_partner(
     block: Callable[[Record], Hashable],
     place: Callable[[Record], tuple[Hashable, Hashable] | None],
 ) -> set[str]:
-    """Return the items that leave because an item that they are compared with is lost.
+    """Return the items that are left out because an item that they are compared with is lost.
 
-    What is compared is read off the data: a block in which all records are on one side, as where
-    groups have texts of their own, loses no more than what is lost.
+    What is compared follows from the data: a block in which all records are on one side, as where
+    groups have texts of their own, loses no other items.
 
     Parameters
     ----------
     records : iterable of Record
-        The complete data of a score: what was scored and what should have been.
+        The complete data of a score: scored records, and those that should have been.
     lost : collection of str
         Items that have no outcome.
     block : callable
-        What a record is compared within.
+        The block that a record is compared within.
     place : callable
         Part of a block and side in it: records of one part are compared if their sides differ.
-        Null for a record that is compared with none.
+        None for a record that is not compared with any.
     """
     if not lost:
         return set()

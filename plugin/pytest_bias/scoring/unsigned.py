@@ -1,8 +1,8 @@
-"""Sizes without a sign: a mean |d|, the widest of several gaps.
+"""Unsigned statistics: a mean |d|, the widest of several gaps.
 
-A bootstrap of a size is biased, near zero most of all: noise alone makes it larger. The numbers
-with a sign that it is made of are not. A size of sums is no more than the sizes of their parts, so
-it is off by no more than the size of what these numbers are off by, and that is resampled.
+A bootstrap of an unsigned size is biased, near zero most of all: noise alone makes it larger. The
+signed numbers that it is made of are not biased. A size is subadditive, so its error is at most the
+size of the errors of these numbers, and that is resampled.
 """
 
 from collections.abc import Callable, Sequence
@@ -27,7 +27,7 @@ METHOD: Final = "bootstrap of signed parts"
 def unsigned_sums(
     samples: tuple[Floats, ...], unsigned: Unsigned, scale: float, sizes: Floats | None = None
 ) -> Sums:
-    """Return the sums of a size without a sign; the arguments are those of `Sums`."""
+    """Return the sums of an unsigned statistic; the arguments are those of `Sums`."""
 
     def of_totals(*totals: Floats) -> Floats:
         return unsigned.size(unsigned.signed(*totals))
@@ -36,21 +36,21 @@ def unsigned_sums(
 
 
 def estimate(sums: Sums, sampling: Sampling, by_chance: Floats | None = None) -> Estimate:
-    """Estimate a size, with the interval that covers it at least as often as it says.
+    """Estimate an unsigned size, with an interval whose coverage is at least its level.
 
     Parameters
     ----------
     sums : Sums
         With `unsigned`.
     by_chance : array of shape (n,), optional
-        The size where labels are shuffled. Where outcomes are rare a group without any does not
-        vary in resamples, and seems to be known exactly; shuffles know better.
+        The size under shuffled labels. Where outcomes are rare, a group without any does not vary
+        in resamples and seems to be known exactly; shuffles give a wider bound.
 
     Returns
     -------
     Estimate
-        The interval is the value and the quantile of the size of what resamples are off by on
-        either side, or of the size by chance if that is larger, within the bounds of the statistic.
+        The interval is the value, plus and minus the quantile of the size of the resampling errors,
+        or of the size by chance if that is larger, within the bounds of the statistic.
     """
     found = Estimate(sums.value, n_clusters=sums.n_units)
     if few := too_few(sums):
@@ -72,7 +72,7 @@ def estimate(sums: Sums, sampling: Sampling, by_chance: Floats | None = None) ->
 
 
 def reach(sums: Sums, parts: Sequence[Callable[..., Floats]], sampling: Sampling) -> float | None:
-    """Return the quantile of the size of what resamples are off by, added up over the parts."""
+    """Return the quantile of the size of the resampling errors, added up over the parts."""
     from scipy.special import ndtri
 
     assert sums.unsigned is not None
@@ -81,7 +81,7 @@ def reach(sums: Sums, parts: Sequence[Callable[..., Floats]], sampling: Sampling
         seen = [(signed, signed(*sums.totals)) for signed in parts]
 
     def size_of(apart: Sequence[Floats]) -> Floats:
-        # A size may know a sign, as the largest of several gaps does.
+        # A size may depend on the sign, such as the largest of several gaps.
         found: Floats = np.sum([np.maximum(size(b), size(-b)) for b in apart], axis=0)
         return found
 
@@ -100,10 +100,10 @@ def reach(sums: Sums, parts: Sequence[Callable[..., Floats]], sampling: Sampling
 
 
 def without_effect(sums: Sums, sampling: Sampling) -> Floats | None:
-    """Return sizes where the units vary as they do, about no effect, over factors that cross.
+    """Return sizes under the null hypothesis of no effect, over factors that cross.
 
-    Multivariate t with the degrees of freedom of the variance; None where none cross, or that is
-    not defined.
+    Multivariate t with the covariance of the units and its degrees of freedom; None where no
+    factors cross, or the covariance is not defined.
     """
     if sums.crossing is None:
         return None
@@ -116,7 +116,7 @@ def without_effect(sums: Sums, sampling: Sampling) -> Floats | None:
 
 
 def _noise(sums: Sums, parts: Sequence[Callable[..., Floats]], sampling: Sampling) -> Floats | None:
-    """Draw what the signed parts are off by, side by side, normal with their covariance."""
+    """Draw the errors of the signed parts, in adjacent columns, normal with their covariance."""
     assert sums.crossing is not None
     (rows,) = sums.samples
     found = sums.crossing.covariance(

@@ -1,4 +1,4 @@
-"""How much worse a score became at least, by a test, where its change has no interval."""
+"""Lower bound on how much a score worsened, by a test, where its change has no interval."""
 
 import math
 from typing import Final
@@ -14,12 +14,12 @@ CELLS: Final = 1_000_000
 
 
 def worsened_at_least(now: Sums, then: Sums, ideal: float, sampling: Sampling) -> float | None:
-    """Return how much further from the ideal the value is at least, by a test.
+    """Return a lower bound on how much further from the ideal the value is, by a test.
 
-    For a change without an interval, such as one that is the same in all clusters. Of few clusters,
-    of two samples, or where factors cross, the test tells nothing. The baseline may be on either
-    side of the ideal, so it has to reject for both: what each cluster adds is taken from the values
-    without it.
+    For a change without an interval, such as one that is the same in all clusters. With few
+    clusters, two samples, or crossed factors, there is no such test. The baseline may be on either
+    side of the ideal, so the test has to reject for both. The contribution of each cluster is
+    computed from the values without it.
 
     Parameters
     ----------
@@ -41,23 +41,24 @@ def worsened_at_least(now: Sums, then: Sums, ideal: float, sampling: Sampling) -
 
 
 def typical_least(values: Floats, sampling: Sampling) -> float | None:
-    """Return the greatest number that a test rejects the mean of independent values being at most.
+    """Return a one-sided lower confidence bound on the mean of independent values.
 
-    The test exchanges the signs of what values are above that number: they have to be as likely to
-    be that far above their mean as below. It rejects where too few random subsets have a mean that
-    is no larger, so that the number is a quantile of these means (Hartigan's typical values).
+    It is the greatest number such that a test rejects a mean of at most that number. The test
+    exchanges the signs of the deviations of the values from the number, which assumes that they are
+    symmetric about their mean. It rejects where too few random subsets have a mean that is no
+    larger, so that the number is a quantile of these means (Hartigan's typical values).
 
     Parameters
     ----------
     values : array of shape (n,)
-        One of each independent unit.
+        One value per independent unit.
     sampling : Sampling
         The test is one-sided, at half of 1 - `level`.
 
     Returns
     -------
     float or None
-        Null where so few values cannot reject anything.
+        None where there are too few values to reject anything.
 
     References
     ----------
@@ -68,7 +69,7 @@ def typical_least(values: Floats, sampling: Sampling) -> float | None:
         chosen = sampling.rng.random((size, len(values))) < 0.5
         with np.errstate(invalid="ignore"):
             means = np.append(means, chosen @ values / chosen.sum(axis=1))
-    # No value at all has no mean, and a sign is exchanged for none: that is as large as observed.
+    # The mean of an empty subset, for which no sign is exchanged, counts as large as observed.
     means = np.sort(np.where(np.isnan(means), -np.inf, means))
     at = math.floor((1 - sampling.level) / 2 * (n_drawn + 1)) - 1
     return float(means[at]) if at >= 0 and math.isfinite(means[at]) else None

@@ -1,1 +1,1 @@
-"""Options over environment over file over defaults, as one frozen value."""
+"""Settings of a run; precedence: options, environment, settings file, defaults."""

@@ -1,4 +1,4 @@
-"""What a limit may allow: the rules of ``limits`` in a settings file."""
+"""Rules of a limit: what ``limits`` in a settings file may contain."""
 
 from typing import Any, Final
 
@@ -16,7 +16,7 @@ _RULES: Final = {
 
 
 def read_rules(marked: Marked, place: Place, given: Plain) -> dict[str, Any]:
-    """Read what one limit allows.
+    """Read the rules of one limit.
 
     Raises
     ------
@@ -30,4 +30,4 @@ def read_rules(marked: Marked, place: Place, given: Plain) -> dict[str, Any]:
 
 
 LIMITS: Final = table(read_rules, least=0)
-"""Reads the text of each limit to its rules; which scores they name is checked with the suites."""
+"""Reads each limit's name and rules; the scores that they name are checked with the suites."""

@@ -1,6 +1,6 @@
-"""Every option of a run, once.
+"""Table of all options of a run.
 
-The command, the pytest plugin, the environment and the settings file are made from this table. It
+The command, the pytest plugin, the environment and the settings file are derived from it. It
 imports the standard library only, because pytest reads it in every run of every project.
 """
 
@@ -11,20 +11,20 @@ from pytest_bias.environment import FILE_NAME, SUITE_FILE
 
 PROFILES: Final = {
     "quick": "a sample of every suite",
-    "standard": "whole suites, but for long generation",
+    "standard": "whole suites, except long generation",
     "full": "everything",
 }
-"""How much of each suite a profile runs; the quick sample's size is in `sampling`."""
+"""How much of each suite a profile runs; the size of the quick sample is in `engine.sampling`."""
 DTYPES: Final = ("auto", "float32", "tf32", "bfloat16", "float16")
 CHAT: Final = ("auto", "on", "off")
 BASELINES: Final = ("base", "published")
-"""Words that stand for a baseline, and are no path beside a settings file."""
+"""Words that name a baseline; they are never read as a path."""
 
 ENGINES: Final = {
     "local": "one model after the other",
     "ray": "on a cluster (pip install 'pytest-bias[ray]')",
 }
-"""What runs the models of a list."""
+"""Engines that run the models of a list."""
 
 OptionType: TypeAlias = Literal[
     "text",
@@ -48,16 +48,16 @@ class Option:
     name : str
         Field of `Settings`.
     flag : str
-        Word behind ``--`` on the command line, and behind ``--bias-`` under pytest.
+        Name after ``--`` on the command line, and after ``--bias-`` under pytest.
     type : str
         Kind of value; ``texts`` may be given several times, and so may ``pairs`` (NAME=VALUE, a
         table in the settings file).
     help : str
-        One line for people.
+        Help text, in one line.
     choices : tuple of str
         Allowed values, if they are few.
     of_tests : bool
-        Whether pytest has it too; a session of tests is about one model.
+        Whether pytest has it too; a test session measures one model.
     """
 
     name: str
@@ -90,17 +90,17 @@ OPTIONS: Final = (
         f"How much to run: {'; '.join(f'{name}, {what}' for name, what in PROFILES.items())}.",
         choices=tuple(PROFILES),
     ),
-    Option("budget", "budget", "duration", "Time that all may take, such as 10m.", "TIME"),
+    Option("budget", "budget", "duration", "Time limit for the whole run, such as 10m.", "TIME"),
     Option("device", "device", "text", "auto, cpu, or cuda:0.", "DEVICE"),
-    Option("devices", "devices", "text", "Share the run: all GPUs, or cuda:0,cuda:1.", "DEVICES"),
-    Option("device_map", "device-map", "text", "Spread the model over GPUs.", choices=("auto",)),
+    Option("devices", "devices", "text", "Split the run: all GPUs, or cuda:0,cuda:1.", "DEVICES"),
+    Option("device_map", "device-map", "text", "Split the model over GPUs.", choices=("auto",)),
     Option("dtype", "dtype", "text", "Precision of the weights.", choices=DTYPES),
-    Option("chat", "chat", "text", "Prompts as turns of the model's chat.", choices=CHAT),
+    Option("chat", "chat", "text", "Use the model's chat template.", choices=CHAT),
     Option(
         "scorers",
         "scorer",
         "pairs",
-        "Classifier that scores what the model writes, such as toxicity=org/name.",
+        "Classifier that scores generated text, such as toxicity=org/name.",
         "ROLE=MODEL",
     ),
     Option("data_dir", "data-dir", "path", "Folder with your own copies of the data.", "DIR"),
@@ -117,7 +117,7 @@ OPTIONS: Final = (
         "models",
         "models",
         "path",
-        "Measure every model of a file, one a line; --out is a folder, or an address such as "
+        "Measure every model of a file, one per line; --out is a folder, or an address such as "
         "s3://bucket/folder.",
         "FILE",
         of_tests=False,
@@ -134,24 +134,24 @@ OPTIONS: Final = (
         "ray_address",
         "ray-address",
         "text",
-        "Cluster that --engine ray uses: auto, or host:port; else this machine alone.",
+        "Cluster that --engine ray uses: auto, or host:port; default: this machine only.",
         "ADDRESS",
         of_tests=False,
     ),
-    Option("first_run", "first-run", "flag", "Expect no baseline: regressions are not limited."),
-    Option("seed", "seed", "number", "Seed of samples and intervals.", "N"),
-    Option("fresh", "fresh", "flag", "Replace what stands in the output folder."),
-    Option("offline", "offline", "flag", "Use no network."),
+    Option("first_run", "first-run", "flag", "Expect no baseline: do not check regressions."),
+    Option("seed", "seed", "number", "Random seed of samples and intervals.", "N"),
+    Option("fresh", "fresh", "flag", "Replace the results in the output folder."),
+    Option("offline", "offline", "flag", "Do not use the network."),
     Option(
         "allow_missing_data",
         "allow-missing-data",
         "flag",
-        "Do not fail where data of a suite could not be had.",
+        "Do not fail if the data of a suite are unavailable.",
     ),
-    Option("shard", "shard", "text", "Measure one part of several; merge joins them.", "2/8"),
+    Option("shard", "shard", "text", "Measure one of several parts; merge joins them.", "2/8"),
     Option("show_items", "show-items", "flag", "Show item texts, which are offensive by design."),
     Option("with_texts", "with-texts", "flag", "Keep item texts in the records."),
-    Option("withhold_scores", "withhold-scores", "flag", "Write no score: that tests were run."),
-    Option("trust_remote_code", "trust-remote-code", "flag", "Run code that the model brings."),
+    Option("withhold_scores", "withhold-scores", "flag", "Show that tests ran, without scores."),
+    Option("trust_remote_code", "trust-remote-code", "flag", "Run code that comes with the model."),
     Option("allow_pickle", "allow-pickle", "flag", "Load pickled weights, which can run code."),
 )

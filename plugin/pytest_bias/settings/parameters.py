@@ -1,4 +1,4 @@
-"""Rows of the option table as parameters of commands, for every module that defines some."""
+"""Rows of the option table as parameters of commands."""
 
 import inspect
 from collections.abc import Callable, Sequence
@@ -49,7 +49,7 @@ def _parameter(option: Option) -> inspect.Parameter:
 
 
 def with_options(*names: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Give a command rows of the option table as parameters: those named, else all."""
+    """Return a decorator that adds options to a command as parameters: those named, else all."""
     options = [_parameter(o) for o in OPTIONS if o.name in names or not names]
 
     def give(command: Callable[..., None]) -> Callable[..., None]:
@@ -63,12 +63,12 @@ def with_options(*names: str) -> Callable[[Callable[..., None]], Callable[..., N
 
 
 def settings_of_run(words: Sequence[str]) -> Settings:
-    """Return the settings that ``pytest-bias run`` makes of these words.
+    """Return the settings that ``pytest-bias run`` makes of these arguments.
 
     Raises
     ------
     UsageError
-        If a word is none of the command's.
+        If the command does not accept one of them.
     """
     app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
@@ -81,7 +81,7 @@ def settings_of_run(words: Sequence[str]) -> Settings:
     try:
         params = command.make_context("run", list(words)).params
     except Exception as error:
-        # What typer brings along to say that a word is wrong.
+        # The usage errors of typer have this method.
         if not hasattr(error, "format_message"):
             raise
         raise UsageError(error.format_message(), "pytest-bias run --help lists them.") from None

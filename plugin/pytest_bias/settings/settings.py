@@ -1,4 +1,4 @@
-"""Settings of a run: options over environment over file over defaults, as one frozen value."""
+"""Settings of a run, merged in this precedence: options, environment, file, defaults."""
 
 import json
 import os
@@ -24,28 +24,28 @@ NO_LANGUAGE: Final = ("multilingual", "code", "mul", "und")
 
 @dataclass(frozen=True)
 class Settings:
-    """What a run does. Defaults are those of the command."""
+    """All settings of a run, with the defaults of the command."""
 
     model: str | None = None
     suites: tuple[str, ...] = ()
     languages: tuple[str, ...] = ()
     profile: str = "standard"
     budget: float | None = None
-    """Seconds that the whole may take; what cannot be measured in them is left out."""
+    """Time limit for the whole run, in seconds; what does not fit is not measured."""
     device: str = "auto"
     devices: str | None = None
     device_map: str | None = None
     dtype: str = "auto"
     chat: str = "auto"
     scorers: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
-    """Role to the classifier that scores what the model writes."""
+    """Role to the classifier that scores generated text."""
     labels: Mapping[str, Mapping[str, str]] = field(default_factory=lambda: MappingProxyType({}))
-    """Role to concept to the label of a classifier that stands for it."""
+    """Role to concept to the classifier's label for it."""
     data_dir: Path | None = None
     out: Path | None = None
     config: Path | None = None
     store: str | None = None
-    """Address that ``--out`` names, where it is no folder."""
+    """Address that ``--out`` names, where it is not a folder."""
     baseline: str | None = None
     models: Path | None = None
     engine: str = "local"
@@ -55,7 +55,7 @@ class Settings:
     fresh: bool = False
     offline: bool = False
     allow_missing_data: bool = False
-    """Whether suites whose data could not be had are left out without failing the run."""
+    """Whether suites whose data are unavailable are left out without failing the run."""
     shard: str | None = None
     show_items: bool = False
     with_texts: bool = False
@@ -66,20 +66,20 @@ class Settings:
     texts: Mapping[str, Mapping[str, Mapping[str, Any]]] = field(
         default_factory=lambda: MappingProxyType({})
     )
-    """Suite to the texts of the user's own that it reads, each source with a name."""
+    """Suite to the user's texts that it reads, each source with a name."""
     limits: Mapping[str, Mapping[str, Any]] = field(default_factory=lambda: MappingProxyType({}))
     waive: tuple[Mapping[str, str], ...] = ()
     """Known excesses of limits, each with the limit, the reason and the last day; see `waivers`."""
     context: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
     energy: Mapping[str, float] = field(default_factory=lambda: MappingProxyType({}))
     fleet: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
-    """Of a run of many models: seconds of a `part`, `cpus` of a process."""
+    """For a run of many models: seconds per `part`, `cpus` per process."""
     served: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
-    """How a server of models is asked; see `models.served.settings.Asking`."""
+    """Requests to a model server; see `models.served.settings.RequestSettings`."""
     collected: tuple[str, ...] = ()
-    """Suite files that pytest collects beside a project's other tests; no setting of a file."""
+    """Suite files that pytest collects beside a project's other tests; not set in a file."""
     stated: Marked = field(default_factory=Marked, compare=False, repr=False)
-    """What the settings file says, for messages with its lines."""
+    """Content of the settings file, for messages with line numbers."""
 
     @property
     def catalogue(self) -> Catalogue:
@@ -88,7 +88,7 @@ class Settings:
 
     @property
     def requested(self) -> tuple[str, ...]:
-        """The words of `suites`, with the names of suites in place of their files."""
+        """The entries of `suites`, with suite names in place of files."""
         return self._with_files[1][: len(self.suites)]
 
     @property
@@ -116,12 +116,12 @@ def read_settings(
     environment : mapping, optional
         Environment variables; by default those of the process.
     folder : Path, optional
-        Where to look for the file; by default the present folder.
+        Where to look for the file; by default the current folder.
 
     Raises
     ------
     UsageError
-        If a name is unknown or a value is of the wrong kind; says where it was set.
+        If a name is unknown or a value is of the wrong type; states where it was set.
     """
     environment = os.environ if environment is None else environment
     typed = {k: v for k, v in given.items() if not (v is None or v is False or v in ((), []))}
@@ -137,7 +137,7 @@ def read_settings(
     chosen = typed.get("config") or from_environment.get("config")
     marked = _file(Path(chosen) if chosen else None, folder or Path.cwd())
     merged = {**_checked(marked), **from_environment, **typed, "stated": marked}
-    # Who types one model, or a list, does not mean the other that the file names.
+    # A model or a list given as an option replaces both settings of the file.
     for typed_one, other in (("model", "models"), ("models", "model")):
         if typed_one in typed and other not in typed:
             merged.pop(other, None)
@@ -153,30 +153,30 @@ def read_settings(
     return settings
 
 
-_OF_EACH: Final = "Each model of a list is measured where there is room for it."
+_OF_EACH: Final = "Each model of a list is measured on a device with enough memory."
 
 EXCLUSIVE: Final = (
     ("models", "model", "Write it into the list."),
     ("models", "device_map", _OF_EACH),
     ("models", "devices", _OF_EACH),
     ("models", "shard", "--engine ray shares the models, and the parts of each."),
-    ("models", "budget", "--profile quick takes the same sample of all models."),
-    ("models", "show_items", "Run one model, to see its items."),
+    ("models", "budget", "--profile quick uses the same sample for all models."),
+    ("models", "show_items", "Run one model to see its items."),
     ("models", "withhold_scores", "A table of models shows scores; withhold those of one model."),
-    ("devices", "device", "--devices names them all."),
-    ("devices", "shard", "--device chooses the one that measures a shard."),
-    ("devices", "budget", "--profile quick takes one sample on all devices."),
-    ("device_map", "device", "--device-map chooses; CUDA_VISIBLE_DEVICES limits its choice."),
-    ("device_map", "devices", "One spreads the model, the other the items."),
-    ("withhold_scores", "show_items", "What is withheld is shown nowhere."),
-    ("withhold_scores", "with_texts", "What is withheld leaves no records."),
+    ("devices", "device", "--devices names all of them."),
+    ("devices", "shard", "--device selects the one that measures a shard."),
+    ("devices", "budget", "--profile quick uses one sample on all devices."),
+    ("device_map", "device", "--device-map selects them; CUDA_VISIBLE_DEVICES restricts it."),
+    ("device_map", "devices", "One splits the model over devices, the other the items."),
+    ("withhold_scores", "show_items", "A run that withholds its scores does not show items."),
+    ("withhold_scores", "with_texts", "A run that withholds its scores keeps no records."),
     (
         "withhold_scores",
         "shard",
         "Scores come from the records of all shards; merge withholds them.",
     ),
 )
-"""Settings of which only one can be given, and what helps."""
+"""Pairs of settings that exclude each other, with a hint."""
 
 
 def _check_together(settings: Settings) -> None:
@@ -193,27 +193,27 @@ def _check_together(settings: Settings) -> None:
     if settings.models is None:
         for name, hint in ONLY_OF_LISTS.items():
             if (value := getattr(settings, name)) != getattr(usual, name):
-                raise UsageError(f"{flags.get(name, '--out ')}{value} goes with --models.", hint)
+                raise UsageError(f"{flags.get(name, '--out ')}{value} requires --models.", hint)
     if settings.ray_address and settings.engine != "ray":
-        raise UsageError(f"--ray-address {settings.ray_address} goes with --engine ray.")
+        raise UsageError(f"--ray-address {settings.ray_address} requires --engine ray.")
 
 
 ONLY_OF_LISTS: Final = {
-    "engine": "One model: --devices shares it among GPUs, --shard among machines.",
-    "ray_address": "One model: --shard and merge share it among machines.",
+    "engine": "One model: --devices splits it over GPUs, --shard over machines.",
+    "ray_address": "One model: --shard and merge split it over machines.",
     "store": "One model is written to a folder.",
 }
-"""Settings of a run of many models, and what does the same for one."""
+"""Settings that require a list of models, with the equivalent for one model."""
 
 
 def to_json(settings: Settings) -> str:
-    """Return settings as JSON, for a process that is to do the same; `from_json` reads them."""
+    """Return settings as JSON, for another process with the same settings; see `from_json`."""
     plain = {f.name: getattr(settings, f.name) for f in fields(settings) if f.name != "stated"}
     return json.dumps(plain, default=lambda v: dict(v) if isinstance(v, Mapping) else str(v))
 
 
 def from_json(text: str) -> Settings:
-    """Read what `to_json` wrote."""
+    """Read settings from the output of `to_json`."""
     given = {k: v for k, v in json.loads(text).items() if v is not None}
     return Settings(**_plain(given))
 
@@ -228,7 +228,7 @@ def _file(chosen: Path | None, folder: Path) -> Marked:
 
 
 def read_file(path: Path) -> Marked:
-    """Read what a settings file says, with lines where it is YAML; nothing in it is checked.
+    """Read a settings file, with line numbers where it is YAML, without checking its content.
 
     Raises
     ------
@@ -281,7 +281,7 @@ def _plain(merged: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def require_model(settings: Settings) -> str:
-    """Return the model to measure, or say how to name one."""
+    """Return the model to measure, or raise `UsageError` with how to name one."""
     if settings.model:
         return settings.model
     raise UsageError(
@@ -291,21 +291,21 @@ def require_model(settings: Settings) -> str:
 
 
 def require_data_dir(settings: Settings) -> None:
-    """Raise `UsageError` if the folder with the user's own data is named and is not there."""
+    """Raise `UsageError` if the folder with the user's own data is named but missing."""
     if settings.data_dir is None or settings.data_dir.is_dir():
         return
     what = "is not a folder" if settings.data_dir.exists() else "does not exist"
     raise UsageError(
         f"--data-dir {settings.data_dir} {what}.",
-        "Name a folder that is there. Without the option data are fetched into the cache.",
+        "Name an existing folder. Without the option, data are downloaded to the cache.",
     )
 
 
 def languages_of(settings: Settings, stated: Sequence[str]) -> tuple[str, ...]:
-    """Return the languages to test in: those asked for, else those of the model's card, else en.
+    """Return the languages to test in: those requested, else those of the model card, else en.
 
-    A tag counts by its language: ``en-US`` is ``en``. What a card gives that is no language
-    (``multilingual``, ``code``) is passed over.
+    Only the language of a tag counts: ``en-US`` is ``en``. Entries of a card that are not languages
+    (``multilingual``, ``code``) are ignored.
     """
     asked = settings.languages or tuple(tag for tag in stated if tag.lower() not in NO_LANGUAGE)
     return tuple(dict.fromkeys(re.split("[-_]", tag.lower())[0] for tag in asked)) or ("en",)

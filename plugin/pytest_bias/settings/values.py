@@ -1,4 +1,4 @@
-"""Values of settings: which keys a settings file has, and how a text of each type is read."""
+"""Values of settings: the keys of a settings file, and how each type of value is read."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -32,12 +32,12 @@ from pytest_bias.suites.user_texts import TEXTS
 
 
 def seconds(value: str | float, where: str) -> float:
-    """Read a time: a number of seconds, or numbers with ``h``, ``m`` and ``s``, such as ``1h30m``.
+    """Read a duration: seconds, or numbers with ``h``, ``m`` and ``s``, such as ``1h30m``.
 
     Raises
     ------
     UsageError
-        If it is none, or not above zero; `where` says where it was set.
+        If it is not a duration above zero; `where` states where it was set.
     """
     text = str(value).replace(" ", "").lower()
     number = r"(\d+(?:\.\d+)?)"
@@ -52,21 +52,21 @@ def seconds(value: str | float, where: str) -> float:
         )
     if found <= 0:
         raise UsageError(
-            f"{where} {value!r} is no time above zero.",
-            "For instance 10m; also 90s, 1h30m, or 600 for as many seconds.",
+            f"{where} {value!r} is not a time above zero.",
+            "For instance 10m, 90s, 1h30m, or 600 for 600 seconds.",
         )
     return found
 
 
 def pairs(given: Mapping[str, str] | Sequence[str], where: str) -> dict[str, str]:
-    """Read NAME=VALUE words, or a table of them; names are roles of classifiers."""
+    """Read NAME=VALUE texts, or a table; names are roles of classifiers."""
     if isinstance(given, Mapping):
         found = dict(given)
     else:
         for said in given:
             if not said.partition("=")[2]:
                 example = "For instance toxicity=org/name."
-                raise UsageError(f"{where} {said!r} is no NAME=VALUE.", example)
+                raise UsageError(f"{where} {said!r} is not of the form NAME=VALUE.", example)
         found = dict(said.split("=", 1) for said in given)
     for name in found:
         if name not in ROLES:
@@ -75,11 +75,11 @@ def pairs(given: Mapping[str, str] | Sequence[str], where: str) -> dict[str, str
 
 
 READ: Final[Mapping[str, Callable[[Any, str], Any]]] = {"duration": seconds, "pairs": pairs}
-"""Types of options whose values are read, with where they were set, for messages."""
+"""Option types whose values are parsed; the second argument states where a value was set."""
 
 
 def is_address(wanted: str, value: Any) -> bool:
-    """Whether a value is an address, where it may be one."""
+    """Whether a value is an address, for an option that accepts one."""
     return wanted == "path-or-address" and "://" in str(value)
 
 
@@ -119,7 +119,7 @@ def _path(wanted: str) -> Read:
 
 
 def _is_there(path: Path) -> bool:
-    # What cannot be a path is none that exists.
+    # A text that cannot be a path does not exist.
     with suppress(OSError, ValueError):
         return path.exists()
     return False
@@ -137,16 +137,16 @@ TYPES: Final[Mapping[str, Read]] = {
 
 CONTEXT: Final = {
     "languages": Key(optional(texts), "languages that the model is for"),
-    "region": Key(optional(text), "where it is used"),
+    "region": Key(optional(text), "region where it is used"),
     "intended_use": Key(optional(text), "what it is for"),
-    "groups": Key(optional(texts), "groups of people whom its use concerns"),
+    "groups": Key(optional(texts), "groups of people whom its use affects"),
 }
-"""What may be said of what a model is for, which its card says in the words of its owner."""
+"""Keys of ``context``: the intended use of a model, as its owner states it; shown in the card."""
 
-_FLEET: Final = {"part": Key(_duration, "time that a part takes"), "cpus": Key(count, "cores")}
+_FLEET: Final = {"part": Key(_duration, "time of one part"), "cpus": Key(count, "cores")}
 _ENERGY: Final = {
-    "pue": Key(number(1), "power usage effectiveness of the place"),
-    "grid_g_per_kwh": Key(number(0), "grams of CO2e a kWh of its grid"),
+    "pue": Key(number(1), "power usage effectiveness of the data centre"),
+    "grid_g_per_kwh": Key(number(0), "grams of CO2e per kWh of its grid"),
 }
 
 
@@ -160,16 +160,16 @@ _KEYS: Final = {
     "model": Key(text, "the model to measure"),
     **{o.name: Key(_read(o), o.help) for o in OPTIONS if o.name != "config"},
     "labels": Key(LABELS, "labels of classifiers"),
-    "accept_licences": Key(table(text, least=0), "suite to the licence that is accepted"),
-    "texts": Key(TEXTS, "texts of the user's own"),
+    "accept_licences": Key(table(text, least=0), "suite to the accepted licence"),
+    "texts": Key(TEXTS, "the user's own texts"),
     "limits": Key(LIMITS, "the project's own policy"),
-    "waive": Key(WAIVERS, "known excesses of limits"),
-    "context": Key(keyed(CONTEXT), "what the model is for"),
-    "energy": Key(keyed(_ENERGY), "of the place where a run takes place"),
-    "fleet": Key(keyed(_FLEET), "of a run of many models"),
-    "served": Key(ASKING, "how a server of models is asked"),
+    "waive": Key(WAIVERS, "waivers of known excesses of limits"),
+    "context": Key(keyed(CONTEXT), "intended use of the model"),
+    "energy": Key(keyed(_ENERGY), "energy data of the place of the run"),
+    "fleet": Key(keyed(_FLEET), "settings of a run of many models"),
+    "served": Key(ASKING, "settings of requests to a model server"),
 }
 SETTINGS: Final = keyed(
     {name: Key(optional(key.read), key.about) for name, key in _KEYS.items()}, "the settings"
 )
-"""Reads a settings file; what is null there is not set."""
+"""Reads a settings file; a key whose value is null is not set."""

@@ -1,7 +1,7 @@
-"""Waivers: known excesses of limits that do not fail a run, until a day.
+"""Waivers: known excesses of limits that do not fail a run, up to a last day.
 
 A waiver hides nothing: verdict, value and interval stay as they are, and its reason and last day
-stand beside them. It is for a known excess, so it never makes up for what could not be measured.
+are shown beside them. It is for a known excess, so it never excuses a missing measurement.
 """
 
 import re
@@ -15,25 +15,25 @@ from pytest_bias.forms.yaml_with_lines import Marked, Place, Plain
 State: TypeAlias = Literal["waives", "expired", "unneeded", "idle"]
 
 SOON: Final = 14
-"""Days before its end from which on a waiver is said to end."""
+"""Number of days before its end at which a waiver is reported as ending soon."""
 
 RULES: Final = ("max_distance", "max_regression")
 
 
 @dataclass(frozen=True, slots=True)
 class Waiver:
-    """What a project says of an excess that it knows.
+    """A project's statement on a known excess of a limit.
 
     Parameters
     ----------
     limit : str
-        The limit as it stands under ``limits``.
+        The limit as it is named under ``limits``.
     reason : str
         Why it is exceeded.
     until : date
         The last day on which it is waived.
     rule : str, optional
-        Which of the limit's rules is waived; by default each.
+        Which of the limit's rules is waived; by default all.
     """
 
     limit: str
@@ -42,7 +42,7 @@ class Waiver:
     rule: str | None = None
 
     def became(self, verdict: str, today: date, *, would_fail: bool) -> "OfWaiver":
-        """Return what becomes of the waiver where its limit has a verdict, on a day."""
+        """Return the waiver's state on a day, given the verdict on its limit."""
         days = (self.until - today).days
         state: State = "idle"
         if verdict == "held":
@@ -54,24 +54,24 @@ class Waiver:
         return OfWaiver(self.reason, self.until.isoformat(), days, state)
 
     def to_plain(self) -> dict[str, str]:
-        """Return the waiver as settings hold it."""
+        """Return the waiver as a table of the settings."""
         plain = {"limit": self.limit, "reason": self.reason, "until": self.until.isoformat()}
         return plain if self.rule is None else {**plain, "rule": self.rule}
 
 
 @dataclass(frozen=True, slots=True)
 class OfWaiver:
-    """What became of the waiver of a limit.
+    """The state of a limit's waiver on the day of a decision.
 
     Parameters
     ----------
     reason, until : str
-        As the project says them; `until` is the last day.
+        As the project states them; `until` is the last day.
     days_left : int
-        Until then, on the day of the decision; negative afterwards.
+        Days until then from the day of the decision; negative afterwards.
     state : str
-        It ``waives`` an excess, or what fails as undecided; it has ``expired``; it is ``unneeded``,
-        since the limit is held; or ``idle``, since there is nothing that it is for.
+        It ``waives`` an excess, or an undecided limit that fails; it has ``expired``; it is
+        ``unneeded``, since the limit is held; or ``idle``, since it applies to nothing.
     """
 
     reason: str
@@ -92,7 +92,7 @@ def _day(marked: Marked, place: Place, given: Plain) -> date:
 
 
 _KEYS: Final = {
-    "limit": Key(word, "the limit as it stands under limits", needed=True),
+    "limit": Key(word, "the limit as it is named under limits", needed=True),
     "reason": Key(word, "why it is exceeded", needed=True),
     "until": Key(_day, "the last day on which it is waived, such as 2027-03-01", needed=True),
     "rule": Key(optional(one_of(*RULES)), "which of the limit's rules is waived"),
@@ -106,4 +106,4 @@ def _waiver(marked: Marked, place: Place, given: Plain) -> Waiver:
 
 
 WAIVERS: Final = several(_waiver, "waivers, each with limit, reason and until", least=0)
-"""Reads known excesses; which limits they name is checked with the limits."""
+"""Reads waivers; the limits that they name are checked with the limits."""

@@ -1,4 +1,4 @@
-"""What a suite is, and where suites come from."""
+"""Suites: their definition, the catalogue of known ones, and suite files."""
 
 from pytest_bias.forms.keys import Key, count, one_of, table, word, words
 from pytest_bias.suites.catalogue import INSTALLED, Catalogue

@@ -1,4 +1,4 @@
-"""What the suites of a report say of themselves, put beside their results for outputs."""
+"""Descriptions of a report's suites, added to their results for outputs."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -13,16 +13,16 @@ from pytest_bias.suites.catalogue import INSTALLED, Catalogue
 from pytest_bias.suites.suite import STRUCTURE, Suite
 
 NAMED_ITEMS: Final = 10
-"""Items furthest from the ideal that are named."""
+"""Number of items furthest from the ideal that are listed."""
 
 
 def with_about(
     report: Report, catalogue: Catalogue = INSTALLED, *, names_items: bool = False
 ) -> Report:
-    """Return a report with what the catalogue's suites say of themselves.
+    """Return a report with the descriptions of its suites from the catalogue.
 
-    What a report brings along stays for suites that the catalogue does not have, or has in another
-    version. The items furthest from the ideal are found in the records where `names_items` says so.
+    A description in the report is kept for suites that the catalogue does not have, or has in
+    another version. With `names_items`, the items furthest from the ideal are found in the records.
     """
     suites = tuple(_told(s, catalogue.get(s.name), names_items) for s in report.suites)
     return replace(report, suites=suites, known=_known(report, catalogue))
@@ -49,7 +49,7 @@ def _told(result: SuiteResult, suite: Suite | None, names_items: bool) -> SuiteR
 
 
 def furthest(result: SuiteResult, suite: Suite) -> Furthest:
-    """Return the ids of the items whose part in the headline is furthest from the ideal."""
+    """Return the ids of the items whose contribution to the headline is furthest from the ideal."""
     headline = result.headline
     if headline is None or result.name == STRUCTURE:
         return Furthest()
@@ -81,7 +81,7 @@ def _ordered(records: Sequence[Record], metric: Metric, metrics: Sequence[Metric
     tied, by = 0, ""
     if len(ends) > NAMED_ITEMS and ends[-1] == ends[-NAMED_ITEMS - 1]:
         tied = ends.count(ends[-1])
-        # A percentage counts all items alike; a mean over the same items tells them apart.
+        # A percentage weights all items alike; a mean over the same items orders them.
         if other := next(
             (m for m in metrics if isinstance(m.estimate, Mean) and m != metric), None
         ):
@@ -91,7 +91,7 @@ def _ordered(records: Sequence[Record], metric: Metric, metrics: Sequence[Metric
 
 
 def _distances(records: Sequence[Record], metric: Metric) -> dict[str, float]:
-    """Return how far the part of each item in a metric is from the ideal."""
+    """Return the distance of each item's contribution to a metric from the ideal."""
     if not isinstance(metric.estimate, Additive):
         return {}
     scored = [r for r in records if r.status == "scored" and metric.where(r)]

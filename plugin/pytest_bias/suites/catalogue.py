@@ -1,4 +1,4 @@
-"""The suites that a run or a report can be about: installed ones, and those of user files."""
+"""The suites that a run or a report can use: installed ones, and those of user files."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ def installed() -> tuple[Suite, ...]:
     Raises
     ------
     UsageError
-        If a package's entry point cannot be loaded, or two packages bring the same name.
+        If a package's entry point cannot be loaded, or two packages define the same name.
     """
     found: dict[str, Suite] = {}
     points = entry_points(group=ENTRY_POINTS)
@@ -43,31 +43,31 @@ def installed() -> tuple[Suite, ...]:
 
 @dataclass(frozen=True)
 class Catalogue:
-    """Suites by name: the installed ones, then those that files of the user's define.
+    """Suites by name: the installed ones, then those defined in user files.
 
-    It is made once, where a command begins, and handed to whoever needs a suite. Two of them do
-    not know of one another.
+    It is created once, at the start of a command, and passed to every function that needs a suite.
+    Catalogues are independent of one another.
 
     Parameters
     ----------
     from_files : tuple of Suite
-        Suites that are data (`suites.files`), each with a name of its own.
+        Suites that are data (`suites.files`), with distinct names.
     """
 
     from_files: tuple[Suite, ...] = ()
 
     @property
     def suites(self) -> tuple[Suite, ...]:
-        """All of them."""
+        """All suites, installed ones first."""
         return (*installed(), *self.from_files)
 
     def with_suite(self, suite: Suite, file: str) -> "Catalogue":
-        """Return a catalogue with a suite that a file defines, in place of one of its name.
+        """Return a catalogue with the suite of a file, which replaces one with the same name.
 
         Raises
         ------
         UsageError
-            If an installed suite has its name.
+            If an installed suite has the same name.
         """
         if any(s.name == suite.name for s in installed()):
             message = f"{file}: a suite named {suite.name} is installed."
@@ -93,11 +93,11 @@ class Catalogue:
     def select(
         self, requested: Sequence[str], languages: Sequence[str], own_texts: Collection[str] = ()
     ) -> list[Entry]:
-        """Turn the words behind ``--suite`` into entries, each once, structure first.
+        """Turn the values of ``--suite`` into entries, each once, structure first.
 
-        A word is a suite's name, a name with a configuration in brackets, or a tag after ``@``;
-        none at all means every installed suite. Languages choose among the configurations unless
-        one is named; `own_texts` are the suites for which the settings name texts of the user's.
+        A value is a suite's name, a name with a configuration in brackets, or a tag after ``@``;
+        none means every installed suite. Languages select among the configurations unless one is
+        named; `own_texts` are the suites for which the settings name the user's own texts.
         """
         entries: dict[str, Entry] = {}
         for word in requested or [s.name for s in installed()]:
@@ -116,11 +116,11 @@ class Catalogue:
         ]
 
     def every_entry(self, requested: Sequence[str], languages: Sequence[str]) -> list[Entry]:
-        """Turn the words behind ``--suite`` into all entries that they may stand for, each once.
+        """Turn the values of ``--suite`` into all entries that they may refer to, each once.
 
-        Other than `select`, which says what a run measures, this has every configuration of a
-        suite: those that run only when they are named too, and all languages unless some are given.
-        Named are the configurations that were named, and the default ones of a suite that was.
+        Unlike `select`, which gives what a run measures, this has every configuration of a suite:
+        also those that run only when they are named, and all languages unless some are given.
+        `named` are the configurations that were named, and the default ones of a named suite.
         """
         entries: dict[str, Entry] = {}
         for word in requested or [s.name for s in installed()]:

@@ -1,4 +1,4 @@
-"""What a classifier says of texts, in the words of a role: how toxic, how positive."""
+"""Classifier outputs for texts, by the concepts of a role: how toxic, how positive."""
 
 from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
@@ -15,11 +15,11 @@ NO_PROBABILITY: Final = (
 
 
 class Reading(NamedTuple):
-    """Numbers of texts under a role.
+    """Outputs of a classifier for texts, for the concepts of a role.
 
-    `values` has for each concept, such as ``toxic``, one number a text, shape (n_texts,): a
-    probability in [0, 1], or what the head gives where `outputs` is a regression. `reasons` has one
-    entry a text, null where the text could be read; the numbers of a text with a reason are NaN.
+    `values` has for each concept, such as ``toxic``, one number per text, of shape (n_texts,): a
+    probability in [0, 1], or the output of the head where `outputs` is a regression. `reasons` has
+    one entry per text, None where the text could be read; values of a text with a reason are NaN.
     """
 
     values: Mapping[str, NDArray[np.float64]]
@@ -28,16 +28,16 @@ class Reading(NamedTuple):
 
 
 def read(model: Model, role: str, texts: Sequence[Text]) -> Reading:
-    """Return what a classifier says of texts under a role that it was found fit for.
+    """Return a classifier's outputs for texts, for a role whose concepts its labels cover.
 
     Parameters
     ----------
     model : Model
         The model under test where its measure `reads` the role, or one of ``model.scorers``.
     role : str
-        Key of `labels.ROLES`.
+        Key of `models.labels.ROLES`.
     texts : sequence of str or of pairs of str
-        A text that cannot be read, or whose numbers are not finite, has a reason; it is never 0.
+        A text that cannot be read, or whose outputs are not finite, has a reason, never 0.
     """
     named = model.label_names[role]
     if not texts:
@@ -55,9 +55,9 @@ def read(model: Model, role: str, texts: Sequence[Text]) -> Reading:
 
 
 def probabilities(model: Model, role: str, texts: Sequence[Text]) -> Reading:
-    """Return what `read` does, but nothing of a head whose numbers are no probabilities.
+    """Return what `read` does, but no values for a head whose outputs are not probabilities.
 
-    A threshold, such as one half, says nothing about the values of a regression.
+    A threshold, such as one half, has no meaning for the values of a regression.
     """
     found = read(model, role, texts)
     if found.outputs is not Outputs.REGRESSION:

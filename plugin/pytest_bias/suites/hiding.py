@@ -1,7 +1,7 @@
-"""Items that stay secret: what hides them, and what is told when something goes wrong with them.
+"""Hidden items: how they are kept secret, in reports and in errors.
 
-The message of an exception may quote an item, and the variables of its frames hold them. So of
-whatever goes wrong the name is told, in an exception that knows nothing of the first one.
+The message of an exception may quote an item, and the variables of its frames hold them. So any
+exception is replaced by a new one that has its name only, without the original as its context.
 """
 
 from collections.abc import Callable
@@ -13,7 +13,7 @@ from pytest_bias.records.report import DataInfo
 from pytest_bias.suites.salts import SALT_BYTES, is_salt, salted
 
 LEAST: Final = 20
-"""Items that a group has to have for its score to be told, unless the suite says otherwise."""
+"""Fewest items of a group for its score to be reported, unless the suite sets another number."""
 
 NOT_TOLD: Final = "not told of a hidden suite"
 
@@ -22,15 +22,15 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Hiding:
-    """What hides the items of a configuration.
+    """Settings that hide the items of a configuration.
 
     Parameters
     ----------
     salt : str
-        32 bytes as 64 hexadecimal digits, as secret as the items: without it, a digest would
+        32 bytes as 64 hexadecimal digits, as secret as the items: without it, a digest could
         confirm a guess at them.
     least : int
-        Items that a group has to have for its score to be told.
+        Fewest items of a group for its score to be reported.
     """
 
     salt: str = field(repr=False)
@@ -43,11 +43,11 @@ class Hiding:
             raise ValueError("the least number of items of a group is 1 or more.")
 
     def salted(self, digest: str) -> str:
-        """Return the digest that is told in place of one: of the salt's bytes and its text."""
+        """Return the digest that is reported in place of one: of the salt's bytes and its text."""
         return salted(self.salt, digest)
 
     def described(self, data: DataInfo) -> DataInfo:
-        """Return what is told of the data, before anything is measured."""
+        """Return the data info that may be published, before anything is measured."""
         digest = data.sha256 and self.salted(data.sha256)
         return replace(data, sha256=digest, visibility="hidden", least=self.least)
 
@@ -58,9 +58,9 @@ def read_quietly(read: Callable[[], T]) -> T:
     Raises
     ------
     DataMissing
-        As `read` does: it speaks of places.
+        As `read` does: its message has paths only.
     DataError
-        If anything else goes wrong, without a word of what was read.
+        If anything else goes wrong, without any of the content that was read.
     """
     return _quietly(read, DataError, "its items were read", passes=DataMissing)
 
@@ -71,7 +71,7 @@ def measure_quietly(ask: Callable[[], T]) -> T:
     Raises
     ------
     MeasurementError
-        If anything goes wrong, without a word of what was measured.
+        If anything goes wrong, without any of the content that was measured.
     """
     return _quietly(ask, MeasurementError, "its items were measured", passes=())
 
@@ -82,17 +82,17 @@ def _quietly(
     doing: str,
     passes: type[BiasError] | tuple[()],
 ) -> T:
-    """Return what `ask` returns; no frame of its, whose variables hold items, outlives it."""
+    """Return what `ask` returns; no frame of `ask`, whose variables hold items, outlives it."""
     try:
         return ask()
     except KeyboardInterrupt:
         new: BaseException = KeyboardInterrupt()
     except SystemExit as error:
-        # What is no number would be printed.
+        # Any code that is not a number would be printed.
         new = SystemExit(error.code if isinstance(error.code, int) else 1)
     except passes as error:
         new = type(error)(error.message, error.hint)
     except BaseException as error:
         new = kind(f"{type(error).__name__} while {doing}; more is {NOT_TOLD}.")
-    # Outside of the handlers, so that the new one has no context.
+    # Outside the handlers, so that the new exception has no context.
     raise new

@@ -1,4 +1,4 @@
-"""What is measured of items, by which capabilities, and which numbers their records give."""
+"""Measures: how items are measured, the capabilities this needs, and the resulting metrics."""
 
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -14,12 +14,12 @@ Sides: TypeAlias = Sequence[Collection[str]]
 
 
 def nothing(item: Item) -> Iterable[Sides]:
-    """Hold no texts of an item against one another."""
+    """Compare no texts of an item with one another."""
     return ()
 
 
 def between(*roles: str) -> Callable[[Item], Iterable[Sides]]:
-    """Return a function that holds the texts with these roles against one another."""
+    """Return a function that compares the texts with these roles with one another."""
     return lambda item: ([(item.texts[role],) for role in roles if role in item.texts],)
 
 
@@ -34,22 +34,21 @@ class Measure:
     needs : frozenset of Capability
         What the model must be able to do.
     measure_items : callable
-        Asks the model about items; returns one record an item.
+        Measures items with the model; returns one record per item.
     metrics : tuple of Metric
-        What the records give.
+        The numbers that are computed from the records.
     adapted : bool
-        Whether it was made for another kind of model.
+        Whether the method was adapted from one for another kind of model.
     reads : str
-        Role (`labels.ROLES`) in which the labels of the model itself, a classifier, are read.
+        Role (`models.labels.ROLES`) in which the labels of the model, a classifier, are read.
     reads_also : tuple of str
-        Concepts that have to have a label besides those that the role needs.
+        Concepts that need a label besides those that the role requires.
     scorer : str
-        Role of the classifier, named by the user, that scores what the model writes, in every
+        Role of the classifier, named by the user, that scores generated text, in every
         configuration that names no other.
     contrasts : callable
-        Returns what an item holds against one another: the texts of each side, as the model reads
-        them. An item of which two sides have the same tokens is unscored (`ALIKE`). Groups that a
-        metric compares need none.
+        Returns the comparisons of an item: the texts of each side. An item with two sides that have
+        the same tokens is unscored (`ALIKE`). Groups that a metric compares need not be listed.
     """
 
     name: str
@@ -64,13 +63,13 @@ class Measure:
 
     @property
     def compared(self) -> frozenset[tuple[str, str]]:
-        """The `by` keys whose groups are held against one another, each behind what holds them."""
+        """The `by` keys whose groups are compared, each after the key within which they are."""
         found = [(getattr(m.estimate, "within", ""), m.estimate) for m in self.metrics]
         return frozenset((w, over) for w, e in found if (over := getattr(e, "between", "")))
 
 
 def measure_items(measure: Measure, model: Model, items: Sequence[Item]) -> tuple[Record, ...]:
-    """Measure items, clusters whole; what the data alone decide is not shown to the model."""
+    """Measure items of whole clusters; those with a status from the data skip the model."""
     alike = read_alike(measure, model, items)
     ready = [i for i in items if i.status is None]
     settled = [i.record(i.status, reason=i.reason) for i in items if i.status is not None]
@@ -86,12 +85,12 @@ def measure_items(measure: Measure, model: Model, items: Sequence[Item]) -> tupl
 
 
 def read_alike(measure: Measure, model: Model, items: Sequence[Item]) -> frozenset[str]:
-    """Return the names of items whose difference the model cannot see.
+    """Return the ids of items whose sides have the same tokens, so that the model cannot differ.
 
-    Two sides of an item, or items of one cluster and two groups that are compared, are other texts
-    and the same tokens: a word is unknown, or its accent or case is taken away. Such an item is a
-    tie, which is the ideal of most measures, and says nothing of the model. Texts that are the same
-    in the data are a matter of the suite, and texts of two clusters have no difference in common.
+    Two sides of an item, or items of one cluster and two groups that are compared, are different
+    texts with the same tokens: a word is unknown, or its accent or case is removed. Such an item is
+    a tie, which is the ideal of most measures, and gives no information on the model. Identical
+    texts in the data are handled by the suite, and texts of two clusters are not compared.
     """
     ready = [item for item in items if item.status is None]
     sides = {item.id: list(measure.contrasts(item)) for item in ready}
@@ -102,7 +101,7 @@ def read_alike(measure: Measure, model: Model, items: Sequence[Item]) -> frozens
     asked = list(dict.fromkeys(texts))
     if not asked:
         return frozenset()
-    # The mark of an open place is none of the tokenizer's.
+    # The marker of a gap is not one of the tokenizer's tokens.
     read = dict(zip(asked, model.as_read([t.replace(GAP, "_") for t in asked]), strict=True))
     found = {name for name, of in sides.items() if any(_sides_alike(each, read) for each in of)}
     for within, over in keys:

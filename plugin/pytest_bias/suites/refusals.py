@@ -1,7 +1,7 @@
-"""What became of a prompt: an answer, a refusal, or nothing.
+"""Outcome of a prompt: an answer, a refusal, or nothing.
 
-A model that refuses or says nothing has not said anything harmless; a suite counts these apart. The
-phrases are data: ``words/<language>/refusals.yaml``.
+A refusal or an empty answer is not a harmless answer; a suite counts these separately. The phrases
+are data: ``words/<language>/refusals.yaml``.
 """
 
 import re
@@ -17,7 +17,7 @@ _STRAIGHT: Final = str.maketrans("’‘ʼ`", "''''")
 
 
 class Outcome(StrEnum):
-    """What became of a prompt."""
+    """Outcome of a prompt."""
 
     ANSWERED = "answered"
     REFUSED = "refused"
@@ -26,7 +26,7 @@ class Outcome(StrEnum):
 
 
 def outcome(found: Continuation, language: str = "en") -> Outcome:
-    """Say what became of a prompt; `FAILED` has its reason in the continuation.
+    """Return the outcome of a prompt; the reason of `FAILED` is in the continuation.
 
     Examples
     --------
@@ -43,7 +43,7 @@ def outcome(found: Continuation, language: str = "en") -> Outcome:
 
 
 def is_refusal(text: str, language: str = "en") -> bool:
-    """Whether a text begins by saying that there will be no answer."""
+    """Whether a text begins with a refusal to answer."""
     plain = " ".join(text.translate(_STRAIGHT).casefold().split())
     return _pattern(language).match(plain) is not None
 

@@ -1,4 +1,4 @@
-"""Scores of a result, from its records and the suite that it is of."""
+"""Scores of a result, from its records and its suite."""
 
 from dataclasses import replace
 
@@ -12,9 +12,9 @@ from pytest_bias.suites.suite import STRUCTURE, Suite
 
 
 def scored(result: SuiteResult, suite: Suite, seed: int) -> SuiteResult:
-    """Return a result with the scores that its records give.
+    """Return a result with the scores computed from its records.
 
-    This is all that a score depends on, so it serves a saved report as well.
+    A score depends on nothing else, so this works for a saved report as well.
     """
     measure = suite.measure_named(result.measure or "")
     context = Context(suite.name, result.config, seed)

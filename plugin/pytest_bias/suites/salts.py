@@ -1,4 +1,4 @@
-"""Salts: what keeps a digest from confirming a guess at what was digested."""
+"""Salts, without which a digest could confirm a guess at the content."""
 
 import re
 import secrets

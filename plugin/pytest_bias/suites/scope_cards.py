@@ -1,4 +1,4 @@
-"""The scope card of a suite: what it measures, of whom, and what its score does not show."""
+"""The scope card of a suite: what it measures, for which groups, and what it does not show."""
 
 import re
 from collections.abc import Mapping
@@ -39,25 +39,25 @@ FIELDS: Final = (
     "contamination",
     "does_not_show",
 )
-"""What the position paper on multilingual bias evaluation asks a bias measure to state, and what a
-reader of a score needs besides. What differs between runs (cost, versions) is in the report."""
+"""What the position paper on multilingual bias evaluation asks a bias measure to state, and what
+readers of a score also need. What differs between runs (cost, versions) is in the report."""
 
 NOT_STATED: Final = "Not stated by who made the suite."
-"""What a suite file's card says where the file says nothing."""
+"""Value of a field that a suite file does not give."""
 
 PROSE: Final = (
     *("measures", "construct", "proxy", "bias_definition", "architecture", "validity_evidence"),
     *("discretisation", "generality", "task_link", "contamination", "does_not_show"),
 )
 LEAST_WORDS: Final = 3
-"""Words of a field that has to explain something, and of each defect and decision."""
+"""Fewest words of a field that has to explain something, and of each defect and decision."""
 VALIDITY: Final = ("contested", "partial", "supported")
 MOST_IN_SHORT: Final = 90
-"""Characters of `validity_in_short`: it stands on one line under every score."""
+"""Most characters of `validity_in_short`, which is shown on one line under every score."""
 
 
 def check_card(card: Mapping[str, Any], name: str) -> None:
-    """Check that no field of a scope card is missing, unknown, or says nothing.
+    """Check that no field of a scope card is missing, unknown or without content.
 
     Parameters
     ----------
@@ -69,7 +69,7 @@ def check_card(card: Mapping[str, Any], name: str) -> None:
     Raises
     ------
     ValueError
-        If a field is missing, unknown or empty, or what stands beside every score is too long.
+        If a field is missing, unknown or empty, or `validity_in_short` is too long.
     """
     wrong = sorted(set(FIELDS) ^ set(card)) or [f for f in FIELDS if says_nothing(f, card[f])]
     if wrong:
@@ -80,12 +80,12 @@ def check_card(card: Mapping[str, Any], name: str) -> None:
     if len(card["validity_in_short"]) > MOST_IN_SHORT:
         raise ValueError(
             f"scope card of {name}: validity_in_short has {len(card['validity_in_short'])} "
-            f"characters, at most {MOST_IN_SHORT} stand beside a score"
+            f"characters, at most {MOST_IN_SHORT} are shown with a score"
         )
 
 
 def says_nothing(field: str, content: Any) -> bool:
-    """Whether a field is empty, holds a stand-in such as a dash, or explains in too few words."""
+    """Whether a field is empty, a placeholder such as a dash, or has too few words."""
     if isinstance(content, list):
         prose = field in ("known_defects", "decisions")
         return not content or any(_is_void(c, LEAST_WORDS if prose else 1) for c in content)

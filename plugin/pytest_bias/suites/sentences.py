@@ -1,7 +1,7 @@
-"""Bundled texts: YAML files of templates and words, and sentences made from them.
+"""Bundled texts: YAML files of templates and words, and the sentences made from them.
 
-A file states its language, who made it, who reviewed it and whether it is a draft. A template holds
-one `GAP` and fields in braces; ``{a occupation}`` writes the English article that fits the word.
+A file states its language, its author, its reviewer and whether it is a draft. A template has one
+`GAP` and fields in braces; ``{a occupation}`` adds the English article of the word.
 """
 
 import re
@@ -40,7 +40,7 @@ class TextFile:
 
     @property
     def draft(self) -> bool:
-        """Whether the texts still await review."""
+        """Whether the texts are not reviewed yet."""
         return bool(self.content["status"] == "draft")
 
     def __getitem__(self, key: str) -> Any:
@@ -49,12 +49,12 @@ class TextFile:
 
 @cache
 def text_file(path: str) -> TextFile:
-    """Read a bundled file, such as ``words/en/occupations.yaml``, and check what it states.
+    """Read a bundled file, such as ``words/en/occupations.yaml``, and check its statements.
 
     Raises
     ------
     DataError
-        If the file lacks a statement that every file has to make.
+        If a statement that every file has to make is missing or invalid.
     """
     text = files("bias_templates").joinpath(path).read_text(encoding="utf-8")
     content = yaml.safe_load(text)
@@ -98,7 +98,7 @@ def article(word: str) -> str:
 
 
 def at_gap(text: str, word: str) -> str:
-    """Return a word in the casing that the gap asks for: a capital where the sentence begins.
+    """Return a word in the casing that the gap requires: capitalised at the start of the text.
 
     Examples
     --------
@@ -111,8 +111,8 @@ def at_gap(text: str, word: str) -> str:
 def agreeing(words: str, gender: str | None) -> str:
     """Return the form of a word that agrees with a grammatical gender.
 
-    The forms of a word that has several stand with a slash between, the masculine one first; a
-    word without a slash, or for a group without `gender`, stays as it is.
+    The forms of a word are separated by a slash, the masculine one first; a word without a slash,
+    or for a group without `gender`, stays as it is.
 
     Examples
     --------

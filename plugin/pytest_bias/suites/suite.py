@@ -1,8 +1,8 @@
-"""What a suite is.
+"""Suites, their configurations, and the entries of a run.
 
-A suite is one dataset or one method. It says which items it has, how each kind of model is measured
-on them, and which metrics the records give. Built-in suites and those of other packages take the
-same road: the entry-point group ``pytest_bias.suites``, each entry a tuple of `Suite`.
+A suite is one dataset or one method. It defines its items, how each kind of model is measured on
+them, and the metrics of the records. Built-in suites and those of other packages are registered in
+the same way: in the entry-point group ``pytest_bias.suites``, each entry a tuple of `Suite`.
 """
 
 from collections.abc import Callable, Mapping
@@ -20,7 +20,7 @@ from pytest_bias.suites.measures import Measure
 STRUCTURE: Final = "structure"
 """Name of the suite that runs right after every load."""
 SOCIAL: Final = "social"
-"""Tag of the suites that the badge Social Bias Evaluated counts."""
+"""Tag of the suites that count for the badge Social Bias Evaluated."""
 
 SuiteKind: TypeAlias = Literal["intrinsic", "downstream", "structure", "robustness", "quality"]
 
@@ -46,7 +46,7 @@ class Configuration:
     Parameters
     ----------
     name : str
-        Stands in brackets behind the suite's name; begins with the language.
+        Written in brackets after the suite's name; begins with the language.
     language : str
         BCP 47 tag of the texts.
     load : callable
@@ -54,33 +54,33 @@ class Configuration:
     files : tuple of DataFile
         Files that `load` reads; empty for bundled texts.
     consents : tuple of Source
-        Sources of `files` whose licence the user has to accept first, as `load` asks for it.
+        Sources of `files` whose licence the user has to accept first, as `load` requires.
     needs : frozenset of Capability
-        What these texts need of a model besides the measure.
+        Capabilities that these texts need in addition to those of the measure.
     draft : bool
-        Whether the texts await review: run only when named, no badge.
+        Whether the texts are not reviewed yet: run only when named, no badge.
     only_named : bool
-        Whether it runs only when it is named, in brackets, though it is no draft.
+        Whether it runs only when it is named, in brackets, although it is not a draft.
     only_full : bool
-        Whether it takes so long, as long generation does, that without its name or tag it runs
-        under ``--profile full`` only.
+        Whether it is so slow, such as long generation, that it runs only with its name or tag, or
+        under ``--profile full``.
     own_texts : bool
-        Whether it is made of the texts that settings name for the suite: it runs whenever there are
-        some, whatever the languages, and never without.
+        Whether it uses the texts that settings name for the suite: it runs if and only if there are
+        some, whatever the languages.
     clusters : str
-        What the clusters of its items are, in the plural, such as ``pairs``: intervals say how far
-        a score would move with others of them.
+        Name of the clusters of its items, in the plural, such as ``pairs``: intervals show how much
+        a score would vary with other clusters.
     scorer : str
-        Role of the classifier, named by the user, that scores what the model writes, where that is
-        what sets configurations apart; by default that of the measure.
+        Role of the classifier, named by the user, that scores generated text, where configurations
+        differ in it; by default that of the measure.
     hidden : bool
-        Whether the items are secret (`hidden_data`): `load` returns what hides them.
+        Whether the items are secret (`hiding`): `load` returns a `Hiding` with them.
     control_of : str or None
-        Name of the configuration whose scores these texts put to the test: it is reported with
-        that one, counts as no suite of its own and earns no badge. Metrics ``control_*`` by
-        ``control`` are those of the changed items, ``original_*`` of what these were made from.
+        Name of the configuration whose scores these texts check: this one is reported with it,
+        does not count as a separate suite and earns no badge. Metrics ``control_*`` by ``control``
+        are those of the changed items, ``original_*`` of the items that these were made from.
     note : str
-        What sets the configuration apart, in a few words.
+        How the configuration differs from others, in a few words.
     """
 
     name: str
@@ -107,25 +107,25 @@ class Suite:
     Parameters
     ----------
     name, version, title : str
-        Name in commands and reports; version, raised whenever scores can change; name for people.
+        Name in commands and reports; version, raised whenever scores can change; display name.
     kind : str
         ``intrinsic`` (of the model itself), ``downstream`` (of an application), ``structure``,
-        ``robustness`` or ``quality`` (whether the model still works at all).
+        ``robustness`` or ``quality`` (whether the model still works).
     configurations : tuple of Configuration
         The first one of a language is its default.
     measures : tuple of Measure
-        In order of preference; the first that the model can do is taken.
+        In order of preference; the first that the model supports is used.
     scope : mapping
-        The scope card: what the suite measures, of whom, and what a score does not show.
+        The scope card: what the suite measures, for which groups, and what it does not show.
     tags : tuple of str
-        For ``--suite @tag``; ``social`` marks what the badge Social Bias Evaluated counts.
+        For ``--suite @tag``; ``social`` suites count for the badge Social Bias Evaluated.
     badge : tuple of str
-        Wordings of the badge's message; the first is taken of which all numbers are known.
+        Wordings of the badge's message; the first whose numbers are all known is used.
         ``{metric}`` is the value with unit and interval, ``{metric:bare}`` without the unit,
         ``{metric:value}`` without the interval, ``{metric:interval}`` the interval alone,
         ``{metric:percent}`` a whole percentage, ``{metric:floor}`` and ``:floor_of`` its floor.
     disputed : callable
-        From the name of a configuration to the number of its items that are disputed, by reason.
+        Maps the name of a configuration to the number of its disputed items, by reason.
     """
 
     name: str
@@ -154,7 +154,7 @@ class Suite:
         )
 
     def measure_for(self, capabilities: frozenset[Capability]) -> Measure | None:
-        """Return the first measure that these capabilities allow, or null."""
+        """Return the first measure that these capabilities allow, or None."""
         return next((m for m in self.measures if m.needs <= capabilities), None)
 
     def measure_named(self, name: str) -> Measure:
@@ -167,9 +167,9 @@ class Suite:
 
 @dataclass(frozen=True)
 class Entry:
-    """One suite in one configuration, as it was asked for.
+    """One suite in one configuration, as requested.
 
-    `named` says that the user asked for exactly this configuration, so that a draft may run and
+    `named` means that the user requested exactly this configuration, so that a draft may run and
     missing data are an error.
     """
 
@@ -183,7 +183,7 @@ class Entry:
         return f"{self.suite.name}[{self.configuration.name}]"
 
     def result(self, status: SuiteStatus, reason: str | None = None, **more: Any) -> SuiteResult:
-        """Return what became of the entry, with all that is known of it beforehand."""
+        """Return the result of the entry, with the fields that are known before it is measured."""
         suite, configuration = self.suite, self.configuration
         return SuiteResult(
             name=suite.name,

@@ -1,6 +1,6 @@
-"""Texts of the user's own: what settings name for a suite, read and described.
+"""The user's own texts: sources that settings name for a suite, read and described.
 
-In the settings file, suite to sources, each with a name of the user's::
+In the settings file, suite to sources, each with a name that the user chooses::
 
     texts:
       perturbation:
@@ -29,7 +29,7 @@ _KEYS: Final = {
     "path": Key(text, "a file; a relative path begins at the settings file"),
     **{key: DATA[key] for key in (*HUB, "each")},
     "text": Key(text, "column of a table with the text"),
-    "label": Key(text, "column of a table with the label"),
+    "label": Key(text, "column of a table with the true label"),
     "in_domain": Key(flag, "whether the model was made for such texts"),
     "protect": Key(texts, "words that no perturbation may change"),
 }
@@ -38,18 +38,18 @@ _EXAMPLE: Final = "{path: texts.txt}"
 
 @dataclass(frozen=True, slots=True)
 class TextSource:
-    """One source of texts, as the settings name it.
+    """One source of texts, as the settings give it.
 
     Parameters
     ----------
     name : str
         The user's name for it.
     rows : RowSource
-        A file: plain text, or a table by its ending.
+        A file: plain text, or a table, by its file name extension.
     text, label : str
-        Columns of a table with the text and, where there is one, with the label that it has.
+        Columns of a table with the text and, optionally, its true label.
     in_domain : bool
-        Whether the texts are of the domain that the model was made for.
+        Whether the texts are from the domain that the model was made for.
     protect : tuple of str
         Words that no perturbation may change.
     """
@@ -71,16 +71,16 @@ class OwnText(NamedTuple):
 
 
 class OwnFile(NamedTuple):
-    """The file of one source, for suites that read another shape than texts."""
+    """The file of one source, for suites that read other formats than texts."""
 
     source: TextSource
     file: FoundFile
 
 
 class OwnTexts(NamedTuple):
-    """The texts of one source, with the file that they are from.
+    """The texts of one source, with their file.
 
-    `problems` says by number what is wrong with rows that cannot be read; their text is empty.
+    `problems` has the reason, by row number, for rows that cannot be read; their text is empty.
     """
 
     source: TextSource
@@ -94,7 +94,7 @@ class OwnTexts(NamedTuple):
 
 
 def _source(marked: Marked, place: Place, given: Plain) -> dict[str, Any]:
-    """Read a source; a path alone stands for a table with it."""
+    """Read a source; a path alone is short for a table with ``path``."""
     given = {"path": given} if isinstance(given, str) else given
     said: dict[str, Any] = keyed(_KEYS)(marked, place, given)
     if dataset_file(marked, place, said, ("path", "dataset")):
@@ -106,11 +106,11 @@ def _source(marked: Marked, place: Place, given: Plain) -> dict[str, Any]:
 TEXTS: Final = table(
     table(_source, hint=f"For instance texts: {{perturbation: {{mine: {_EXAMPLE}}}}}"), least=0
 )
-"""Reads suite to name to source."""
+"""Reads a table of suite to name to source."""
 
 
 def sources_of(data: DataFolder) -> tuple[TextSource, ...]:
-    """Return what settings name for `data.suite`, in their order."""
+    """Return the sources that settings name for `data.suite`, in their order."""
     return tuple(
         TextSource(
             name,
@@ -132,16 +132,16 @@ def sources_of(data: DataFolder) -> tuple[TextSource, ...]:
 def load_texts(data: DataFolder) -> tuple[OwnTexts, ...]:
     """Read the texts that settings name for `data.suite`.
 
-    Blank lines of a plain text file are no texts; an empty cell of a table is one, which is empty.
+    Blank lines of a plain text file are skipped; an empty cell of a table is an empty text.
 
     Raises
     ------
     UsageError
         If none are named.
     DataMissing
-        If a file is not there.
+        If a file is missing.
     DataError
-        If a file cannot be read, lacks a column, or holds no text.
+        If a file cannot be read, lacks a column, or contains no text.
     """
     return tuple(_loaded(source, data) for source in _named(data))
 
@@ -186,7 +186,7 @@ def _loaded(source: TextSource, data: DataFolder) -> OwnTexts:
 
 
 def describe_texts(found: Sequence[OwnTexts | OwnFile], n_items: int) -> DataInfo:
-    """Describe texts of the user's own for the report: names and digests, never paths."""
+    """Describe the user's own texts for the report: names and digests, never paths."""
     files = [f.file for f in found]
     digests = "".join(f"{f.source.name}  {f.file.sha256}\n" for f in found)
     return DataInfo(

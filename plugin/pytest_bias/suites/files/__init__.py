@@ -1,1 +1,1 @@
-"""Suites that are data: files ``*.bias.yaml``."""
+"""Suite files: suites that are data, as ``*.bias.yaml``."""

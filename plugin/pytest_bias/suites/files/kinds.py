@@ -1,8 +1,8 @@
-"""What a kind of suites that are data is: one way to measure, such as pairs of texts.
+"""Kinds of suite files: each is one way to measure, such as pairs of texts.
 
-It says which columns and which keys of the file it needs, turns rows into items, and brings
-measures and metrics; kinds come from the entry-point group ``pytest_bias.kinds``, each entry a
-tuple of `Kind`.
+A kind defines the columns and the keys that it needs, turns rows into items, and provides measures
+and metrics. Kinds are registered in the entry-point group ``pytest_bias.kinds``, each entry a tuple
+of `Kind`.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -26,18 +26,18 @@ ENTRY_POINTS: Final = "pytest_bias.kinds"
 
 @dataclass(frozen=True, slots=True)
 class DataRow:
-    """One row of the data of a suite.
+    """One row of a suite's data.
 
     Parameters
     ----------
     id, cluster : str
-        Names of the row and of what it belongs with.
+        Names of the row and of its cluster.
     by : mapping of str to str
-        Groups of the row, those that have a value.
+        Groups of the row, without those that have no value.
     cells : mapping of str to str
-        What the suite needs to the text of the column that has it; empty where the row has none.
+        Role of a column to the row's text in it; empty where the row has none.
     problem : str, optional
-        What is wrong with the row in its file; it has no cells then.
+        What is wrong with the row in its file; its cells are then empty.
     """
 
     id: str
@@ -70,9 +70,9 @@ class DataRow:
 
 @dataclass(frozen=True)
 class Definition:
-    """What a file says, checked; `options` are the keys of its kind.
+    """The checked content of a suite file; `options` are the keys of its kind.
 
-    `salt` is where that of hidden items is, null where they are open.
+    `salt` is the place of the salt of hidden items, None where the items are open.
     """
 
     path: Path
@@ -90,7 +90,7 @@ class Definition:
 
     @property
     def groups(self) -> tuple[tuple[str, ...], ...]:
-        """The groups that scores are given for: each key of ``by`` alone."""
+        """The groups that scores are reported for: each key of ``by`` by itself."""
         return tuple((key,) for key in (self.data.by if self.data else ()))
 
 
@@ -100,7 +100,7 @@ def _nothing_more(definition: Definition) -> None:
 
 @dataclass(frozen=True)
 class Kind:
-    """One way to measure a suite that is data.
+    """One way to measure a suite file.
 
     Parameters
     ----------
@@ -109,9 +109,9 @@ class Kind:
     suite_kind : str
         ``intrinsic`` or ``downstream``.
     columns : mapping of str to Key
-        What a row has to have; empty for a kind that takes no rows.
+        Columns of a row; empty for a kind without rows.
     options : mapping of str to Key
-        Keys of the file that this kind has.
+        Keys of the file that are specific to this kind.
     items : callable
         Turns the rows into items.
     measures : callable
@@ -119,10 +119,10 @@ class Kind:
     badge : tuple of str
         As `Suite.badge`.
     headline : str
-        Which of several numbers is the headline and why, for the scope card; empty where that
-        needs no words.
+        Which of several numbers is the headline and why, for the scope card; empty where it
+        needs no explanation.
     check : callable
-        Raises `UsageError` where options do not fit one another.
+        Raises `UsageError` where options are inconsistent.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""Suites that are data: a ``*.bias.yaml`` to a `Suite`, measured by a kind that is installed."""
+"""Reading suite files: a ``*.bias.yaml`` becomes a `Suite`, measured as its kind defines."""
 
 import os
 from collections import Counter
@@ -57,22 +57,22 @@ NEEDED_SCOPE: Final[Mapping[str, str]] = {
     "known_defects": "a list of what is known to be wrong with them",
     "does_not_show": "what a score does not show",
 }
-"""Fields of the scope card that only the maker of a suite can know; the others may be added."""
+"""Required fields of the scope card, which only the author of a suite knows."""
 
 
 def is_suite_file(word: str) -> bool:
-    """Whether a word behind ``--suite`` names a file."""
+    """Whether a value of ``--suite`` names a file."""
     return word.endswith(SUITE_FILE)
 
 
 def files_below(places: Iterable[Path], passed_over: Sequence[str]) -> tuple[str, ...]:
-    """Return the suite files at, below or beside places, but not in folders of these patterns."""
+    """Return the suite files at, below or beside places, except in folders with these patterns."""
     found: dict[str, None] = {}
     for place in places:
         if place.is_file() and is_suite_file(place.name):
             found[str(place)] = None
             continue
-        # Beside a file with tests, which may ask for them.
+        # Beside a file with tests, which may use them.
         place = place.parent if place.is_file() else place
         for folder, folders, names in os.walk(place):
             folders[:] = sorted(f for f in folders if not any(fnmatch(f, p) for p in passed_over))
@@ -83,12 +83,12 @@ def files_below(places: Iterable[Path], passed_over: Sequence[str]) -> tuple[str
 def with_files(
     words: Sequence[str], catalogue: Catalogue = INSTALLED
 ) -> tuple[Catalogue, tuple[str, ...]]:
-    """Return a catalogue with the suites of the files among words, and words with their names.
+    """Return a catalogue with the suites of the files among words, and the words as suite names.
 
     Raises
     ------
     UsageError
-        If a file is no suite, or its name is taken.
+        If a file is not a valid suite, or its name is taken.
     """
     files: dict[str, Path] = {}
     found = []
@@ -104,7 +104,7 @@ def with_files(
 
 
 def name_of(word: str, starts: Sequence[Path]) -> str:
-    """Return the name of a suite that is named, or whose file is, as seen from one of places."""
+    """Return the name of a suite, given its name, or its file relative to one of the places."""
     if not is_suite_file(word):
         return word
     files = [start / word for start in starts]
@@ -112,17 +112,17 @@ def name_of(word: str, starts: Sequence[Path]) -> str:
 
 
 def read_suite(path: Path) -> Suite:
-    """Read a suite from a file, as `read_definition` does."""
+    """Read a suite from a file; raises as `read_definition`."""
     return suite_of(*read_definition(path))
 
 
 def read_definition(path: Path) -> tuple[Kind, Definition]:
-    """Read what a file says, without its data.
+    """Read and check a suite file, without its data.
 
     Raises
     ------
     UsageError
-        If the file is not there, or something in it is wrong: with the line.
+        If the file is missing, or something in it is wrong, with the line.
     """
     if not path.is_file():
         raise UsageError(f"there is no suite file {path}.")
@@ -130,9 +130,9 @@ def read_definition(path: Path) -> tuple[Kind, Definition]:
 
 
 def suite_of(kind: Kind, definition: Definition) -> Suite:
-    """Return what a definition defines."""
+    """Return the suite of a definition."""
     form = definition.data
-    # Among the hidden, those without a group may be the small groups that are not told of.
+    # Hidden items without a group might be those of small groups, which are not reported.
     rest = frozenset(form.by) if form and not definition.salt else frozenset[str]()
     return Suite(
         name=definition.name,
@@ -144,7 +144,7 @@ def suite_of(kind: Kind, definition: Definition) -> Suite:
                 definition.language,
                 definition.language,
                 partial(_load, kind=kind, definition=definition),
-                # Of hidden items nothing is fetched beforehand.
+                # Hidden items are never downloaded in advance.
                 files=(form.source.file,)
                 if form and form.source.file and not definition.salt
                 else (),
@@ -165,7 +165,7 @@ def suite_of(kind: Kind, definition: Definition) -> Suite:
 
 
 def defined(marked: Marked, path: Path) -> tuple[Kind, Definition]:
-    """Check what a file says, without its data."""
+    """Check the content of a suite file, without its data."""
     if not isinstance(marked.value, dict):
         raise marked.error((), f"a suite must be a table of keys, not {shown(marked.value)}.")
     name = marked.value.get("kind")
@@ -196,22 +196,22 @@ def defined(marked: Marked, path: Path) -> tuple[Kind, Definition]:
 
 
 def _hidden(definition: Definition, said: Mapping[str, Any]) -> Definition:
-    """Return the definition of a suite whose items are hidden: read by every run and kept nowhere.
+    """Return the definition of a suite with hidden items: read by every run and stored nowhere.
 
-    The file itself is not hidden, so it must not hold any.
+    The suite file itself is not hidden, so it must not contain any items.
     """
     marked, data = definition.marked, definition.data
     if data is None or data.source.rows:
         raise marked.error(
             ("visibility",),
-            "hidden items are not written into the suite's own file.",
-            "data: {path: …}, a file that only the machine has that measures, or {dataset: …}",
+            "hidden items must not be in the suite file itself.",
+            "data: {path: …}, a file that only the measuring machine has, or {dataset: …}",
         )
     source = data.source
     if isinstance(source.hub, HubSplit):
         raise marked.error(
             ("visibility",),
-            "the rows of a split are kept in a cache, which hidden items must not be.",
+            "the rows of a split are stored in a cache, and hidden items must not be.",
             "data: {dataset: …, revision: …, file: …}, a file that every run reads anew",
         )
     if source.hub:
@@ -230,7 +230,7 @@ _NOT_MEASURED: Final = ("title", "note", "scope", "version", "visibility", "salt
 
 
 def _digest(given: Mapping[str, Any]) -> str:
-    """Return eight digits of what a suite measures, whatever it is called and wherever it lies."""
+    """Return eight digits that identify what a suite measures, whatever its title and path."""
     data = given.get("data")
     about = {k: v for k, v in given.items() if k not in _NOT_MEASURED}
     if isinstance(data, dict):
@@ -243,7 +243,7 @@ def _data(marked: Marked, kind: Kind, path: Path) -> DataForm | None:
     given = marked.value.get("data")
     if not kind.columns:
         if given is not None:
-            raise marked.error(("data",), f"a suite of the kind {kind.name} takes no rows.")
+            raise marked.error(("data",), f"a suite of the kind {kind.name} uses no data.")
         return None
     if given is None:
         raise marked.error((), f"a suite of the kind {kind.name} needs data.", "data: {path: …}")
@@ -261,7 +261,7 @@ def _data(marked: Marked, kind: Kind, path: Path) -> DataForm | None:
 
 
 def _columns(kind: Kind, form: DataForm) -> list[str]:
-    """Return the columns that are read: of each role the one that is named, else its own name."""
+    """Return the columns that are read: for each role the named column, else that of its name."""
     needed = [role for role, key in kind.columns.items() if key.needed or role in form.columns]
     named = [form.columns.get(role, role) for role in needed]
     return list(
@@ -284,7 +284,7 @@ def _scope(marked: Marked, kind: Kind, said: Mapping[str, Any]) -> dict[str, Any
         )
     if len(given.get("validity_in_short", "")) > MOST_IN_SHORT:
         raise marked.error(
-            ("scope", "validity_in_short"), f"at most {MOST_IN_SHORT} characters stand by a score."
+            ("scope", "validity_in_short"), f"must have at most {MOST_IN_SHORT} characters."
         )
     usual: dict[str, Any] = dict.fromkeys(FIELDS, NOT_STATED)
     usual |= {
@@ -344,7 +344,7 @@ def _load(data: DataFolder, *, kind: Kind, definition: Definition) -> LoadedData
 
 
 def _salt(source: RowSource, data: DataFolder) -> str:
-    """Read a salt; what is wrong with it is said as of a file that is not there."""
+    """Read a salt; an invalid one is reported like a missing file."""
     try:
         found = found_file(source, data)
     except DataMissing as error:
@@ -358,7 +358,7 @@ def _salt(source: RowSource, data: DataFolder) -> str:
 def kept_rows(
     definition: Definition, kind: Kind, data: DataFolder
 ) -> tuple[FoundFile, list[OwnRow]]:
-    """Read the rows that a suite keeps; those that are malformed are kept, to be counted.
+    """Read the rows that a suite keeps; malformed rows are kept, so that they are counted.
 
     Raises
     ------
@@ -366,7 +366,7 @@ def kept_rows(
         If they cannot be read, or none is kept.
     """
     form = definition.data
-    assert form is not None, "a kind that takes rows has data"
+    assert form is not None, "a kind with columns has data"
     columns = _columns(kind, form)
     found, rows = read_rows(form.source, columns, data, [*form.by.values(), *form.keep])
     sound = [row.cells for row in rows if not row.problem]
@@ -390,7 +390,7 @@ def _data_rows(
     definition: Definition, kind: Kind, data: DataFolder
 ) -> tuple[FoundFile, list[DataRow]]:
     form = definition.data
-    assert form is not None, "a kind that takes rows has data"
+    assert form is not None, "a kind with columns has data"
     found, kept = kept_rows(definition, kind, data)
     return found, [_data_row(definition, kind, form, row) for row in kept]
 
@@ -398,7 +398,7 @@ def _data_rows(
 def _data_row(definition: Definition, kind: Kind, form: DataForm, row: OwnRow) -> DataRow:
     number, cells, problem = row
     if problem:
-        # Which of its cells names it is not known.
+        # The cell with its name is not known.
         name = f"{definition.name}/row{number:05d}"
         return DataRow(name, name, {}, dict.fromkeys(kind.columns, ""), problem)
     return DataRow(
@@ -410,5 +410,5 @@ def _data_row(definition: Definition, kind: Kind, form: DataForm, row: OwnRow) -
 
 
 def row_name(column: str | None, number: int, row: Row) -> str:
-    """Return the name that a row has in a column; its number where there is none."""
+    """Return the name of a row from a column; its number where there is none."""
     return (cell(row.get(column)) if column else None) or f"{number:05d}"

@@ -1,4 +1,4 @@
-"""What a ``*.bias.yaml`` may say, and the values it says, checked with the line of each."""
+"""Keys and values of a ``*.bias.yaml``, checked, with the line of each for messages."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -34,7 +34,7 @@ NAME: Final = re.compile(r"[a-z][a-z0-9_]{0,39}")
 def _matching(pattern: re.Pattern[str], example: str) -> Read:
     def read(marked: Marked, place: Place, given: Plain) -> str:
         if not isinstance(given, str) or not pattern.fullmatch(given):
-            raise marked.error(place, f"{shown(given)} is none; for instance {example}.")
+            raise marked.error(place, f"{shown(given)} is not valid; for instance {example}.")
         return given
 
     return read
@@ -46,7 +46,7 @@ def _encoding(marked: Marked, place: Place, given: Plain) -> str:
         "".encode(name)
         b"".decode(name)
     except (LookupError, ValueError, TypeError):
-        raise marked.error(place, f"{name!r} is no encoding of text; utf-8 is one.") from None
+        raise marked.error(place, f"{name!r} is not a text encoding; utf-8 is one.") from None
     return name
 
 
@@ -54,43 +54,43 @@ WHOLE: Final[Mapping[str, Key]] = {
     "suite": Key(_matching(NAME, "my_suite"), "name of the suite, such as my_suite", needed=True),
     "kind": Key(word, "what is measured; the kinds are listed by pytest-bias suites", needed=True),
     "language": Key(_matching(LANGUAGE, "en"), "language of the texts, such as en", needed=True),
-    "title": Key(word, "name for people"),
-    "version": Key(word, "raised whenever scores can change; 1 at first"),
+    "title": Key(word, "display name of the suite"),
+    "version": Key(word, "raised whenever scores can change; 1 by default"),
     "scope": Key(anything, "the scope card", needed=True),
     "data": Key(anything, "where the rows are"),
     "visibility": Key(one_of("open", "hidden"), "hidden where the items are secret"),
-    "salt": Key(word, "of hidden items, the file with the salt; salt.txt beside them by default"),
-    "least": Key(count, "of hidden items, how many a group needs for its score to be told"),
-    "note": Key(word, "what sets these texts apart, in a few words"),
+    "salt": Key(word, "file with the salt of hidden items; by default salt.txt beside them"),
+    "least": Key(count, "fewest hidden items of a group for its score to be reported"),
+    "note": Key(word, "how these texts differ from others, in a few words"),
 }
-"""Keys of every suite; each kind has some of its own."""
+"""Keys of every suite file; each kind adds its own."""
 
 _FOLDER: Final = re.compile(r"[^<>:/\\|?*.][^<>:/\\|?*]*")
 _REPOSITORY: Final = re.compile(r"[\w-][\w.-]*/[\w-][\w.-]*")
 
 DATA: Final[Mapping[str, Key]] = {
-    "path": Key(word, "a file; a relative path begins at this file"),
+    "path": Key(word, "a file; a relative path starts at the folder of this file"),
     "dataset": Key(word, "org/name of a dataset on the Hub, with revision and split or file"),
-    "revision": Key(word, "the whole hash of a commit of the dataset"),
+    "revision": Key(word, "the full hash of a commit of the dataset"),
     "split": Key(word, "a split of the dataset, such as test, or some of its rows: test[:200]"),
     "name": Key(
         _matching(_FOLDER, "en"),
-        "configuration that the split is of; by default that of the dataset",
+        "configuration of the split; by default that of the dataset",
     ),
     "file": Key(word, "in place of a split, a file of the dataset, such as data/test.parquet"),
     "rows": Key(
-        several(table(text), "rows"), "the rows themselves, a table of column to text each"
+        several(table(text), "rows"), "the rows themselves, each a table of column to text"
     ),
-    "shape": Key(one_of(*SHAPES), "what the file is, if its ending does not say it"),
-    "delimiter": Key(text, "what stands between cells"),
+    "shape": Key(one_of(*SHAPES), "format of the file, if its extension does not show it"),
+    "delimiter": Key(text, "separator of cells"),
     "encoding": Key(_encoding, "encoding of the file; utf-8 by default"),
-    "quoted": Key(flag, "false where quotation marks are letters like others"),
-    "each": Key(one_of(*UNITS), "what one text of a plain text file is"),
-    "columns": Key(table(word), "what the suite needs, to the column that has it"),
-    "by": Key(table(word), "groups that are reported, each with its column"),
+    "quoted": Key(flag, "false where quotation marks are ordinary characters"),
+    "each": Key(one_of(*UNITS), "unit of one text in a plain text file"),
+    "columns": Key(table(word), "role that the kind needs, to the column that has it"),
+    "by": Key(table(word), "groups that scores are reported for, each with its column"),
     "id": Key(word, "column that names a row; by default rows are numbered"),
-    "cluster": Key(word, "column of what rows belong together, such as their template"),
-    "clusters": Key(word, "what the clusters are, in the plural, such as templates"),
+    "cluster": Key(word, "column that identifies the cluster of a row, such as its template"),
+    "clusters": Key(word, "name of the clusters, in the plural, such as templates"),
     "keep": Key(table(words), "column to the values of the rows that are kept"),
 }
 _PLACES: Final = ("path", "dataset", "rows")
@@ -100,12 +100,12 @@ HUB: Final = ("dataset", "revision", "file")
 def dataset_file(
     marked: Marked, place: Place, said: Mapping[str, Any], places: Sequence[str]
 ) -> HubFile | None:
-    """Return the file of a dataset on the Hub, null where another of places is named.
+    """Return the file of a dataset on the Hub, None where another of the places is named.
 
     Raises
     ------
     UsageError
-        If not exactly one place is named, or a dataset not with commit and file.
+        If not exactly one place is named, or a dataset without commit or file.
     """
     if len(found := [key for key in places if key in said]) != 1:
         has = f"has {' and '.join(found)}" if found else "has none"
@@ -127,7 +127,7 @@ _SPLIT: Final = re.compile(r"(\w[\w.-]*)(?:\[(-?[0-9]+)?:(-?[0-9]+)?\])?")
 
 @dataclass(frozen=True, slots=True)
 class DataForm:
-    """What a file says of its data: where rows are, and what their columns are for."""
+    """The data section of a suite file: where the rows are, and the roles of their columns."""
 
     source: RowSource
     columns: Mapping[str, str] = field(default_factory=dict)
@@ -139,12 +139,12 @@ class DataForm:
 
 
 def data_form(marked: Marked, given: Plain, folder: Path) -> DataForm:
-    """Read what a file says of its data.
+    """Read the data section of a suite file.
 
     Raises
     ------
     UsageError
-        If a key is unknown or of the wrong kind, or there is not exactly one place of data.
+        If a key is unknown or of the wrong type, or there is not exactly one place of data.
     """
     place: Place = ("data",)
     said = keyed(DATA, "data")(marked, place, given)
@@ -176,7 +176,7 @@ def _hub(
     one = "split" if "split" in said or "file" not in said else "file"
     if "dataset" not in said:
         if of_hub := [key for key in ("revision", "split", "name", "file") if key in said]:
-            raise marked.error((*place, of_hub[0]), "is of a dataset on the Hub: data.dataset.")
+            raise marked.error((*place, of_hub[0]), "requires data.dataset, a dataset on the Hub.")
         return None, (None, None)
     if missing := [key for key in ("revision", one) if key not in said]:
         raise marked.error(
@@ -186,14 +186,15 @@ def _hub(
         )
     others = ("file", *_OF_FILES) if one == "split" else ("name",)
     if wrong := [key for key in others if key in said]:
-        raise marked.error((*place, wrong[0]), f"is nothing that goes with {one}.")
+        raise marked.error((*place, wrong[0]), f"cannot be combined with {one}.")
     dataset, revision = said["dataset"], said["revision"]
     try:
         if one == "file":
             return HubFile(dataset, revision, said["file"]), (None, None)
         name, *ends = _split(marked, place, said["split"])
         if not _REPOSITORY.fullmatch(dataset):
-            raise marked.error((*place, "dataset"), f"{dataset!r} is none; for instance org/name.")
+            message = f"{dataset!r} is not valid; for instance org/name."
+            raise marked.error((*place, "dataset"), message)
         first, last = (None if end is None else int(end) for end in ends)
         return HubSplit(dataset, revision, name, said.get("name", "")), (first, last)
     except ValueError as error:
@@ -206,7 +207,7 @@ def _split(marked: Marked, place: Place, given: str) -> tuple[str, ...]:
     if match is None:
         raise marked.error(
             (*place, "split"),
-            f"{shown(given)} is none; for instance test, or test[:200] for its first 200 rows.",
-            "A percentage of rows is a number that is rounded, and two splits are two suites.",
+            f"{shown(given)} is not valid; for instance test, or test[:200] for 200 rows.",
+            "A percentage of rows would be rounded, and two splits are two suites.",
         )
     return match.groups()

@@ -1,10 +1,10 @@
-"""A suite split in two: a part that anybody may read, and one that stays hidden.
+"""Splitting a suite in two: a part that anybody may read, and one that stays hidden.
 
-Whole clusters go to one part or the other. The salt that hides the items also draws the lots:
-clusters stand in the order of the SHA-256 of salt and name, and the first ones are hidden. What is
-committed to before anything is published is the digest of the public rows and the salted one of the
-hidden ones, which reports of the hidden suite give again; whoever is shown salt and rows later can
-compute the lots and the digest.
+Whole clusters go to one part or the other. The salt that hides the items also determines the random
+assignment: clusters are sorted by the SHA-256 of salt and name, and the first ones are hidden. The
+commitment, made before anything is published, is the digest of the public rows and the salted one
+of the hidden rows, which reports of the hidden suite repeat. Given salt and rows, anybody can later
+recompute the assignment and the digest.
 
 ::
 
@@ -39,7 +39,7 @@ SCHEMA: Final = "pytest-bias/split/1"
 COMMITMENT: Final = "commitment.json"
 HALF: Final = 50.0
 ROW: Final = "row_of_whole"
-"""Column of a part for the number that a row has in the whole, where rows have no names."""
+"""Column of a part with the row's number in the whole suite, where rows have no names."""
 
 PUBLIC: Final = "public"
 HIDDEN: Final = "hidden"
@@ -50,7 +50,7 @@ PARTS: Final = (PUBLIC, HIDDEN)
 class PartMade:
     """One part: its suite, how many rows and clusters it has, and the digest of its rows.
 
-    Of the hidden part the digest is salted.
+    The digest of the hidden part is salted.
     """
 
     suite: str
@@ -61,7 +61,7 @@ class PartMade:
 
 @dataclass(frozen=True, slots=True)
 class Commitment:
-    """What is said of a split before anything of it is published."""
+    """Statement about a split, made before any part of it is published."""
 
     tool: str
     suite: str
@@ -80,7 +80,7 @@ class Commitment:
         Raises
         ------
         DataError
-            If it is none.
+            If it is not a valid commitment.
         """
         try:
             return read_document(path.read_text(encoding="utf-8"), SCHEMA, cls)
@@ -90,20 +90,20 @@ class Commitment:
                 "pytest-bias split make FILE --out DIR makes one.",
             ) from None
         except (OSError, UnicodeDecodeError, ReportError) as error:
-            raise DataError(f"{path} is no commitment to a split: {error!s:.200}") from None
+            raise DataError(f"{path} is not a valid commitment: {error!s:.200}") from None
 
     def holds(self, data: Mapping[str, DataInfo]) -> None:
-        """Check that parts are those that were committed to.
+        """Check that both parts are the ones that were committed to.
 
         Parameters
         ----------
         data : mapping
-            ``public`` and ``hidden`` to what is told of their rows.
+            ``public`` and ``hidden`` to the data info of their rows.
 
         Raises
         ------
         DataError
-            If one is another.
+            If a part is a different one.
         """
         for name, part in ((PUBLIC, self.public), (HIDDEN, self.hidden)):
             if (found := str(data[name].sha256)) != part.sha256:
@@ -116,34 +116,34 @@ class Commitment:
 def split(
     file: Path, out: Path, data: DataFolder, share: float = HALF, salt: str | None = None
 ) -> Commitment:
-    """Split a suite that is data into a public and a hidden part.
+    """Split a suite file into a public and a hidden part.
 
     Parameters
     ----------
     file : Path
-        The suite, which itself stays where it is: it holds all the rows.
+        The suite file, which is left unchanged: it has all the rows.
     out : Path
-        Folder that is made.
+        Folder to create.
     data : DataFolder
-        Where its rows are looked for.
+        Where to look for its rows.
     share : float
-        Percent of the clusters that are hidden.
+        Percentage of the clusters to hide.
     salt : str, optional
-        That of an earlier split, which is made again; else a new one.
+        The salt of an earlier split, to make it again; by default a new one.
 
     Raises
     ------
     UsageError
-        If the suite cannot be split, or the folder is there.
+        If the suite cannot be split.
     DataError
-        If its rows cannot be read, or are of fewer than four clusters.
+        If its rows cannot be read, or have too few clusters for two parts.
     """
     if not 0 < share < 100:
-        raise UsageError(f"--share {share:g} is no percentage that leaves both parts something.")
+        raise UsageError(f"--share {share:g} is not a percentage between 0 and 100.")
     kind, definition = read_definition(file)
     form = definition.data
     if form is None:
-        raise UsageError(f"{file}: a suite of the kind {kind.name} has no rows to be split.")
+        raise UsageError(f"{file}: a suite of the kind {kind.name} has no rows to split.")
     for part in PARTS:
         if not NAME.fullmatch(named := f"{definition.name}_{part}"):
             raise UsageError(f"{file}: {named} is too long for a suite's name.")
@@ -180,7 +180,7 @@ def split(
 
 
 def _columns(definition: Definition, roles: Mapping[str, Any]) -> list[str]:
-    """Return the columns that a part needs of its rows."""
+    """Return the columns that a part keeps of its rows."""
     form = definition.data
     assert form is not None, "only a suite with rows is split"
     named = [form.columns.get(role, role) for role in roles]
@@ -194,7 +194,7 @@ def _kept(number: int, row: Row, columns: Sequence[str], id_column: str | None) 
 
 
 def _described(definition: Definition, part: str) -> dict[str, Any]:
-    """Return what the file of a part says."""
+    """Return the content of a part's suite file."""
     whole: Any = deepcopy(definition.marked.value)
     kept = ("columns", "by", "id", "cluster", "clusters")
     about = {key: whole["data"][key] for key in kept if key in whole["data"]}
