@@ -293,7 +293,7 @@ def test_the_layout_of_the_public_data_is_read(bias: Command, data_dir: Path) ->
         (("--suite", "@socia"), ("tag '@socia' is not known", "'@social'?")),
         (("--suite", "seat[xx]"), ("configuration of seat 'xx' is not known",)),
         (("--suite", "seat", "--language", "tlh"), ("seat has nothing in tlh", "en")),
-        (("--language", "tlh"), ("no suite speaks tlh", "Known: ")),
+        (("--language", "tlh"), ("no suite is in tlh", "Known: ")),
         (("--config", "nothing.yaml"), ("there is no such file",)),
         (("--data-dir", "nowhere"), ("--data-dir nowhere does not exist", "the cache")),
         (("--data-dir", "file"), ("--data-dir file is not a folder",)),

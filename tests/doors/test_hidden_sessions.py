@@ -20,7 +20,7 @@ Tiny = Callable[[str], Path]
 New = Callable[[str], Machine]
 
 DEBUG = {"PYTEST_BIAS_DEBUG": "1"}
-MORE = "more is not told of a hidden suite"
+MORE = "more is not disclosed for a hidden suite"
 
 HAND = """
 def test_by_hand(bias_run):

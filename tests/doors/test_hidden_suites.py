@@ -36,7 +36,7 @@ from word_classifier import word_classifier
 Tiny = Callable[[str], Path]
 New = Callable[[str], Machine]
 
-MORE = "more is not told of a hidden suite"
+MORE = "more is not disclosed for a hidden suite"
 
 
 # The search

@@ -101,7 +101,7 @@ HOME = [record(f"home/{n}", 2.0 * n + n % 2, n) for n in (1, 3, 5)]
 def test_different_texts_stand_apart():
     whole = PerplexityRatio(rate, "out", weight=words)
     found = estimate(whole, [*AWAY, *FAR, *HOME])
-    # (21 + 25) / 12 against (18 + 3) / 9 nats a word.
+    # (21 + 25) / 12 against (18 + 3) / 9 nats per word.
     assert found.value == pytest.approx(math.exp(46 / 12 - 21 / 9))
     assert found.n_clusters == 8
     assert [len(s) for s in whole.sums([*AWAY, *FAR, *HOME]).samples] == [5, 3]

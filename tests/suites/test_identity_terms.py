@@ -135,10 +135,10 @@ def test_rows_that_are_none(tmp_path: Path) -> None:
     found = [(i.status, i.reason) for i in loaded(write(tmp_path, made)) if i.status]
     assert found == [
         ("excluded", "names no identity term"),
-        ("excluded", "stands in the file twice"),
+        ("excluded", "is in the file twice"),
         ("unscored", "toxicity is 'mild'"),
         ("unscored", "empty text"),
-        ("excluded", "its sentence is not there for every term"),
+        ("excluded", "its sentence is missing for some terms"),
     ]
 
 

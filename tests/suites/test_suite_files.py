@@ -96,7 +96,7 @@ def test_pairs_say_which_text_is_likelier_by_group(tmp_path: Path) -> None:
     causal = Texts(lambda t: likelier.get(t, -1.0))
     found = scores_of(suite, list(suite.measures[1].measure_items(causal, items)), 1)
     assert found["preference", ""] == pytest.approx(50)
-    # Texts of the two sides have equally many words here: 1/2, -2/2 and 0 nats a word.
+    # Texts of the two sides have equally many words here: 1/2, -2/2 and 0 nats per word.
     assert found["log_odds_per_token", ""] == pytest.approx((1 / 2 - 2 / 2 + 0) / 3)
 
 

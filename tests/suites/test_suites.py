@@ -147,7 +147,7 @@ def test_the_command_that_lists_suites_is_named():
 
 
 def test_a_named_suite_that_does_not_speak_the_language_is_an_error():
-    with pytest.raises(UsageError, match="seat has nothing in fr, xx; it speaks en") as caught:
+    with pytest.raises(UsageError, match="seat has nothing in fr, xx; it is in en") as caught:
         chosen("seat", languages=("fr", "xx"))
     assert caught.value.hint == "--language en"
 

@@ -17,8 +17,8 @@ from pytest_bias.records import Item, Status, sha256
 TOXICITIES: Final = ("toxic", "nontoxic")
 
 NO_TERM: Final = "names no identity term"
-DUPLICATE: Final = "stands in the file twice"
-INCOMPLETE: Final = "its sentence is not there for every term"
+DUPLICATE: Final = "is in the file twice"
+INCOMPLETE: Final = "its sentence is missing for some terms"
 
 MOST_FRAMES: Final = 16
 """Number of frames per template and label in a balanced sample."""

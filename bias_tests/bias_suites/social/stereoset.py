@@ -40,7 +40,7 @@ from pytest_bias.suites import Configuration, Measure, Suite, between
 LOG_MEAN: Final = "log_mean_"
 """Prefix of details that are means of log-probabilities, not logs of mean probabilities."""
 
-NO_HEAD: Final = "the model has no head that tells whether one sentence follows another"
+NO_HEAD: Final = "the model has no head for next-sentence prediction"
 
 Found = dict[str, float | int] | str
 """Details of one item, or why it has none."""

@@ -105,7 +105,7 @@ def plan(model: Described, settings: Settings) -> Plan:
     if len(entries) == 1 and STRUCTURE not in asked:
         known = supported_languages(catalogue.suites)
         raise UsageError(
-            f"no suite speaks {', '.join(languages)}; known are {', '.join(known)}.",
+            f"no suite is in {', '.join(languages)}; known are {', '.join(known)}.",
             "--language en measures an English view of the model.",
         )
     chat = model.chats(settings.chat)

@@ -18,7 +18,7 @@ from pytest_bias.scoring.gaps import FIRST, SECOND, Gap
 from pytest_bias.scoring.resampling import Sums
 from pytest_bias.scoring.statistics import Estimate, Floats, Sampling, Test
 
-TOO_LARGE: Final = "too large for a number: the texts have few spaces; see the nats a character"
+TOO_LARGE: Final = "too large for a number: the texts have few spaces; see nats per character"
 
 
 @dataclass(frozen=True)

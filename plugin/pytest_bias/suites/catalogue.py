@@ -142,7 +142,7 @@ class Catalogue:
                     entries[entry.id] = entry
         if not entries:
             known = ", ".join(supported_languages(installed()))
-            raise UsageError(f"no suite speaks {', '.join(languages)}.", f"Known: {known}.")
+            raise UsageError(f"no suite is in {', '.join(languages)}.", f"Known: {known}.")
         return list(entries.values())
 
     def _tagged(self, word: str) -> list[Suite]:
@@ -208,7 +208,7 @@ def _nothing_in(suite: Suite, languages: Sequence[str]) -> UsageError:
     if not known:
         return none_named(suite.name)
     return UsageError(
-        f"{suite.name} has nothing in {asked}; it speaks {', '.join(known)}.",
+        f"{suite.name} has nothing in {asked}; it is in {', '.join(known)}.",
         f"--language {known[0]}",
     )
 

@@ -15,7 +15,7 @@ from pytest_bias.suites.salts import SALT_BYTES, is_salt, salted
 LEAST: Final = 20
 """Fewest items of a group for its score to be reported, unless the suite sets another number."""
 
-NOT_TOLD: Final = "not told of a hidden suite"
+NOT_TOLD: Final = "not disclosed for a hidden suite"
 
 T = TypeVar("T")
 

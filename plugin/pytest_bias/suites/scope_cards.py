@@ -42,7 +42,7 @@ FIELDS: Final = (
 """What the position paper on multilingual bias evaluation asks a bias measure to state, and what
 readers of a score also need. What differs between runs (cost, versions) is in the report."""
 
-NOT_STATED: Final = "Not stated by who made the suite."
+NOT_STATED: Final = "Not stated by the author of the suite."
 """Value of a field that a suite file does not give."""
 
 PROSE: Final = (

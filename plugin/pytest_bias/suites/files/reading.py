@@ -49,7 +49,7 @@ HOW_TO_SALT: Final = (
 )
 NEEDED_SCOPE: Final[Mapping[str, str]] = {
     "summary": "what is asked of a model, in one sentence",
-    "groups": "of whom it speaks",
+    "groups": "whom it is about",
     "harm_type": "which harm it is about, or none",
     "data_origin": "where the texts come from",
     "made_by": "who made them",
