@@ -106,7 +106,7 @@ import signal
 
 from pytest_bias.scoring.estimators import Share
 
-from pytest_bias.scoring import LEVEL
+from pytest_bias.scoring.scores import LEVEL
 
 call = Share.__call__
 

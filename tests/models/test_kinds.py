@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from pytest_bias.errors import ModelError
-from pytest_bias.models.interface import Capability, ModelKind
-from pytest_bias.models.kinds import KINDS, kind_of
+from pytest_bias.models.kind_table import KINDS, Capability, ModelKind
+from pytest_bias.models.kinds import SUPPORT, kind_of
 
 
 def kind(architecture: str, model_type: str = "bert", **more: Any) -> ModelKind:
@@ -87,5 +87,5 @@ def test_others_are_refused_with_what_is_measured(architecture: str, model_type:
 
 
 def test_every_kind_has_its_support_and_every_capability_its_words() -> None:
-    assert set(KINDS) == set(ModelKind)
+    assert set(SUPPORT) == set(KINDS) == set(ModelKind)
     assert all(c.words for c in Capability)

@@ -100,7 +100,7 @@ def test_scores_are_as_before_and_what_has_no_row_has_a_reason(folder, ask, tmp_
 
 def test_a_mask_without_a_row_is_refused(tiny, tmp_path):
     folder = grown(tiny("bert"), tmp_path / "model", mask_token="<newmask>")
-    with pytest.raises(ModelError, match=r"its mask token has id 600, .* know 600 ids") as error:
+    with pytest.raises(ModelError, match=r"its mask token has id 600, .* have 600 ids") as error:
         load(str(folder))
     assert "resize_token_embeddings" in (error.value.hint or "")
 

@@ -16,7 +16,7 @@ from cases import CASES
 from guessing import Guessing, labels_of
 from pytest_bias.data.sources import DataFolder
 from pytest_bias.errors import BiasError, UsageError
-from pytest_bias.models.interface import CAPABILITIES, Capability, ModelKind
+from pytest_bias.models.interface import Capability, ModelKind
 from pytest_bias.records.report import Item, sha256
 from pytest_bias.records.score import Score
 from pytest_bias.scoring import statistics
@@ -65,7 +65,7 @@ class Head(NamedTuple):
 
 
 def capabilities(kind: ModelKind) -> frozenset[Capability]:
-    return CAPABILITIES[kind] | {Capability.OPEN_VOCABULARY}
+    return kind.facts.capabilities | {Capability.OPEN_VOCABULARY}
 
 
 def heads() -> Iterator[Any]:

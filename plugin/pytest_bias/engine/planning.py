@@ -239,7 +239,7 @@ def _needs(needed: str, model: Described, wanted: frozenset[Capability]) -> str:
         return f"needs {needed}; this model's tokenizer has no mask token"
     if why := [model.lacks[c] for c in sorted(wanted & model.lacks.keys())]:
         return f"needs {needed}; {'; '.join(why)}"
-    return f"needs {needed}, which {model.kind.words} does not do"
+    return f"needs {needed}, which {model.kind.facts.words} does not do"
 
 
 def _words(capabilities: frozenset[Capability]) -> str:

@@ -66,7 +66,7 @@ def _described(settings: Settings, role: str, name: str) -> Scorer:
         raise type(error)(message, error.hint) from None
     if model.kind is not ModelKind.CLASSIFIER:
         raise UsageError(
-            f"--scorer {role}={name}: this is a {model.kind} model, no classifier of texts.",
+            f"--scorer {role}={name}: this is {model.kind.facts.words}, not a text classifier.",
             f"Name a text-classification model of {ROLES[role].title}.",
         )
     chosen = settings.labels.get(role, {})

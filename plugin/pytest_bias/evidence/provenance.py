@@ -6,25 +6,16 @@ model and without a network; `data_check` checks the data.
 """
 
 import unicodedata
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Final
 
 from pytest_bias.evidence.checks import Check
-from pytest_bias.models.interface import CAPABILITIES, MASKING, Capability, ModelKind
+from pytest_bias.models.kind_table import MASKING, Capability, ModelKind, kind_of_class
 from pytest_bias.models.reference import DEMOS, ModelRef
 from pytest_bias.models.snapshot import Snapshot, locate
 from pytest_bias.records.report import Report
 from pytest_bias.reports.publication_layout import SERVED, lacking
 from pytest_bias.suites.catalogue import INSTALLED, Catalogue
-
-KIND_BY_CLASS: Final[Mapping[str, ModelKind]] = {
-    "ForMaskedLM": ModelKind.MASKED,
-    "ForCausalLM": ModelKind.CAUSAL,
-    "ForSequenceClassification": ModelKind.CLASSIFIER,
-    "ForQuestionAnswering": ModelKind.QUESTION_ANSWERING,
-}
-"""Endings of class names that determine the kind of model."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,8 +41,7 @@ class Traits:
             is_closed = isinstance(tokens, dict) and tokens.get("type") == "WordLevel"
         first = str(named[0]) if isinstance(named, list) and named else ""
         # A class that comes with the checkpoint is taken as stated.
-        kinds = (k for ending, k in KIND_BY_CLASS.items() if first.endswith(ending))
-        return cls(is_closed, first, None if config.get("auto_map") else next(kinds, None))
+        return cls(is_closed, first, None if config.get("auto_map") else kind_of_class(first))
 
 
 def traits_of(report: Report) -> Traits | None:
@@ -155,7 +145,7 @@ def _unexplained(
 ) -> str | None:
     """Return a stated lack of a capability of the model's kind, unless its files explain it."""
     try:
-        kind = CAPABILITIES[ModelKind(report.model.kind)]
+        kind = ModelKind(report.model.kind).facts.capabilities
     except ValueError:
         return f"{report.model.kind!r} is no kind of model"
     lacks = (kind | {Capability.OPEN_VOCABULARY}) - capabilities

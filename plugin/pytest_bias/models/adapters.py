@@ -11,7 +11,7 @@ from importlib.util import find_spec
 from typing import Any, Final
 
 from pytest_bias.errors import BiasError, ModelError
-from pytest_bias.models.interface import ModelKind
+from pytest_bias.models.kind_table import ModelKind
 from pytest_bias.models.reference import ModelRef
 from pytest_bias.models.snapshot import PICKLE, SAFETENSORS, Snapshot, fetch_weights, locate
 from pytest_bias.models.tokens import Tokens
@@ -36,12 +36,6 @@ NOT_MERGED: Final[Mapping[str, str]] = {
     "POLY": "chooses among its parts task by task",
 }
 """Types of adapters that cannot be merged into weights, and what they do instead."""
-
-TASKS: Final[Mapping[str, tuple[ModelKind, ...]]] = {
-    "CAUSAL_LM": (ModelKind.CAUSAL,),
-    "FEATURE_EXTRACTION": (ModelKind.ENCODER, ModelKind.MASKED),
-}
-"""Tasks that an adapter may declare, and the kinds of models that they apply to."""
 
 _IN_PEFT: Final = "base_model.model."
 _NAME: Final = "default"
@@ -74,7 +68,7 @@ class Adapter:
                 "LoRA and its relatives can be.",
             )
         task = self.config.get("task_type")
-        if task and kind not in TASKS.get(task, ()):
+        if task and task not in kind.facts.adapter_tasks:
             raise ModelError(
                 f"{self.snapshot.ref} is an adapter for the task {task}, and its base is measured "
                 f"as a {kind} model."

@@ -8,9 +8,8 @@ from abc import ABC
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
-from enum import StrEnum
 from pathlib import Path
-from typing import Final, NoReturn
+from typing import NoReturn
 
 from pytest_bias.models.answers import (
     GAP,
@@ -29,6 +28,7 @@ from pytest_bias.models.answers import (
     SequenceScore,
     Text,
 )
+from pytest_bias.models.kind_table import Capability, ModelKind
 from pytest_bias.models.meter import Meter, Pace, Work
 from pytest_bias.records.identity import ModelIdentity
 
@@ -52,86 +52,6 @@ __all__ = [
     "SequenceScore",
     "Text",
 ]
-
-
-class ModelKind(StrEnum):
-    """Kind of a checkpoint, by its task."""
-
-    MASKED = "masked"
-    CAUSAL = "causal"
-    SEQ2SEQ = "seq2seq"
-    CLASSIFIER = "classifier"
-    QUESTION_ANSWERING = "question-answering"
-    ENCODER = "encoder"
-
-    @property
-    def words(self) -> str:
-        """The kind in words, such as ``a masked language model``."""
-        return _KINDS[self]
-
-
-class Capability(StrEnum):
-    """A type of query that a suite may need and a model may support."""
-
-    PSEUDO_LOG_LIKELIHOOD = "pseudo_log_likelihood"
-    LOG_LIKELIHOOD = "log_likelihood"
-    SLOT = "slot"
-    FILL = "fill"
-    NEXT = "next"
-    EMBED = "embed"
-    GENERATE = "generate"
-    BRANCH = "branch"
-    CLASSIFY = "classify"
-    ANSWER = "answer"
-    NEXT_SENTENCE = "next_sentence"
-    OPEN_VOCABULARY = "open_vocabulary"
-
-    @property
-    def words(self) -> str:
-        """The capability in words."""
-        return _WORDS[self]
-
-
-_KINDS: Final[Mapping[ModelKind, str]] = {
-    ModelKind.MASKED: "a masked language model",
-    ModelKind.CAUSAL: "a causal language model",
-    ModelKind.SEQ2SEQ: "a sequence-to-sequence model",
-    ModelKind.CLASSIFIER: "a text classifier",
-    ModelKind.QUESTION_ANSWERING: "a question-answering model",
-    ModelKind.ENCODER: "a sentence encoder",
-}
-
-_WORDS: Final[Mapping[Capability, str]] = {
-    Capability.PSEUDO_LOG_LIKELIHOOD: "pseudo-log-likelihoods",
-    Capability.LOG_LIKELIHOOD: "log-likelihoods of texts",
-    Capability.SLOT: "probabilities of words at a mask",
-    Capability.FILL: "mask filling",
-    Capability.NEXT: "next-word prediction",
-    Capability.EMBED: "text embeddings",
-    Capability.GENERATE: "text generation",
-    Capability.BRANCH: "generation from each of the likeliest first tokens",
-    Capability.CLASSIFY: "text classification",
-    Capability.ANSWER: "extractive question answering",
-    Capability.NEXT_SENTENCE: "next-sentence prediction",
-    Capability.OPEN_VOCABULARY: "an open vocabulary",
-}
-
-
-MASKING: Final = frozenset({Capability.PSEUDO_LOG_LIKELIHOOD, Capability.SLOT, Capability.FILL})
-"""Capabilities of a masked model whose tokenizer has a mask token."""
-_WRITING: Final = frozenset(
-    {Capability.LOG_LIKELIHOOD, Capability.GENERATE, Capability.BRANCH, Capability.EMBED}
-)
-
-CAPABILITIES: Final[Mapping[ModelKind, frozenset[Capability]]] = {
-    ModelKind.SEQ2SEQ: _WRITING,
-    ModelKind.MASKED: MASKING | {Capability.EMBED},
-    ModelKind.CAUSAL: _WRITING | {Capability.NEXT},
-    ModelKind.CLASSIFIER: frozenset({Capability.EMBED, Capability.CLASSIFY}),
-    ModelKind.QUESTION_ANSWERING: frozenset({Capability.EMBED, Capability.ANSWER}),
-    ModelKind.ENCODER: frozenset({Capability.EMBED}),
-}
-"""Capabilities of each kind of model, besides an open vocabulary and a second head."""
 
 
 @dataclass

@@ -1,4 +1,4 @@
-"""Kinds of models: their classes, how they are loaded, and their capabilities."""
+"""The classes that run each kind of model, and the kind of a checkpoint."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from pytest_bias.errors import ModelError
 from pytest_bias.models.causal import CausalModel
 from pytest_bias.models.classifier import ClassifierModel, check_labels
 from pytest_bias.models.encoder import EncoderModel
-from pytest_bias.models.interface import ModelKind
+from pytest_bias.models.kind_table import KINDS, ModelKind
 from pytest_bias.models.masked import MaskedModel
 from pytest_bias.models.qa import QuestionAnsweringModel
 from pytest_bias.models.seq2seq import EncoderDecoder, Seq2SeqModel, beginning
@@ -26,12 +26,8 @@ class KindSupport:
 
     Parameters
     ----------
-    auto_class : str
-        Class of transformers that loads it.
     model : type
         Class of the models that suites receive.
-    classes : tuple of str
-        Suffixes of its class names, for messages.
     unused : tuple of str
         Prefixes of weights that our forwards do not use, so that they may be missing.
     body : type
@@ -41,9 +37,7 @@ class KindSupport:
         the report. Raises `ModelError` if they lack what this kind requires.
     """
 
-    auto_class: str
     model: type[EncoderModel]
-    classes: tuple[str, ...]
     unused: tuple[str, ...] = ()
     body: type[Transformer] = Transformer
     beginning: Callable[[Any, Tokens, str], str | None] = _nothing
@@ -56,35 +50,14 @@ def _prefix(config: Any, tokens: Tokens, name: str) -> str:
     return tokens.prefix[0] if tokens.prefix else "none, first token unscored"
 
 
-KINDS: Final = {
-    ModelKind.SEQ2SEQ: KindSupport(
-        "AutoModelForSeq2SeqLM",
-        Seq2SeqModel,
-        ("ForConditionalGeneration",),
-        body=EncoderDecoder,
-        beginning=beginning,
-    ),
-    ModelKind.MASKED: KindSupport("AutoModelForMaskedLM", MaskedModel, ("ForMaskedLM",)),
-    ModelKind.CAUSAL: KindSupport(
-        "AutoModelForCausalLM",
-        CausalModel,
-        ("ForCausalLM", "LMHeadModel"),
-        beginning=_prefix,
-    ),
-    ModelKind.CLASSIFIER: KindSupport(
-        "AutoModelForSequenceClassification",
-        ClassifierModel,
-        ("ForSequenceClassification",),
-        beginning=check_labels,
-    ),
-    ModelKind.QUESTION_ANSWERING: KindSupport(
-        "AutoModelForQuestionAnswering",
-        QuestionAnsweringModel,
-        ("ForQuestionAnswering",),
-    ),
-    ModelKind.ENCODER: KindSupport("AutoModel", EncoderModel, (), unused=("pooler.",)),
+SUPPORT: Final = {
+    ModelKind.SEQ2SEQ: KindSupport(Seq2SeqModel, body=EncoderDecoder, beginning=beginning),
+    ModelKind.MASKED: KindSupport(MaskedModel),
+    ModelKind.CAUSAL: KindSupport(CausalModel, beginning=_prefix),
+    ModelKind.CLASSIFIER: KindSupport(ClassifierModel, beginning=check_labels),
+    ModelKind.QUESTION_ANSWERING: KindSupport(QuestionAnsweringModel),
+    ModelKind.ENCODER: KindSupport(EncoderModel, unused=("pooler.",)),
 }
-"""In order of precedence, since several classes are in two of the library's tables."""
 
 NOT_MEASURED: Final = frozenset(
     {"layoutlm", "layoutlmv2", "layoutlmv3", "lilt", "lxmert", "markuplm", "modernvbert", "tapas"}
@@ -129,32 +102,24 @@ def kind_of(config: Any, name: str, *, gguf: bool = False) -> tuple[ModelKind, s
             f"{name} is an ELECTRA discriminator: it detects replaced tokens, it predicts none.",
             "Measure the generator of the same family.",
         )
-    tables = {
-        ModelKind.SEQ2SEQ: auto.MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING_NAMES,
-        ModelKind.MASKED: auto.MODEL_FOR_MASKED_LM_MAPPING_NAMES,
-        ModelKind.CAUSAL: auto.MODEL_FOR_CAUSAL_LM_MAPPING_NAMES,
-        ModelKind.CLASSIFIER: auto.MODEL_FOR_SEQUENCE_CLASSIFICATION_MAPPING_NAMES,
-        ModelKind.QUESTION_ANSWERING: auto.MODEL_FOR_QUESTION_ANSWERING_MAPPING_NAMES,
-        ModelKind.ENCODER: auto.MODEL_MAPPING_NAMES,
-    }
+    tables = {kind: getattr(auto, facts.table) for kind, facts in KINDS.items()}
     found = next((k for k in KINDS if architecture in _flat(tables[k].values())), None)
-    masked = auto.MODEL_FOR_MASKED_LM_MAPPING_NAMES
-    if architecture.endswith("ForPreTraining") and config.model_type in masked:
+    if architecture.endswith("ForPreTraining") and config.model_type in tables[ModelKind.MASKED]:
         found = ModelKind.MASKED
     # The library lists speech models among those that generate from a text.
     speech = found is ModelKind.SEQ2SEQ and not writes
     if found and not speech and config.model_type not in NOT_MEASURED:
         return found, architecture
+    endings = [e for facts in KINDS.values() for e in (*facts.endings, *facts.shared_endings)]
     raise ModelError(
-        f"{name} is a {architecture}; this version measures "
-        f"{', '.join(KINDS)} models of text (classes that end in "
-        f"{', '.join(c for support in KINDS.values() for c in support.classes)}; bare encoders)."
+        f"{name} is a {architecture}; this version measures {', '.join(KINDS)} models of text "
+        f"(classes that end in {', '.join(endings)}; bare encoders)."
     )
 
 
 def _brought(auto_map: Mapping[str, Any], architecture: str) -> list[ModelKind]:
     """Return the kinds of a checkpoint's own classes: of the named one, else of all."""
-    all_of_them = [k for k, support in KINDS.items() if support.auto_class in auto_map]
+    all_of_them = [k for k, facts in KINDS.items() if facts.auto_class in auto_map]
     named = [
         k
         for k in all_of_them

@@ -17,8 +17,9 @@ from pytest_bias.models.adapters import Adapter, located, merged, provided
 from pytest_bias.models.chat import in_force, template_of
 from pytest_bias.models.classifier import labels_of
 from pytest_bias.models.description import Described
-from pytest_bias.models.interface import CAPABILITIES, MASKING, Capability, Model, ModelKind
-from pytest_bias.models.kinds import KINDS, kind_of
+from pytest_bias.models.interface import Model
+from pytest_bias.models.kind_table import MASKING, Capability, ModelKind
+from pytest_bias.models.kinds import SUPPORT, kind_of
 from pytest_bias.models.libraries import quiet, reading
 from pytest_bias.models.masked import MaskedModel
 from pytest_bias.models.meter import Meter
@@ -163,8 +164,8 @@ def _described(ref: ModelRef, *, offline: bool, trust: Trust) -> Description:
         adapter.check(kind)
     with reading(f"the tokenizer of {ref}", map(own.folder.joinpath, TOKENIZER)), quiet():
         tokens = _tokens(own, config, trust)
-        beginning = KINDS[kind].beginning(config, tokens, str(ref))
-    capabilities = CAPABILITIES[kind]
+        beginning = SUPPORT[kind].beginning(config, tokens, str(ref))
+    capabilities = kind.facts.capabilities
     if tokens.mask_id is None:
         capabilities -= MASKING
     if kind is ModelKind.MASKED and has_head(config, architecture):
@@ -258,13 +259,13 @@ def _loaded(
     device_map: str | None,
     max_memory: Mapping[int | str, int | str] | None,
 ) -> Model:
-    support, snapshot, trust = KINDS[about.kind], about.snapshot, about.trust
+    support, snapshot, trust = SUPPORT[about.kind], about.snapshot, about.trust
     place, precision = placed(about.config, device, dtype, device_map)
     chats = about.chats(chat)
     fetch_weights(snapshot, allow_pickle=trust.allow_pickle)
     weights_sha256 = snapshot.weights_sha256(allow_pickle=trust.allow_pickle)
     spread = {"device_map": device_map, "max_memory": max_memory} if device_map else {}
-    network = _network(about, support.auto_class, DTYPES[precision], **spread)
+    network = _network(about, about.kind.facts.auto_class, DTYPES[precision], **spread)
     if about.adapter:
         with quiet():
             network = merged(network, about.adapter, about.tokens, allow_pickle=trust.allow_pickle)
@@ -297,7 +298,7 @@ def _network(about: Description, auto_class: str, dtype: Any, **spread: Any) -> 
     """Load the weights into a network, or raise `ModelError` if any are missing."""
     import transformers
 
-    support, snapshot, trust = KINDS[about.kind], about.snapshot, about.trust
+    support, snapshot, trust = SUPPORT[about.kind], about.snapshot, about.trust
     auto = getattr(transformers, auto_class)
     files = snapshot.weights(allow_pickle=trust.allow_pickle)
     safe = [f for f in files if f.suffix == ".safetensors"]
@@ -384,7 +385,7 @@ def _count(kind: ModelKind, config: Any, trust: Trust) -> int | None:
     """Count parameters on the meta device, which allocates no memory."""
     import transformers
 
-    auto = getattr(transformers, KINDS[kind].auto_class)
+    auto = getattr(transformers, kind.facts.auto_class)
     with contextlib.suppress(Exception), quiet(), torch.device("meta"):
         network = auto.from_config(config, trust_remote_code=trust.remote_code)
         return int(sum(p.numel() for p in network.parameters()))

@@ -13,7 +13,6 @@ from torch.nn.attention import sdpa_kernel
 
 from pytest_bias.models.batching import MIN_TOKENS
 from pytest_bias.models.forwards import ATTENTION, sent
-from pytest_bias.models.interface import ModelKind
 from pytest_bias.models.meter import Pace
 from pytest_bias.models.reads import ReadBatch
 
@@ -22,8 +21,6 @@ if TYPE_CHECKING:
 
 LENGTH: Final = 16
 """Tokens per row: about the length of a sentence in most suites."""
-
-WITH_HEAD: Final = (ModelKind.MASKED, ModelKind.CAUSAL, ModelKind.SEQ2SEQ)
 
 LONG_ENOUGH_S: Final = 0.1
 """A batch that takes less time is not conclusive, so a larger one is tried."""
@@ -40,7 +37,7 @@ def pace_of(body: "Transformer") -> Pace:
     if few < 5 * LONG_ENOUGH_S:
         few = min(few, _seconds(body, tokens, 1))
     rows = tokens // LENGTH
-    if body.kind not in WITH_HEAD:
+    if not body.kind.facts.predicts_tokens:
         return Pace(few / (rows * LENGTH), 0.0)
     position_s = 0.0
     for per_row in (2, LENGTH):
@@ -56,7 +53,7 @@ def _seconds(body: "Transformer", tokens: int, per_row: int) -> float:
     batch = _batch(body, tokens // LENGTH, per_row)
     start = time.perf_counter()
     with torch.inference_mode(), sdpa_kernel(ATTENTION):
-        if body.kind in WITH_HEAD:
+        if body.kind.facts.predicts_tokens:
             for _, logits in body._logits(batch):
                 logits.float().log_softmax(-1)
         else:

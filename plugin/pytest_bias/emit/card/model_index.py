@@ -24,23 +24,13 @@ from pytest_bias.emit.wording import (
     sample,
     suite_label,
 )
-from pytest_bias.models.interface import ModelKind
+from pytest_bias.models.kind_table import hub_task
 from pytest_bias.records.report import DataInfo, Report, SuiteResult
 from pytest_bias.records.score import Score
 from pytest_bias.reports.publication_layout import Place
 from pytest_bias.untrusted import clean
 
 LINE_END: Final = "\n"
-
-TASKS: Final[Mapping[str, str]] = {
-    ModelKind.MASKED: "fill-mask",
-    ModelKind.CAUSAL: "text-generation",
-    ModelKind.SEQ2SEQ: "text2text-generation",
-    ModelKind.ENCODER: "feature-extraction",
-    ModelKind.CLASSIFIER: "text-classification",
-    ModelKind.QUESTION_ANSWERING: "question-answering",
-}
-"""Kind of model to the Hub's name of its task."""
 
 KINDS: Final[Mapping[str, str]] = {
     "intrinsic": "Social bias, intrinsic",
@@ -72,7 +62,7 @@ def _results(report: Report, suite: SuiteResult, place: Place) -> Iterator[dict[
     if not whole or suite.kind not in KINDS or suite.draft or suite.control_of:
         return
     found: dict[str, Any] = {
-        "task": {"type": TASKS.get(report.model.kind, "other"), "name": KINDS[suite.kind]},
+        "task": {"type": hub_task(report.model.kind), "name": KINDS[suite.kind]},
         "dataset": _dataset(report, suite),
         # The headline first: a reader that shows one number shows this one.
         "metrics": [_metric(suite, s) for s in sorted(whole, key=lambda s: not s.headline)],
