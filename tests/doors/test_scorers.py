@@ -152,7 +152,7 @@ def test_labels_are_named_where_they_are_not_understood(
 @pytest.mark.usefixtures("_toxic")
 def test_what_is_no_classifier_is_refused(bias: Command, tiny: Callable[[str], Path]) -> None:
     words = ("run", tiny("gpt2"), "--scorer")
-    bias(*words, f"toxicity={tiny('bert')}").refused(2, "this is a masked language model, no classifier")
+    bias(*words, f"toxicity={tiny('bert')}").refused(2, "this is a masked language model, not")
     bias(*words, "toxicity=/no/such/folder").refused(3, "the scorer of toxicity")
     bias(*words, "toxicty=org/name").refused(2, "Did you mean 'toxicity'?")
     bias(*words, "org/name").refused(2, "is not of the form NAME=VALUE")
