@@ -272,8 +272,8 @@ def test_files_of_the_checkout_are_not_run(caller: Caller) -> None:
 @pytest.mark.slow
 def test_failed_run_does_not_hand_on_what_the_run_before_found(caller: Caller) -> None:
     inputs = {"model": "demo", "suites": "structure"}
-    used(caller, inputs).ended(0)
-    (caller.store / "artifacts" / "bias-report").rename(caller.checkout / "bias-report")
+    before = used(caller, inputs).ended(0)
+    before.artifact().rename(caller.checkout / "bias-report")
     run = nothing(used(caller, {**inputs, "suites": "structre"}), "2")
     assert "Did you mean 'structure'?" in run.said
     assert "## demo" not in run.summary

@@ -136,13 +136,13 @@ def test_a_branch_takes_the_report_and_is_the_next_baseline(caller: Caller, gith
     inputs = {"badges-branch": "badges", "baseline": "branch:badges"}
     first = used(caller, inputs).ended(0)
     files = github.files("badges")
-    assert "bias/report.json" in files
-    assert [p for p in files if p.startswith("bias/badges/") and p.endswith(".svg")] != []
-    assert json.loads(files["bias/report.json"])["digest"] == first.outputs["digest"]
+    folder = first.outputs["badges-folder"]
+    assert [p for p in files if p.startswith(f"{folder}/badges/") and p.endswith(".svg")] != []
+    assert json.loads(files[f"{folder}/report.json"])["digest"] == first.outputs["digest"]
     set_model(caller, "planted")
     second = used(caller, inputs).ended(0)
     assert second.outputs["changed"] == "true"
-    changed = json.loads(github.files("badges")["bias/report.json"])
+    changed = json.loads(github.files("badges")[f"{folder}/report.json"])
     assert changed["digest"] == second.outputs["digest"]
 
 

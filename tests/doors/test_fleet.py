@@ -313,4 +313,4 @@ def test_a_list_of_the_settings_file(bias: Command, tmp_path: Path) -> None:
     # One model that is typed is meant.
     assert "models measured" not in bias("run", "demo", "--out", "one").done().out
     (tmp_path / "pytest-bias.yaml").write_text("models: models.txt\nfleet: {parts: 5m}\n")
-    bias("run").refused(2, "fleet 'parts' is not known", "Did you mean 'part'")
+    bias("run").refused(2, "fleet.parts: key 'parts' is not known", "Did you mean 'part'")

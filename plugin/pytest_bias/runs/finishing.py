@@ -193,7 +193,9 @@ def with_baseline(job: Job, devices: Sequence[str]) -> Job:
     first, tell = job.first, job.session.listener
     if first is None:
         return job
-    with claimed(replace(first, held=first.claim())):
+    # A model that is its own baseline has one folder, which the job holds already.
+    held = None if first.out.resolve() == job.out.resolve() else first.claim()
+    with claimed(replace(first, held=held)):
         tell(Notice(f"Measuring the baseline {first.model} …"))
         first.session.started = time.perf_counter()
         report = measured(first.session, devices)
