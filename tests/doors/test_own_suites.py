@@ -9,7 +9,12 @@ import pytest
 
 from commands import Command, headline, read, suite
 from own_scope import SCOPE
+from pytest_bias.cli.lock import _as_locked
+from pytest_bias.errors import UsageError
+from pytest_bias.evidence.lock import Locked, LockedReport
 from pytest_bias.forms.yaml_with_lines import read_marked
+from pytest_bias.models.fingerprint import ModelFingerprint
+from pytest_bias.settings.settings import Settings
 from pytest_bias.suites.files.kinds import kinds
 from pytest_bias.suites.files.reading import NEEDED_SCOPE
 from pytest_bias.suites.files.schema import DATA, WHOLE
@@ -86,11 +91,29 @@ def test_a_report_is_verified_and_compared_with_the_file(
     assert verified.code == 0, verified.said
     compared = bias("compare", "second", "first", "--suite", "own.bias.yaml").done(0)
     assert "Own pairs" in compared.said
+    again = ("reproduce", "first", "--model", tiny("bert"), "--suite", "own.bias.yaml", "--offline")
+    bias(*again, "--out", "again").done(0)
+    made = read(Path("again") / "reproduction.json")
+    (found,) = [s for s in made["suites"] if s["entry"] == "own_pairs[en]"]
+    assert (found["level"], found["n_same"]) == ("agrees", found["n"])
     changed = SUITE.replace("by: {axis: axis}", "by: {kind: axis}")
     (own / "own.bias.yaml").write_text(changed, encoding="utf-8")
     other = bias("verify", "first", "--suite", "own.bias.yaml")
     assert other.code == 3, other.said
     assert "is installed" in other.said
+
+
+def test_names_of_a_report_are_measured_from_the_files_that_are_named(own: Path) -> None:
+    file = str(own / "own.bias.yaml")
+    given = Settings(suites=(file, "seat"))
+    assert given.as_given(["own_pairs", "seat[en]"]) == (file, "seat[en]")
+    assert given.as_given(["own_pairs[en]", "own_pairs"]) == (file,)
+    assert Settings(collected=(file,)).as_given(["own_pairs"]) == (file,)
+    report = LockedReport("", "measured", "", ("own_pairs",), ("en",), "standard", 0, "auto", {})
+    locked = Locked("model", "2026-11-30", ModelFingerprint(None, *"abcde", {}), report)
+    assert _as_locked(Settings(suites=(file,)), locked, ["suites"]).requested == ("own_pairs",)
+    with pytest.raises(UsageError, match="--suite: the locked scores of model"):
+        _as_locked(Settings(suites=("seat",)), locked, ["suites"])
 
 
 def test_pytest_collects_suite_files_where_a_model_is_named(

@@ -149,12 +149,13 @@ def _as_locked(settings: Settings, before: Locked, given: Sequence[str]) -> Sett
         "chat": "off" if report.chat == "off" else "auto",
     }
     for name, value in as_locked.items():
-        if name in given and getattr(settings, name) != value:
+        asked = settings.requested if name == "suites" else getattr(settings, name)
+        if name in given and asked != value:
             raise UsageError(
                 f"{_flags()[name]}: the locked scores of {before.name} were measured otherwise.",
                 f"Leave it out, or lock it anew: pytest-bias lock {before.name} --run",
             )
-    return replace(settings, **as_locked)
+    return replace(settings, **{**as_locked, "suites": settings.as_given(report.suites)})
 
 
 def _plain(settings: Settings, model: str) -> Settings:

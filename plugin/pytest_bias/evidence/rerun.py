@@ -56,7 +56,7 @@ def settings_of(report: Report, found: Named, given: Settings, text: str) -> Set
     return replace(
         plain,
         model=model,
-        suites=tuple(report.settings["requested"]),
+        suites=given.as_given(report.settings["requested"]),
         languages=tuple(report.coverage.get("languages", ())),
         profile=report.settings["profile"],
         seed=report.settings["seed"],

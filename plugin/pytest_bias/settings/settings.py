@@ -4,7 +4,7 @@ import json
 import os
 import re
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from pathlib import Path
@@ -95,6 +95,14 @@ class Settings:
     def beside(self) -> tuple[str, ...]:
         """The names of the suites whose files were `collected`."""
         return self._with_files[1][len(self.suites) :]
+
+    def as_given(self, names: Iterable[str]) -> tuple[str, ...]:
+        """Return entries of `suites` for the names that a report has, with files in their place."""
+        words = (*self.suites, *self.collected)
+        named = zip(words, self._with_files[1], strict=True)
+        files = {name: said for said, name in named if name != said}
+        found = (files.get(name.partition("[")[0], name) for name in names)
+        return tuple(dict.fromkeys(found))
 
     @cached_property
     def _with_files(self) -> tuple[Catalogue, tuple[str, ...]]:
