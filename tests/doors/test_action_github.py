@@ -208,10 +208,10 @@ def test_the_one_comment_is_updated(caller: Caller, github: GitHub) -> None:
 @pytest.mark.slow
 def test_a_comment_does_not_keep_saying_that_all_is_well(caller: Caller, github: GitHub) -> None:
     used(caller, {}, event="pull_request", **pull_request()).ended(0)
-    used(caller, {"fail-on": "never", "extra-args": "--sute=x"}, event="pull_request",
-         **pull_request()).ended(0)  # fmt: skip
+    caller.write("pytest-bias.yaml", "sute: x")
+    used(caller, {"fail-on": "never"}, event="pull_request", **pull_request()).ended(0)
     (comment,) = github.comments
-    assert "--sute" in comment.body
+    assert "sute" in comment.body
     assert "nats" not in comment.body
 
 

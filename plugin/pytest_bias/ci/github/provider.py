@@ -120,8 +120,9 @@ class GitHub:
         if pull is None:
             return ""
         job = [self._variable(name) for name in ("GITHUB_WORKFLOW", "GITHUB_JOB")]
-        mark = marker(*job, self.output("prepare", "identity"), self.output("prepare", "artifact"))
         artifact = self._variable("INPUT_ARTIFACT")
+        # Known also where the settings cannot be read, so that an error replaces the last result.
+        mark = marker(*job, self.output("prepare", "identity"), artifact)
         before = marker(
             *job, self._variable("INPUT_MODEL"), PLAIN if artifact == AUTO else artifact
         )
