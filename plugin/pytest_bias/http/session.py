@@ -9,6 +9,7 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urljoin, urlsplit
 
+from pytest_bias.errors import BiasError
 from pytest_bias.http.failures import Failed, root_cause, seconds_asked
 from pytest_bias.untrusted import clean
 
@@ -146,6 +147,15 @@ class Session:
         elif isinstance(error, exceptions.ConnectionError):
             kind = "connection"
         return Failed(kind, root_cause(error), host=host)
+
+
+def json_of(answer: "Response", error: type[BiasError], hint: str) -> Any:
+    """Return the JSON of an answer, None if it is empty; raises `error` if it is something else."""
+    content = b"".join(pieces(answer))
+    try:
+        return json.loads(content) if content else None
+    except ValueError:
+        raise error(f"{plain(answer.url)} answers something else than JSON.", hint) from None
 
 
 def pieces(answer: "Response", *, most: int | None = None, within: float = 0) -> Iterator[bytes]:

@@ -4,7 +4,6 @@ The token is sent to one scheme, host and port, those of the API. It is in no me
 and no `repr`, and a redirect to anywhere else is followed without it.
 """
 
-import json
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping
@@ -20,6 +19,7 @@ from pytest_bias.http.patience import Patience
 from pytest_bias.http.session import (
     Session,
     is_token,
+    json_of,
     origin,
     pieces,
     plain,
@@ -213,14 +213,11 @@ class Client:
 
 def _json(answer: "Response") -> Any:
     """Return the JSON of an answer, None if it is empty."""
-    content = b"".join(pieces(answer))
-    try:
-        return json.loads(content) if content else None
-    except ValueError:
-        raise GitHubError(
-            f"{plain(answer.url)} answers something else than JSON.",
-            "GITHUB_API_URL has to be the address of GitHub's API; a proxy may have answered.",
-        ) from None
+    return json_of(
+        answer,
+        GitHubError,
+        "GITHUB_API_URL has to be the address of GitHub's API; a proxy may have answered.",
+    )
 
 
 def _page(answer: "Response") -> tuple[Any, str | None]:

@@ -4,7 +4,6 @@ A token is sent to the API's own address only. It is in no message, and a redire
 is followed without it.
 """
 
-import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -14,7 +13,15 @@ from pytest_bias.errors import ProviderError, UsageError
 from pytest_bias.http.failures import Failed, in_words
 from pytest_bias.http.failures import Kind as FailureKind
 from pytest_bias.http.patience import Patience
-from pytest_bias.http.session import Session, origin, pieces, plain, refused, shown, words_of
+from pytest_bias.http.session import (
+    Session,
+    json_of,
+    origin,
+    pieces,
+    refused,
+    shown,
+    words_of,
+)
 from pytest_bias.untrusted import clean
 
 if TYPE_CHECKING:
@@ -179,14 +186,11 @@ class Client:
 
 def _json(answer: "Response") -> Any:
     """Return the JSON of an answer, None if it is empty."""
-    content = b"".join(pieces(answer))
-    try:
-        return json.loads(content) if content else None
-    except ValueError:
-        raise GitLabError(
-            f"{plain(answer.url)} answers something else than JSON.",
-            "CI_API_V4_URL has to be the address of GitLab's API; a proxy may have answered.",
-        ) from None
+    return json_of(
+        answer,
+        GitLabError,
+        "CI_API_V4_URL has to be the address of GitLab's API; a proxy may have answered.",
+    )
 
 
 def _page(answer: "Response") -> tuple[Any, str]:
