@@ -178,6 +178,18 @@ class Answer(NamedTuple):
     reason: str | None = None
 
 
+class LabelScores(NamedTuple):
+    """Log-probabilities of labels, such as A, B and C, as the next token of one prompt.
+
+    `log_probabilities` has one natural-log probability in nats per label: that of all tokens that
+    read as the label, such as ``A`` and `` A``, together. The rest of the distribution is on other
+    tokens. Empty if `reason` is set.
+    """
+
+    log_probabilities: tuple[float, ...]
+    reason: str | None = None
+
+
 class Continuation(NamedTuple):
     """Text that a model generated for one prompt.
 

@@ -19,6 +19,7 @@ class Capability(StrEnum):
     NEXT = "next"
     EMBED = "embed"
     GENERATE = "generate"
+    CHOOSE = "choose"
     BRANCH = "branch"
     CLASSIFY = "classify"
     ANSWER = "answer"
@@ -39,6 +40,7 @@ _WORDS: Final[Mapping[Capability, str]] = {
     Capability.NEXT: "next-word prediction",
     Capability.EMBED: "text embeddings",
     Capability.GENERATE: "text generation",
+    Capability.CHOOSE: "probabilities of labels as the next token",
     Capability.BRANCH: "generation from each of the likeliest first tokens",
     Capability.CLASSIFY: "text classification",
     Capability.ANSWER: "extractive question answering",
