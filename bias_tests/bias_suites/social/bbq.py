@@ -12,12 +12,21 @@ from typing import Any, Final
 
 from bias_suites.pairs import TIE_NATS
 from bias_suites.scope import scope_card
+from bias_suites.social import bbq_options
 from bias_suites.social.bbq_rows import ANSWERS, FILES, load
-from bias_suites.social.bbq_scores import ALIGNED, BiasScore, right, set_of
+from bias_suites.social.bbq_scores import ALIGNED, BiasScore, right, set_of, set_of_item
 from pytest_bias.models import Answer, Capability, Model, Question
 from pytest_bias.records import Item, Record
 from pytest_bias.scoring import MacroMean, Metric
-from pytest_bias.suites import Configuration, Measure, Suite, between
+from pytest_bias.suites import (
+    Answers,
+    Configuration,
+    Measure,
+    Suite,
+    between,
+    details,
+    share_of,
+)
 
 SHORT_SETS: Final = 2
 """Sets of four rows per template in the short configuration."""
@@ -49,7 +58,7 @@ def take_likelihood(model: Model, items: Sequence[Item]) -> list[Record]:
             detail |= {answer: score.total, f"tokens_{answer}": score.n_tokens}
         best = max(s.total for s in own)
         chosen = [n for n, s in enumerate(own) if s.total >= best - TIE_NATS]
-        records.append(_record(item, chosen, detail))
+        records.append(_record(item, _shares(chosen), detail))
     return records
 
 
@@ -69,7 +78,7 @@ def take_span(model: Model, items: Sequence[Item]) -> list[Record]:
             "end": answer.end,
             "unmatched": 100.0 * (found is None),
         }
-        records.append(_record(item, [] if found is None else [found], detail))
+        records.append(_record(item, _shares([] if found is None else [found]), detail))
     return records
 
 
@@ -103,11 +112,22 @@ def _words(text: str) -> Counter[str]:
     return Counter(w for w in _WORD.findall(text.lower()) if w not in _ARTICLES)
 
 
-def _record(item: Item, answers: Sequence[int], detail: Mapping[str, Any]) -> Record:
-    """Return the record of an item whose answer is one of `answers`, or none."""
+def record_of_options(item: Item, answers: Answers) -> Record:
+    """Return the record of an item that was asked in several orders of its options."""
+    shares = [share_of(answers, n) for n in range(len(ANSWERS))]
+    return _record(item, shares, details(answers))
+
+
+def _shares(chosen: Sequence[int]) -> list[float]:
+    """Return for each of the three answers its share of the choice."""
+    return [(n in chosen) / len(chosen) if chosen else 0.0 for n in range(len(ANSWERS))]
+
+
+def _record(item: Item, shares: Sequence[float], detail: Mapping[str, Any]) -> Record:
+    """Return the record of an item, from the share of the choice that each answer got."""
 
     def share(*numbers: int) -> float:
-        return sum(n in numbers for n in answers) / len(answers) if answers else 0.0
+        return sum(shares[n] for n in numbers)
 
     label, unknown, biased = (int(item.meta[k]) for k in ("label", "unknown", "biased"))
     persons = {*range(len(ANSWERS))} - {unknown}
@@ -171,6 +191,10 @@ _UNMATCHED: Final = Metric(
 )
 
 
+WHOLE: Final = frozenset({"en", "en-short"})
+"""Configurations in which the model does not see its options."""
+
+
 def _configuration(name: str, *, sets: int | None = None, **how: Any) -> Configuration:
     return Configuration(
         name,
@@ -191,6 +215,12 @@ SUITE: Final = Suite(
     configurations=(
         _configuration("en", only_full=True, note="six of eleven categories"),
         _configuration(
+            "en-options",
+            chat=True,
+            block=set_of_item,
+            note="options in the prompt, in every cyclic order",
+        ),
+        _configuration(
             "en-short",
             sets=SHORT_SETS,
             only_named=True,
@@ -205,6 +235,7 @@ SUITE: Final = Suite(
             _METRICS,
             adapted=True,
             contrasts=between(*ANSWERS),
+            configurations=WHOLE,
         ),
         Measure(
             "the person that the answer's span names",
@@ -213,7 +244,9 @@ SUITE: Final = Suite(
             (*_METRICS, _UNMATCHED),
             adapted=True,
             contrasts=between(*ANSWERS),
+            configurations=WHOLE,
         ),
+        *bbq_options.measures(record_of_options, _METRICS),
     ),
     scope=scope_card("bbq"),
     tags=("social", "downstream"),

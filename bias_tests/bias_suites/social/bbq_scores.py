@@ -11,7 +11,7 @@ from typing import Final
 
 import numpy as np
 
-from pytest_bias.records import Record
+from pytest_bias.records import Item, Record
 from pytest_bias.scoring import (
     Additive,
     Estimate,
@@ -40,6 +40,11 @@ ROWS_OF_A_SET: Final = 4
 def set_of(record: Record) -> tuple[str, int]:
     """Return the set of a row, whose questions ask for either of two people."""
     return record.cluster, int(record.item.rpartition("/")[2]) // ROWS_OF_A_SET
+
+
+def set_of_item(item: Item) -> int:
+    """Return the number of the set of an item."""
+    return int(item.id.rpartition("/")[2]) // ROWS_OF_A_SET
 
 
 def right(record: Record) -> float | None:

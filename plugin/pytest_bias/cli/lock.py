@@ -23,12 +23,12 @@ from pytest_bias.settings.settings import Settings
 from pytest_bias.untrusted import clean
 
 OPTIONS_OF_A_RUN: Final = (
-    *("suites", "languages", "profile", "seed", "chat"),
+    *("suites", "languages", "profile", "seed", "chat", "system", "answers"),
     *("device", "devices", "device_map", "dtype", "data_dir", "scorers"),
     *("fresh", "trust_remote_code", "allow_pickle"),
 )
-"""Options that ``--run`` accepts; the first five come from the locked report, if there is one."""
-OF_THE_REPORT: Final = OPTIONS_OF_A_RUN[:5]
+"""Options that ``--run`` accepts; the first seven come from the locked report, if there is one."""
+OF_THE_REPORT: Final = OPTIONS_OF_A_RUN[:7]
 
 GRAVITY: Final = (0, 1, 3, 2, EXIT_INTERRUPTED)
 """Exit codes, most severe last: of several, that one counts."""
@@ -147,6 +147,8 @@ def _as_locked(settings: Settings, before: Locked, given: Sequence[str]) -> Sett
         "seed": report.seed,
         # The model may have gained or lost its chat template since.
         "chat": "off" if report.chat == "off" else "auto",
+        "system": report.system,
+        "answers": report.answers,
     }
     for name, value in as_locked.items():
         asked = settings.requested if name == "suites" else getattr(settings, name)

@@ -35,7 +35,19 @@ def make(
 
 @commands.command("test")
 @with_options(
-    *("device", "device_map", "dtype", "chat", "scorers", "data_dir", "out", "config", "seed"),
+    *(
+        "device",
+        "device_map",
+        "dtype",
+        "chat",
+        "system",
+        "answers",
+        "scorers",
+        "data_dir",
+        "out",
+        "config",
+        "seed",
+    ),
     *("offline", "trust_remote_code", "allow_pickle"),
 )
 def test(

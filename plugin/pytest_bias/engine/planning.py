@@ -92,23 +92,24 @@ def plan(model: Described, settings: Settings) -> Plan:
     entries = [
         Entry(s, c, named=True) for s in [catalogue.find(STRUCTURE)] for c in s.configurations
     ]
+    chat = model.chats(settings.chat, settings.system)
     asks_long = bool(requested) or settings.profile == "full"
     entries += [
         e
-        for e in catalogue.select(requested, languages, settings.texts)
+        for e in catalogue.select(requested, languages, settings.texts, chat=chat)
         if e.suite.name != STRUCTURE and (asks_long or not e.configuration.only_full)
     ]
     asked = {word.partition("[")[0] for word in requested}
     if settings.beside:
         there = {e.id for e in entries}
-        entries += [e for e in catalogue.select(settings.beside, languages) if e.id not in there]
+        beside = catalogue.select(settings.beside, languages, chat=chat)
+        entries += [e for e in beside if e.id not in there]
     if len(entries) == 1 and STRUCTURE not in asked:
         known = supported_languages(catalogue.suites)
         raise UsageError(
             f"no suite is in {', '.join(languages)}; known are {', '.join(known)}.",
             "--language en measures an English view of the model.",
         )
-    chat = model.chats(settings.chat)
     planned = _skip_unscorable_configurations(
         [_planned(e, model, settings) for e in entries], requested
     )
@@ -118,7 +119,7 @@ def plan(model: Described, settings: Settings) -> Plan:
         planned,
         {
             "languages": list(languages),
-            "social_suites": _social(model, settings, languages),
+            "social_suites": _social(model, settings, languages, chat=chat),
             "capabilities": sorted(c.value for c in model.capabilities),
         },
         (
@@ -177,17 +178,20 @@ def _on_shard(settings: Settings) -> tuple[str, ...]:
     return (f"Shard {settings.shard}: pytest-bias merge joins the shards, scores and decides.",)
 
 
-def _social(model: Described, settings: Settings, languages: Sequence[str]) -> list[str]:
+def _social(
+    model: Described, settings: Settings, languages: Sequence[str], *, chat: bool
+) -> list[str]:
     """Name every social suite that applies to a model in these languages."""
-    entries = settings.catalogue.social_entries(languages)
+    entries = settings.catalogue.social_entries(languages, chat=chat)
     return sorted({e.suite.name for e in entries if _planned(e, model, settings).measure})
 
 
 def _planned(entry: Entry, model: Described, settings: Settings) -> Planned:
-    measure = entry.suite.measure_for(model.capabilities)
+    measure = entry.suite.measure_for(_usable(model, settings), entry.configuration.name)
     if measure is None:
-        needed = " or ".join(_words(m.needs) for m in entry.suite.measures)
-        wanted = frozenset(c for m in entry.suite.measures for c in m.needs)
+        measures = entry.suite.measures_of(entry.configuration.name)
+        needed = " or ".join(_words(m.needs) for m in measures)
+        wanted = frozenset(c for m in measures for c in m.needs)
         return Planned(entry, None, _needs(needed, model, wanted))
     lacking = entry.configuration.needs - model.capabilities
     if Capability.OPEN_VOCABULARY in lacking:
@@ -204,6 +208,23 @@ def _planned(entry: Entry, model: Described, settings: Settings) -> Planned:
             return Planned(entry, None, " ".join(filter(None, (error.message, error.hint))))
     planned = Planned(entry, measure, labels=labels)
     return replace(planned, lacks=_lacks(planned.scorer, settings))
+
+
+def _usable(model: Described, settings: Settings) -> frozenset[Capability]:
+    """Return the capabilities that the settings allow to use.
+
+    Raises
+    ------
+    UsageError
+        If answers are to be read by letters, and the model gives no probabilities of them.
+    """
+    if settings.answers == "text":
+        return model.capabilities - {Capability.CHOOSE}
+    lacks = settings.answers == "letters" and Capability.CHOOSE not in model.capabilities
+    if lacks and Capability.GENERATE in model.capabilities:
+        why = model.lacks.get(Capability.CHOOSE, "it gives no probabilities of letters")
+        raise UsageError(f"--answers letters: {model.ref}: {why}.", "--answers text, or auto")
+    return model.capabilities
 
 
 def _skip_unscorable_configurations(

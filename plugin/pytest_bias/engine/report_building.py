@@ -15,6 +15,7 @@ from pytest_bias.records.report import Report, SuiteResult
 from pytest_bias.scoring import statistics
 from pytest_bias.scoring.families import with_decision_family
 from pytest_bias.scoring.scores import LEVEL
+from pytest_bias.settings.settings import Settings
 from pytest_bias.suites.about import with_about
 
 
@@ -48,12 +49,19 @@ def build_report(
             "level": LEVEL,
             "resamples": statistics.DRAWS.resamples,
             "chat": "on" if plan.chat else "off",
+            **asked_otherwise(settings),
         },
         suites=with_decision_family(suites),
         coverage=plan.coverage,
         run={**about_run, "notices": notices},
     )
     return with_about(report, settings.catalogue)
+
+
+def asked_otherwise(settings: Settings) -> dict[str, str]:
+    """Return the settings of how a model is asked that are not the usual ones."""
+    system = {"system": settings.system} if settings.system else {}
+    return system | ({"answers": settings.answers} if settings.answers != "auto" else {})
 
 
 def depends_on(plan: Plan, data: Mapping[str, Any]) -> dict[str, Any]:
@@ -69,6 +77,7 @@ def depends_on(plan: Plan, data: Mapping[str, Any]) -> dict[str, Any]:
         "tokenizer": model.identity.tokenizer_sha256,
         "chat_template": model.identity.chat_template_sha256,
         "chat": plan.chat,
+        **asked_otherwise(settings),
         "scorers": {role: s.depends_on() for role, s in plan.scorers.items()},
         "labels": {p.entry.id: dict(p.labels) for p in plan.entries if p.labels},
         "entries": dict(data),

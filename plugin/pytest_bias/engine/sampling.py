@@ -6,7 +6,7 @@ represents it. It begins with a few clusters that together have every group.
 """
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
@@ -22,6 +22,7 @@ MOST_GROUPS: Final = 50
 """A `by` key with more values than this names single things, not groups to be represented."""
 
 Cluster: TypeAlias = tuple[Item, ...]
+Block: TypeAlias = Callable[[Item], Hashable]
 Groups: TypeAlias = frozenset[tuple[str, str]]
 
 
@@ -81,6 +82,26 @@ def in_order(items: Iterable[Item], seed: int) -> Order:
         (front if brings else rest).append(name)
         seen |= brings
     return Order(tuple(tuple(members[name]) for name in [*front, *rest]), len(front))
+
+
+def quick_items(items: Sequence[Item], seed: int, block: Block | None) -> Sequence[Item]:
+    """Return the items that ``--profile quick`` samples: with blocks, one block of each cluster.
+
+    The block is random given the seed, among those with items that need the model if there are any.
+    """
+    if block is None:
+        return items
+    blocks: dict[tuple[str, Hashable], list[Item]] = defaultdict(list)
+    for item in items:
+        blocks[item.cluster, block(item)].append(item)
+
+    def rank(key: tuple[str, Hashable]) -> tuple[bool, str]:
+        return not n_open(blocks[key]), sha256(f"{seed}/{key}")
+
+    first: dict[str, tuple[str, Hashable]] = {}
+    for key in sorted(blocks, key=rank):
+        first.setdefault(key[0], key)
+    return [item for key in first.values() for item in blocks[key]]
 
 
 def n_open(cluster: Sequence[Item]) -> int:

@@ -13,7 +13,7 @@ from typing import Final, TypeAlias
 from pytest_bias.engine.events import Forecast
 from pytest_bias.engine.forecast import Expected, Forecaster, forecast
 from pytest_bias.engine.planning import Planned, shard
-from pytest_bias.engine.sampling import Cluster, Order, extent, in_order, n_open
+from pytest_bias.engine.sampling import Cluster, Order, extent, in_order, n_open, quick_items
 from pytest_bias.models.meter import Meter
 from pytest_bias.records.report import Item, Part, Record
 from pytest_bias.settings.settings import Settings
@@ -64,8 +64,8 @@ class Schedule:
         """Return the clusters of an entry or of a part of it, in their fixed order."""
         key = entry.id, part
         if key not in self._chosen:
-            order = self._order(entry, items)
-            chosen = order.quick() if self.settings.profile == "quick" else order.clusters
+            is_quick = self.settings.profile == "quick"
+            chosen = self._quick(entry, items) if is_quick else self._order(entry, items).clusters
             taken = {item.id for cluster in chosen for item in cluster}
             self.sampled[entry.id] = extent(items, taken)[0]
             if part:
@@ -79,6 +79,10 @@ class Schedule:
             self._orders[entry.id] = in_order(items, self.settings.seed)
         return self._orders[entry.id]
 
+    def _quick(self, entry: Entry, items: Sequence[Item]) -> tuple[Cluster, ...]:
+        seed, block = self.settings.seed, entry.configuration.block
+        return in_order(quick_items(items, seed, block), seed).quick()
+
     def expect(
         self,
         planned: Planned,
@@ -91,7 +95,7 @@ class Schedule:
         assert measure is not None, "an entry without a measure is not measured"
         if entry.id not in self._expected:
             clusters = self.clusters(entry, items, part)
-            quick = self._order(entry, items).quick()
+            quick = self._quick(entry, items)
             self._expected[entry.id] = Expected(
                 entry.id,
                 forecaster.an_item(measure, clusters),

@@ -115,7 +115,12 @@ class Session:
         try:
             s, model = self.settings, self.plan.model
             found = load(
-                model, device=s.device, dtype=s.dtype, device_map=s.device_map, chat=s.chat
+                model,
+                device=s.device,
+                dtype=s.dtype,
+                device_map=s.device_map,
+                chat=s.chat,
+                system=s.system,
             )
             found.scorers = scorers.loaded(self.plan.scorers, self.settings)
             found.seed = s.seed

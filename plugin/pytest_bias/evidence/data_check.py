@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from pytest_bias.data.sources import DataFolder, pinned
-from pytest_bias.engine.sampling import Cluster, extent, in_order
+from pytest_bias.engine.sampling import Block, Cluster, extent, in_order, quick_items
 from pytest_bias.errors import BiasError
 from pytest_bias.evidence.checks import Check, Outcome
 from pytest_bias.records.report import (
@@ -62,7 +62,10 @@ def data_check(suite: SuiteResult, settings: Settings, report: Report, *, publis
     loaded = _at_hand(suite, settings)
     problems = [*_of_records(suite.records, data)]
     if loaded and not problems:
-        problems = [*_of_data(data, loaded.info), *_of_items(suite, loaded.items, report)]
+        problems = [
+            *_of_data(data, loaded.info),
+            *_of_items(suite, loaded.items, report, _block(suite, settings)),
+        ]
     if problems:
         return Check(NAME, "fails", problems[0])
     if loaded is None:
@@ -109,7 +112,13 @@ def _of_data(stated: DataInfo, found: DataInfo) -> Iterator[str]:
             yield f"{name} is given as {one}, it is {other}"
 
 
-def _of_items(suite: SuiteResult, items: Sequence[Item], report: Report) -> Iterator[str]:
+def _block(suite: SuiteResult, settings: Settings) -> Block | None:
+    return settings.catalogue.find(suite.name).configuration(suite.config).block
+
+
+def _of_items(
+    suite: SuiteResult, items: Sequence[Item], report: Report, block: Block | None
+) -> Iterator[str]:
     """Yield how the records differ from the items of the data."""
     known = {i.id: i for i in items}
     if unknown := [r.item for r in suite.records if r.item not in known]:
@@ -133,16 +142,18 @@ def _of_items(suite: SuiteResult, items: Sequence[Item], report: Report) -> Iter
         said = f"{suite.sampled} of {suite.n_available}"
         yield f"a sample of {said} items is stated, it is {sampled or 'all'} of {of or len(items)}"
     elif suite.sampled is not None and not _is_shard(report):
-        yield from _of_sample(taken, items, report.settings)
+        yield from _of_sample(taken, items, report.settings, block)
 
 
-def _of_sample(taken: set[str], items: Sequence[Item], stated: Mapping[str, Json]) -> Iterator[str]:
+def _of_sample(
+    taken: set[str], items: Sequence[Item], stated: Mapping[str, Json], block: Block | None
+) -> Iterator[str]:
     """Yield signs that items were hand-picked: every sample is a prefix of one order."""
     seed, is_quick = stated.get("seed"), stated.get("profile") == "quick"
     if not isinstance(seed, int):
         yield "no seed is stated by which they were taken"
         return
-    order = in_order(items, seed)
+    order = in_order(quick_items(items, seed, block) if is_quick else items, seed)
     left = set(taken)
     for cluster in order.quick() if is_quick else order.clusters:
         if not left:

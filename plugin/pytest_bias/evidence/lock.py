@@ -55,6 +55,8 @@ class LockedReport:
     chat: str
     scores: Mapping[str, LockedScore]
     withheld: bool = False
+    system: str | None = None
+    answers: str = "auto"
 
     @classmethod
     def of(cls, report: Report, source: Literal["published", "measured"]) -> "LockedReport":
@@ -83,6 +85,8 @@ class LockedReport:
                     profile=settings["profile"],
                     seed=settings["seed"],
                     chat=settings["chat"],
+                    system=settings.get("system"),
+                    answers=settings.get("answers", "auto"),
                     scores=scores,
                     withheld=report.withheld is not None,
                 )

@@ -87,6 +87,8 @@ def _plain(locked: Locked) -> dict[str, Any]:
     }
     report = asdict(locked.report) if locked.report else None
     if report:
+        usual = {"system": None, "answers": "auto"}
+        report = {k: v for k, v in report.items() if k not in usual or v != usual[k]}
         report["suites"], report["languages"] = list(report["suites"]), list(report["languages"])
         for score in report["scores"].values():
             score["interval"] = list(score["interval"]) if score["interval"] else None

@@ -125,7 +125,8 @@ def _denominator(
     capabilities = frozenset(c for c in Capability if c.value in words)
     if reason := _unexplained(report, capabilities, traits):
         return Check(name, "unknown", reason)
-    sure, possible = _applicable(capabilities, languages, catalogue)
+    chat = report.settings.get("chat") == "on"
+    sure, possible = _applicable(capabilities, languages, catalogue, chat=chat)
     if left_out := sorted(sure - set(stated)):
         return Check(name, "fails", f"suites that apply are left out: {', '.join(left_out)}")
     if too_many := sorted(set(stated) - sure - possible):
@@ -158,14 +159,14 @@ def _unexplained(
 
 
 def _applicable(
-    capabilities: frozenset[Capability], languages: list[str], catalogue: Catalogue
+    capabilities: frozenset[Capability], languages: list[str], catalogue: Catalogue, *, chat: bool
 ) -> tuple[set[str], set[str]]:
     """Return the social suites that apply, and those that apply if a classifier's labels fit."""
     sure: set[str] = set()
     possible: set[str] = set()
-    for entry in catalogue.social_entries(languages):
+    for entry in catalogue.social_entries(languages, chat=chat):
         suite, configuration = entry.suite, entry.configuration
-        measure = suite.measure_for(capabilities)
+        measure = suite.measure_for(capabilities, configuration.name)
         if measure and configuration.needs <= capabilities:
             (possible if measure.reads else sure).add(suite.name)
     return sure, possible - sure

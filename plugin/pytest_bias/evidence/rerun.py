@@ -61,6 +61,8 @@ def settings_of(report: Report, found: Named, given: Settings, text: str) -> Set
         profile=report.settings["profile"],
         seed=report.settings["seed"],
         chat=report.settings["chat"],
+        system=report.settings.get("system"),
+        answers=report.settings.get("answers", plain.answers),
         dtype=report.model.dtype,
         scorers=_scorers(report),
         labels=_labels(report, given.catalogue),

@@ -33,15 +33,19 @@ def default_of(found: Any) -> str | None:
     return str(found) if found else None
 
 
-def user_turn(tokenizer: Any, prompt: str) -> list[int]:
+def user_turn(tokenizer: Any, prompt: str, system: str | None = None) -> list[int]:
     """Return the ids of a conversation in which the model replies to one user turn.
+
+    With a system text, it is the first message.
 
     The template writes every special token, so the tokenizer adds none.
     """
     template = template_of(tokenizer) or ""
+    messages = [{"role": "system", "content": system}] if system else []
+    messages.append({"role": "user", "content": prompt})
     try:
         found = tokenizer.apply_chat_template(
-            [{"role": "user", "content": prompt}],
+            messages,
             add_generation_prompt=True,
             tokenize=True,
             return_dict=False,
@@ -55,7 +59,9 @@ def user_turn(tokenizer: Any, prompt: str) -> list[int]:
     return [int(i) for i in found]
 
 
-def in_force(asked: str, tokenizer: Any, *, model: str, continues: bool) -> bool:
+def in_force(
+    asked: str, tokenizer: Any, *, model: str, continues: bool, system: str | None = None
+) -> bool:
     """Whether to format prompts as chat turns.
 
     Parameters
@@ -68,19 +74,22 @@ def in_force(asked: str, tokenizer: Any, *, model: str, continues: bool) -> bool
         The model's name, for messages.
     continues : bool
         Whether the model generates text at all.
+    system : str, optional
+        System text to put before every turn.
 
     Raises
     ------
     UsageError
-        If a chat is requested but not available.
+        If a chat is requested, or a system text given, but there is no chat.
     ModelError
-        If the template cannot be used.
+        If the template cannot be used, or has no place for the system text.
     """
     template = template_of(tokenizer)
     if asked == "on" and not (template and continues):
         what = "its tokenizer has no chat template" if continues else "it does not generate text"
         raise UsageError(f"--chat on: {model} is not a chat model, {what}.", "--chat auto, or off")
     if asked == "off" or not template or not continues:
+        refuse_system(system, model)
         return False
     try:
         user_turn(tokenizer, "Hello.")
@@ -88,4 +97,27 @@ def in_force(asked: str, tokenizer: Any, *, model: str, continues: bool) -> bool
         raise ModelError(
             f"{model}: {reason}", "--chat off continues prompts as plain text."
         ) from None
+    if system:
+        _check_system(tokenizer, system, model)
     return True
+
+
+def refuse_system(system: str | None, model: str) -> None:
+    """Raise `UsageError` if there is a system text, for a model that is not asked by chat turns."""
+    if system:
+        raise UsageError(
+            f"--system: {model} is not asked by chat turns, which a system text needs.",
+            "Leave it out, or measure a chat model with --chat on.",
+        )
+
+
+def _check_system(tokenizer: Any, system: str, model: str) -> None:
+    """Raise `ModelError` if a chat template refuses, drops or changes a system text."""
+    hint = "Leave out --system; some templates take instructions in the user's turn only."
+    try:
+        ids = user_turn(tokenizer, "Hello.", system)
+    except Unreadable as reason:
+        raise ModelError(f"--system: {model}: {reason}", hint) from None
+    written = "".join(str(tokenizer.decode(ids)).split())
+    if "".join(system.split()) not in written:
+        raise ModelError(f"--system: the chat template of {model} leaves the text out.", hint)

@@ -68,8 +68,14 @@ class Described(ABC):
         return ""
 
     @abstractmethod
-    def chats(self, asked: str) -> bool:
-        """Whether prompts become chat turns; `asked` is ``auto``, ``on`` or ``off``."""
+    def chats(self, asked: str, system: str | None = None) -> bool:
+        """Whether prompts become chat turns; `asked` is ``auto``, ``on`` or ``off``.
+
+        Raises
+        ------
+        BiasError
+            If a chat is requested, or a system text is to precede the turns, and cannot be.
+        """
 
     @abstractmethod
     def weights_digest(self) -> str | None:

@@ -20,6 +20,7 @@ from pytest_bias.models.answers import (
     Continuation,
     Embeddings,
     Following,
+    LabelScores,
     Outputs,
     PairScore,
     Passage,
@@ -42,6 +43,7 @@ __all__ = [
     "Continuation",
     "Embeddings",
     "Following",
+    "LabelScores",
     "Model",
     "ModelKind",
     "Outputs",
@@ -67,7 +69,9 @@ class Model(ABC):
     meter : Meter
         Running count of the forwards.
     chat : bool
-        Whether `generate` formats prompts by the model's chat template.
+        Whether `generate` and `choose` format prompts by the model's chat template.
+    system : str, optional
+        System text before every chat turn.
     notices : tuple of str
         Notices for the user about how the model was loaded.
     seed : int
@@ -85,6 +89,7 @@ class Model(ABC):
     capabilities: frozenset[Capability]
     meter: Meter = field(default_factory=Meter, init=False)
     chat: bool = field(default=False, init=False)
+    system: str | None = field(default=None, init=False)
     notices: tuple[str, ...] = field(default=(), init=False)
     seed: int = field(default=0, init=False)
     scorers: Mapping[str, "Model"] = field(default_factory=dict, init=False)
@@ -273,6 +278,21 @@ class Model(ABC):
             If the settings contradict one another, or the vocabulary has fewer than `n` tokens.
         """
         self._lacks(Capability.GENERATE)
+
+    def choose(self, prompts: Sequence[str], labels: Sequence[Sequence[str]]) -> list[LabelScores]:
+        """Return the log-probability of every label as the next token of its prompt.
+
+        The probability of a label is the sum over the tokens that read as it, with or without a
+        space or a line break before. Prompts are a user's chat turns as for `generate`.
+
+        Parameters
+        ----------
+        prompts : sequence of str
+            Questions that ask for a label, such as a letter.
+        labels : sequence of sequence of str
+            For each prompt, its labels, such as ``("A", "B", "C")``.
+        """
+        self._lacks(Capability.CHOOSE)
 
     def classify(self, texts: Sequence[Text]) -> Classification:
         """Return the outputs of the model's head for every text or pair of texts.

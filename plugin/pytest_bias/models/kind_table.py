@@ -106,7 +106,13 @@ MASKING: Final = frozenset({Capability.PSEUDO_LOG_LIKELIHOOD, Capability.SLOT, C
 """Capabilities of a masked model whose tokenizer has a mask token."""
 
 _WRITING: Final = frozenset(
-    {Capability.LOG_LIKELIHOOD, Capability.GENERATE, Capability.BRANCH, Capability.EMBED}
+    {
+        Capability.LOG_LIKELIHOOD,
+        Capability.GENERATE,
+        Capability.CHOOSE,
+        Capability.BRANCH,
+        Capability.EMBED,
+    }
 )
 
 KINDS: Final[Mapping[ModelKind, KindFacts]] = {

@@ -85,11 +85,11 @@ class Description(Described):
             "--chat off continues them as plain text."
         )
 
-    def chats(self, asked: str) -> bool:
+    def chats(self, asked: str, system: str | None = None) -> bool:
         """Whether prompts become chat turns; `asked` is ``auto``, ``on`` or ``off``."""
-        continues = Capability.GENERATE in self.capabilities
+        continues, name = Capability.GENERATE in self.capabilities, str(self.ref)
         tokenizer = self.tokens.tokenizer
-        return in_force(asked, tokenizer, model=str(self.ref), continues=continues)
+        return in_force(asked, tokenizer, model=name, continues=continues, system=system)
 
     def weights_digest(self) -> str | None:
         """Digest of local weights; None for a Hub model, which its revision identifies."""
@@ -209,6 +209,7 @@ def load(
     device: str = "auto",
     dtype: str = "auto",
     chat: str = "auto",
+    system: str | None = None,
     budget: int = 0,
     device_map: str | None = None,
     max_memory: Mapping[int | str, int | str] | None = None,
@@ -226,6 +227,8 @@ def load(
         ``bfloat16`` or ``float16``.
     chat : str
         ``auto`` (prompts are chat turns if the tokenizer has a template), ``on`` or ``off``.
+    system : str, optional
+        System text before every chat turn.
     budget : int
         Tokens of one batch; 0 to choose by device.
     device_map : str, optional
@@ -243,6 +246,7 @@ def load(
         device=device,
         dtype=dtype,
         chat=chat,
+        system=system,
         budget=budget,
         device_map=device_map,
         max_memory=max_memory,
@@ -255,13 +259,14 @@ def _loaded(
     device: str,
     dtype: str,
     chat: str,
+    system: str | None,
     budget: int,
     device_map: str | None,
     max_memory: Mapping[int | str, int | str] | None,
 ) -> Model:
     support, snapshot, trust = SUPPORT[about.kind], about.snapshot, about.trust
     place, precision = placed(about.config, device, dtype, device_map)
-    chats = about.chats(chat)
+    chats = about.chats(chat, system)
     fetch_weights(snapshot, allow_pickle=trust.allow_pickle)
     weights_sha256 = snapshot.weights_sha256(allow_pickle=trust.allow_pickle)
     spread = {"device_map": device_map, "max_memory": max_memory} if device_map else {}
@@ -288,7 +293,7 @@ def _loaded(
         head = head_of(_network(about, "AutoModelForNextSentencePrediction", DTYPES[precision]))
         pack(head.to([*body.devices][-1]).eval())
         loaded.following = NextSentence(body, head)
-    loaded.chat = chats
+    loaded.chat, loaded.system = chats, system
     loaded.notices = (*told, *notices_of(network, device_map))
     loaded.check()
     return loaded

@@ -7,8 +7,9 @@ BART's ``<s>``, or a language code, precedes the first word and is not scored. T
 tokenizer's target language, else its source language.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import Any
 
@@ -68,10 +69,33 @@ def beginning(config: Any, tokens: Tokens, name: str) -> str:
 
 @dataclass
 class EncoderDecoder(Transformer):
-    """Predicts with the decoder, conditioned on an empty text in the encoder."""
+    """Predicts with the decoder, conditioned on an empty text in the encoder.
+
+    Within `prompted` the encoder reads the rows instead, and the decoder has its start only.
+    """
+
+    decoder: tuple[int, ...] | None = field(default=None, init=False)
+    """Start of the decoder while rows are prompts."""
+
+    @contextmanager
+    def prompted(self, start: Sequence[int] | None) -> Iterator[None]:
+        """Let the encoder read the rows; reads are at the last token of the decoder's start."""
+        self.decoder = tuple(start or ())
+        try:
+            yield
+        finally:
+            self.decoder = None
 
     def inputs(self, ids: torch.Tensor, mask: torch.Tensor) -> dict[str, Any]:
         """Return the inputs of the decoder; the encoder's output is the same in every row."""
+        if self.decoder is not None:
+            begun = ids.new_tensor(self.decoder).expand(len(ids), -1)
+            return {
+                "input_ids": ids,
+                "attention_mask": mask,
+                "decoder_input_ids": begun,
+                "use_cache": False,
+            }
         output, attention = self._read
         hidden = output.last_hidden_state[:1].expand(len(ids), -1, -1)
         return {

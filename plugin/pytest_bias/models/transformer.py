@@ -63,13 +63,21 @@ class Transformer(Forwards):
         """Return the network's arguments for predictions at the positions of `ids`."""
         return {"input_ids": ids, "attention_mask": mask}
 
-    def log_probabilities(self, reads: Reads) -> NDArray[np.float64]:
+    @contextmanager
+    def prompted(self, start: Sequence[int] | None) -> Iterator[None]:
+        """Let reads be of what follows a prompt; `start` begins a separate decoder, if any."""
+        yield
+
+    def log_probabilities(
+        self, reads: Reads, what: str = "log_probabilities"
+    ) -> NDArray[np.float64]:
         """Return the natural-log probability in nats of every read, shape (n_reads,).
 
+        `what` distinguishes stored answers about equal reads of different inputs.
         Logits are cast to float32 before the log-softmax, regardless of the dtype of the weights.
         """
         found = np.full(len(reads), np.nan)
-        page = self.page("log_probabilities", reads.digest)
+        page = self.page(what, reads.digest)
         for which, logp in page.kept():
             found[which] = logp
         answers: list[tuple[NDArray[np.int64], torch.Tensor]] = []

@@ -4,10 +4,13 @@ from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+import numpy as np
+
 from pytest_bias.models.chat import user_turn
 from pytest_bias.models.encoder import EncoderModel
 from pytest_bias.models.generation import Decoding, Row, continued, taken_over
-from pytest_bias.models.interface import Continuation
+from pytest_bias.models.interface import Continuation, LabelScores
+from pytest_bias.models.reads import Reads
 from pytest_bias.models.tokens import Encoded, Unreadable
 
 
@@ -78,6 +81,36 @@ class WritingModel(EncoderModel):
             for k in range(n)
         ]
 
+    def choose(self, prompts: Sequence[str], labels: Sequence[Sequence[str]]) -> list[LabelScores]:
+        """Return the log-probabilities of labels from one forward per prompt."""
+        start = self.start()
+        tokens = self.body.tokens
+        spelled = {label: tokens.spellings(label) for of in labels for label in of}
+        tokens.prepare(prompts)
+        read = {p: self._read(p, start, 1, chat=self.chat) for p in dict.fromkeys(prompts)}
+        tokens.forget()
+        reads = Reads()
+        planned: list[list[list[int]] | str] = []
+        for prompt, wanted in zip(prompts, labels, strict=True):
+            ids = read[prompt]
+            if isinstance(ids, Unreadable):
+                planned.append(str(ids))
+            elif lacking := [label for label in wanted if not spelled[label]]:
+                planned.append(f"no token of the model reads as {lacking[0]}")
+            else:
+                base, at = reads.base(ids), len(start or ids) - 1
+                planned.append(
+                    [[reads.add_to(base, at, t, mask=False) for t in spelled[w]] for w in wanted]
+                )
+        with self.body.prompted(start):
+            logp = self.body.log_probabilities(reads, f"choose {start or ''}")
+        return [
+            LabelScores((), of)
+            if isinstance(of, str)
+            else LabelScores(tuple(float(np.logaddexp.reduce(logp[each])) for each in of))
+            for of in planned
+        ]
+
     def _read(
         self, prompt: str, start: list[int] | None, room: int, *, chat: bool
     ) -> list[int] | Unreadable:
@@ -91,7 +124,7 @@ class WritingModel(EncoderModel):
                         f"{named} is written in the prompt, and the chat template would make the "
                         "special token of it"
                     )
-                ids = user_turn(tokens.tokenizer, prompt)
+                ids = user_turn(tokens.tokenizer, prompt, self.system)
             tokens.check(ids)
         except Unreadable as reason:
             return reason

@@ -30,6 +30,7 @@ _PARSERS: dict[str, Callable[[str], Any]] = {
     "path": str,
     "path-or-name": str,
     "path-or-address": str,
+    "text-or-path": str,
     "number": int,
     "duration": str,
 }

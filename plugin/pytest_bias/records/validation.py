@@ -22,6 +22,8 @@ TYPES: Final[Mapping[tuple[str, str], Any]] = {
     ("settings", "requested"): Sequence[str],
     ("settings", "profile"): str,
     ("settings", "chat"): str,
+    ("settings", "system"): str,
+    ("settings", "answers"): str,
     ("coverage", "languages"): Sequence[str],
     ("coverage", "social_suites"): Sequence[str],
     ("coverage", "capabilities"): Sequence[str],

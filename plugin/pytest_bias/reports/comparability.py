@@ -70,10 +70,14 @@ def _other_setting(
     suite: SuiteResult, current: Report, baseline: Report, catalogue: Catalogue
 ) -> str | None:
     """Return which setting made the suite give the model other inputs."""
-    before, now = (r.settings.get("chat", "off") for r in (baseline, current))
-    if before == now or not asks_for_texts(suite, catalogue):
+    if not asks_for_texts(suite, catalogue):
         return None
-    return f"chat {before}, now {now}; measure both with --chat {now}"
+    before, now = (r.settings.get("chat", "off") for r in (baseline, current))
+    if before != now:
+        return f"chat {before}, now {now}; measure both with --chat {now}"
+    if baseline.settings.get("system") != current.settings.get("system"):
+        return "another system text; measure both with the same --system"
+    return None
 
 
 def not_known(suite: SuiteResult, catalogue: Catalogue) -> str | None:

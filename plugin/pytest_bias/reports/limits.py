@@ -50,6 +50,8 @@ class Limit:
     suite, config, metric, by
         Which score; without a configuration, the score in each language's own configuration, such
         as ``en``. Others, such as ``en-wikitext2``, have to be named.
+    for_chat : frozenset of str
+        Configurations that take the place of a language's own for models that answer chat turns.
     max_distance : float, optional
         Largest distance from the ideal, in the metric's unit.
     max_regression : float, optional
@@ -69,6 +71,7 @@ class Limit:
     by: Mapping[str, str] = field(default_factory=dict)
     undecided: Literal["warn", "fail"] = "warn"
     waivers: tuple[Waiver, ...] = ()
+    for_chat: frozenset[str] = frozenset()
 
     def is_about(self, suite: SuiteResult) -> bool:
         """Whether the limit is about this result of a suite."""
@@ -76,7 +79,8 @@ class Limit:
 
     def covers(self, name: str, config: str, language: str) -> bool:
         """Whether the limit is about a suite in one configuration."""
-        return name == self.suite and config in (self.config or language.partition("-")[0], "all")
+        own = (self.config,) if self.config else (language.partition("-")[0], *self.for_chat)
+        return name == self.suite and config in (*own, "all")
 
     def names(self, suite: SuiteResult, score: Score) -> bool:
         """Whether the limit is about this score of a result."""
@@ -115,6 +119,30 @@ def decision_level(
         for entry in there
     )
     return 1 - (1 - level) / max(1, n)
+
+
+def check_unambiguous(limits: Sequence[Limit], entries: Entries) -> None:
+    """Check that a limit without a configuration is about one configuration of each language.
+
+    Raises
+    ------
+    UsageError
+        If several run that it could be about.
+    """
+    there = list(entries)
+    for limit in limits:
+        seen: dict[str, str] = {}
+        for name, config, language in there if limit.config is None else ():
+            if not limit.covers(name, config, language):
+                continue
+            other = seen.setdefault(language, config)
+            if other != config:
+                one, two = (f"{name}[{c}].{limit.metric}" for c in (other, config))
+                raise UsageError(
+                    f"limit {limit.text!r}: {name}[{other}] and {name}[{config}] both run, and the "
+                    "limit does not say which one it is about.",
+                    f"Name it: {one} or {two}",
+                )
 
 
 def named_by(limits: Sequence[Limit]) -> Named:
@@ -190,6 +218,7 @@ def _limit(stated: Marked, text: str, given: Any, catalogue: Catalogue) -> Limit
         max_distance=rules.get("max_distance"),
         max_regression=rules.get("max_regression", {}).get("points"),
         undecided=rules.get("undecided", "warn"),
+        for_chat=frozenset(c.name for c in target.suite.configurations if c.chat),
     )
 
 

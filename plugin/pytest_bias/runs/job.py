@@ -11,7 +11,7 @@ from pytest_bias.errors import BiasError, OutputError, UsageError
 from pytest_bias.models import ModelRef
 from pytest_bias.records.report import Report
 from pytest_bias.reports.folder import UNFINISHED, Held, claim, default_folder, release, run_key
-from pytest_bias.reports.limits import Limit, decision_level, limits_of
+from pytest_bias.reports.limits import Limit, check_unambiguous, decision_level, limits_of
 from pytest_bias.reports.withholding import read_salt
 from pytest_bias.runs import baselines
 from pytest_bias.settings.settings import Settings, require_data_dir, require_model
@@ -43,9 +43,13 @@ class Job:
     @property
     def decision_level(self) -> float:
         """Level of the intervals that decide; it depends on the number and rules of the limits."""
+        return decision_level(self.limits, self.entries, has_baseline=self.baseline is not None)
+
+    @property
+    def entries(self) -> list[tuple[str, str, str]]:
+        """Name, configuration and language of every suite of the run."""
         planned = [p.entry for p in self.session.plan.entries]
-        entries = [(e.suite.name, e.configuration.name, e.configuration.language) for e in planned]
-        return decision_level(self.limits, entries, has_baseline=self.baseline is not None)
+        return [(e.suite.name, e.configuration.name, e.configuration.language) for e in planned]
 
     @property
     def model(self) -> str:
@@ -99,6 +103,7 @@ def prepare(settings: Settings, listener: Listener = ignore, *, claims: bool = T
     if settings.baseline:
         found = baselines.find(settings.baseline, described, settings, listener)
     job = replace(_job(described, settings, listener), limits=limits)
+    check_unambiguous(limits, job.entries)
     if isinstance(found, ModelRef):
         job = _after(job, found)
     elif found:

@@ -17,6 +17,7 @@ PROFILES: Final = {
 """How much of each suite a profile runs; the size of the quick sample is in `engine.sampling`."""
 DTYPES: Final = ("auto", "float32", "tf32", "bfloat16", "float16")
 CHAT: Final = ("auto", "on", "off")
+ANSWERS: Final = ("auto", "letters", "text")
 BASELINES: Final = ("base", "published")
 """Words that name a baseline; they are never read as a path."""
 
@@ -33,6 +34,7 @@ OptionType: TypeAlias = Literal[
     "path",
     "path-or-name",
     "path-or-address",
+    "text-or-path",
     "flag",
     "number",
     "duration",
@@ -96,6 +98,14 @@ OPTIONS: Final = (
     Option("device_map", "device-map", "text", "Split the model over GPUs.", choices=("auto",)),
     Option("dtype", "dtype", "text", "Precision of the weights.", choices=DTYPES),
     Option("chat", "chat", "text", "Use the model's chat template.", choices=CHAT),
+    Option("system", "system", "text-or-path", "System text before every chat turn.", "TEXT|FILE"),
+    Option(
+        "answers",
+        "answers",
+        "text",
+        "How options are chosen: by the probabilities of their letters, or in generated text.",
+        choices=ANSWERS,
+    ),
     Option(
         "scorers",
         "scorer",

@@ -23,6 +23,7 @@ _TYPES: Final[dict[str, Any]] = {
     "path": Path | None,
     "path-or-name": str | None,
     "path-or-address": str | None,
+    "text-or-path": str | None,
     "flag": bool,
     "number": int | None,
     "duration": str | None,

@@ -15,7 +15,7 @@ from pytest_bias.environment import FILE_NAME
 from pytest_bias.errors import UnknownName, UsageError
 from pytest_bias.forms.yaml_with_lines import Marked, as_texts, read_marked, text_of
 from pytest_bias.settings.options import OPTIONS, Option
-from pytest_bias.settings.values import READ, SETTINGS, TYPES, is_address, pairs
+from pytest_bias.settings.values import READ, SETTINGS, TYPES, is_address
 from pytest_bias.suites.catalogue import Catalogue
 from pytest_bias.suites.files.reading import with_files
 
@@ -37,6 +37,10 @@ class Settings:
     device_map: str | None = None
     dtype: str = "auto"
     chat: str = "auto"
+    system: str | None = None
+    """System text before every chat turn: the content, where a file was named."""
+    answers: str = "auto"
+    """How the options of multiple-choice questions are chosen: auto, letters or text."""
     scorers: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     """Role to the classifier that scores generated text."""
     labels: Mapping[str, Mapping[str, str]] = field(default_factory=lambda: MappingProxyType({}))
@@ -268,8 +272,9 @@ def _from_text(option: Option, text: str) -> Any:
     if option.type in ("flag", "number", "duration"):
         return TYPES[option.type](Marked(option.variable), (), text)
     several = tuple(text.replace(",", " ").split())
-    if option.type == "pairs":
-        return pairs(several, option.variable)
+    if option.type in READ:
+        given = several if option.type == "pairs" else text
+        return READ[option.type](given, option.variable)
     return several if option.type == "texts" else text
 
 

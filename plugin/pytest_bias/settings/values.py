@@ -22,7 +22,7 @@ from pytest_bias.forms.keys import (
     texts,
     word,
 )
-from pytest_bias.forms.yaml_with_lines import Marked, Place, Plain
+from pytest_bias.forms.yaml_with_lines import Marked, Place, Plain, text_of
 from pytest_bias.models.labels import LABELS, ROLES
 from pytest_bias.models.served.settings import ASKING
 from pytest_bias.settings.limit_rules import LIMITS
@@ -74,7 +74,30 @@ def pairs(given: Mapping[str, str] | Sequence[str], where: str) -> dict[str, str
     return found
 
 
-READ: Final[Mapping[str, Callable[[Any, str], Any]]] = {"duration": seconds, "pairs": pairs}
+def text_or_file(value: str, where: str, folder: Path = Path()) -> str:
+    """Return a text, or the content of the file that it names.
+
+    Raises
+    ------
+    UsageError
+        If it is empty, or the name of a file that does not exist or cannot be read.
+    """
+    given = value.strip()
+    path = folder / Path(given).expanduser() if given and "\n" not in given else None
+    if path and _is_there(path):
+        given = text_of(path).strip()
+    elif re.fullmatch(r"\S+\.(txt|md)|\S*/\S+", given):
+        raise UsageError(f"{where} {given!r:.80}: there is no such file.")
+    if not given:
+        raise UsageError(f"{where}: the text is empty.")
+    return given
+
+
+READ: Final[Mapping[str, Callable[[Any, str], Any]]] = {
+    "duration": seconds,
+    "pairs": pairs,
+    "text-or-path": text_or_file,
+}
 """Option types whose values are parsed; the second argument states where a value was set."""
 
 
@@ -118,6 +141,11 @@ def _path(wanted: str) -> Read:
     return read
 
 
+def _text_or_file(marked: Marked, place: Place, given: Plain) -> str:
+    folder = Path(marked.name).parent
+    return text_or_file(text(marked, place, given), marked.named(place), folder)
+
+
 def _is_there(path: Path) -> bool:
     # A text that cannot be a path does not exist.
     with suppress(OSError, ValueError):
@@ -132,6 +160,7 @@ TYPES: Final[Mapping[str, Read]] = {
     "flag": flag,
     "number": number(whole=True),
     "duration": _duration,
+    "text-or-path": _text_or_file,
     **{wanted: _path(wanted) for wanted in ("path", "path-or-name", "path-or-address")},
 }
 

@@ -2,6 +2,18 @@
 
 from pytest_bias.forms.keys import Key, count, one_of, table, word, words
 from pytest_bias.suites.catalogue import INSTALLED, Catalogue
+from pytest_bias.suites.choice_rules import AnswerStatus
+from pytest_bias.suites.choosing import (
+    Answers,
+    MultipleChoice,
+    Shown,
+    choose_by_letters,
+    choose_by_text,
+    control_metrics,
+    details,
+    not_asked,
+    share_of,
+)
 from pytest_bias.suites.classifier_readings import NO_PROBABILITY, Reading
 from pytest_bias.suites.files.kinds import DataRow, Definition, Kind
 from pytest_bias.suites.measures import Measure, Sides, between
@@ -23,6 +35,8 @@ __all__ = [
     "FIELD",
     "INSTALLED",
     "NO_PROBABILITY",
+    "AnswerStatus",
+    "Answers",
     "Catalogue",
     "Configuration",
     "DataRow",
@@ -31,9 +45,11 @@ __all__ = [
     "Kind",
     "LoadedData",
     "Measure",
+    "MultipleChoice",
     "Outcome",
     "OwnTexts",
     "Reading",
+    "Shown",
     "Sides",
     "Suite",
     "agreeing",
@@ -41,15 +57,21 @@ __all__ = [
     "between",
     "bundled_info",
     "check_card",
+    "choose_by_letters",
+    "choose_by_text",
+    "control_metrics",
     "count",
     "describe_texts",
+    "details",
     "fill",
     "find",
     "load_texts",
+    "not_asked",
     "one_of",
     "outcome",
     "own_files",
     "pair",
+    "share_of",
     "table",
     "text_file",
     "word",

@@ -1,6 +1,6 @@
 """The suites that a run or a report can use: installed ones, and those of user files."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import entry_points
@@ -91,27 +91,38 @@ class Catalogue:
         return next((s for s in self.suites if s.name == name), None)
 
     def select(
-        self, requested: Sequence[str], languages: Sequence[str], own_texts: Collection[str] = ()
+        self,
+        requested: Sequence[str],
+        languages: Sequence[str],
+        own_texts: Collection[str] = (),
+        *,
+        chat: bool = False,
     ) -> list[Entry]:
         """Turn the values of ``--suite`` into entries, each once, structure first.
 
         A value is a suite's name, a name with a configuration in brackets, or a tag after ``@``;
         none means every installed suite. Languages select among the configurations unless one is
-        named; `own_texts` are the suites for which the settings name the user's own texts.
+        named; `own_texts` are the suites for which the settings name the user's own texts; `chat`
+        says whether the model answers chat turns.
         """
         entries: dict[str, Entry] = {}
+
+        def running(suite: Suite) -> list[Configuration]:
+            return self._in(suite, languages, own_texts, chat=chat)
+
         for word in requested or [s.name for s in installed()]:
-            for entry in self._entries(word, languages, own_texts, by_name=bool(requested)):
+            found = self._entries(word, languages, own_texts, running, by_name=bool(requested))
+            for entry in found:
                 if entry.id not in entries or entry.named:
                     entries[entry.id] = entry
         order = {s.name: i for i, s in enumerate(self.suites)}
         return sorted(entries.values(), key=lambda e: (order[e.suite.name], not e.named))
 
-    def social_entries(self, languages: Sequence[str]) -> list[Entry]:
+    def social_entries(self, languages: Sequence[str], *, chat: bool = False) -> list[Entry]:
         """Return the entries in these languages that count for the badge Social Bias Evaluated."""
         return [
             e
-            for e in self.select((), languages)
+            for e in self.select((), languages, chat=chat)
             if SOCIAL in e.suite.tags and e.configuration.control_of is None
         ]
 
@@ -152,14 +163,16 @@ class Catalogue:
         return [s for s in self.suites if word[1:] in s.tags]
 
     def _entries(
-        self, word: str, languages: Sequence[str], own_texts: Collection[str], *, by_name: bool
+        self,
+        word: str,
+        languages: Sequence[str],
+        own_texts: Collection[str],
+        running: Callable[[Suite], list[Configuration]],
+        *,
+        by_name: bool,
     ) -> list[Entry]:
         if word.startswith("@"):
-            return [
-                Entry(s, c, named=c.own_texts)
-                for s in self._tagged(word)
-                for c in self._in(s, languages, own_texts)
-            ]
+            return [Entry(s, c, named=c.own_texts) for s in self._tagged(word) for c in running(s)]
         name, bracket, configuration = word.partition("[")
         suite = self.find(name)
         if bracket:
@@ -167,13 +180,13 @@ class Catalogue:
             if chosen[0].own_texts and name not in own_texts:
                 raise none_named(name)
             return [Entry(suite, chosen[0], named=True)]
-        chosen = self._in(suite, languages, own_texts)
+        chosen = running(suite)
         if by_name and not chosen:
             raise _nothing_in(suite, languages)
         return [Entry(suite, c, named=c.own_texts or (by_name and c == chosen[0])) for c in chosen]
 
     def _in(
-        self, suite: Suite, languages: Sequence[str], own_texts: Collection[str]
+        self, suite: Suite, languages: Sequence[str], own_texts: Collection[str], *, chat: bool
     ) -> list[Configuration]:
         """Return the configurations that run in these languages without being named."""
         if suite.kind == "structure" or suite.name in {s.name for s in self.from_files}:
@@ -183,7 +196,10 @@ class Catalogue:
             for c in suite.configurations
             if (suite.name in own_texts if c.own_texts else c.language in languages)
         ]
-        return [c for c in found if not (c.draft or c.only_named)]
+        by_chat = {c.language for c in found if c.chat} if chat else set()
+        return [
+            c for c in found if not (c.draft or c.only_named) and c.chat == (c.language in by_chat)
+        ]
 
 
 INSTALLED: Final = Catalogue()

@@ -49,6 +49,8 @@ class Measure:
     contrasts : callable
         Returns the comparisons of an item: the texts of each side. An item with two sides that have
         the same tokens is unscored (`ALIKE`). Groups that a metric compares need not be listed.
+    configurations : frozenset of str
+        Names of the configurations that are measured this way; empty for all of them.
     """
 
     name: str
@@ -60,6 +62,7 @@ class Measure:
     reads_also: tuple[str, ...] = ()
     scorer: str = ""
     contrasts: Callable[[Item], Iterable[Sides]] = nothing
+    configurations: frozenset[str] = frozenset()
 
     @property
     def compared(self) -> frozenset[tuple[str, str]]:

@@ -5,7 +5,7 @@ them, and the metrics of the records. Built-in suites and those of other package
 the same way: in the entry-point group ``pytest_bias.suites``, each entry a tuple of `Suite`.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal, TypeAlias
 
@@ -75,10 +75,16 @@ class Configuration:
         differ in it; by default that of the measure.
     hidden : bool
         Whether the items are secret (`hiding`): `load` returns a `Hiding` with them.
+    chat : bool
+        Whether its items are meant for models that answer chat turns: for those it takes the place
+        of the other configurations of its language; for others it runs only when it is named.
     control_of : str or None
         Name of the configuration whose scores these texts check: this one is reported with it,
         does not count as a separate suite and earns no badge. Metrics ``control_*`` by ``control``
         are those of the changed items, ``original_*`` of the items that these were made from.
+    block : callable, optional
+        Returns what an item belongs to within its cluster, such as the four questions about the
+        same two people: of large clusters, ``--profile quick`` measures one block each.
     note : str
         How the configuration differs from others, in a few words.
     """
@@ -96,7 +102,9 @@ class Configuration:
     clusters: str = "items"
     scorer: str = ""
     hidden: bool = False
+    chat: bool = False
     control_of: str | None = None
+    block: Callable[[Item], Hashable] | None = None
     note: str = ""
 
 
@@ -153,9 +161,21 @@ class Suite:
             f"configuration of {self.name}", name, [c.name for c in self.configurations]
         )
 
-    def measure_for(self, capabilities: frozenset[Capability]) -> Measure | None:
-        """Return the first measure that these capabilities allow, or None."""
-        return next((m for m in self.measures if m.needs <= capabilities), None)
+    def measures_of(self, configuration: str) -> tuple[Measure, ...]:
+        """Return the ways of measuring one configuration, in order of preference."""
+        return tuple(
+            m for m in self.measures if not m.configurations or configuration in m.configurations
+        )
+
+    def measure_for(
+        self, capabilities: frozenset[Capability], configuration: str | None = None
+    ) -> Measure | None:
+        """Return the first measure that these capabilities allow, or None.
+
+        Without a configuration, it is that of any of them.
+        """
+        measures = self.measures if configuration is None else self.measures_of(configuration)
+        return next((m for m in measures if m.needs <= capabilities), None)
 
     def measure_named(self, name: str) -> Measure:
         """Return a measure by name."""

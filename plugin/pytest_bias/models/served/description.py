@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from pytest_bias.environment import is_offline
 from pytest_bias.errors import ModelError, UsageError
+from pytest_bias.models.chat import refuse_system
 from pytest_bias.models.description import Described
 from pytest_bias.models.interface import Capability, Model, ModelKind
 from pytest_bias.models.reference import ModelRef
@@ -61,9 +62,12 @@ class ServedDescription(Described):
             return f"{told}."
         return f"{told}, which cannot be told to leave out top-k and penalties."
 
-    def chats(self, asked: str) -> bool:
+    def chats(self, asked: str, system: str | None = None) -> bool:
         """Whether prompts become chat turns: if the server has answered one."""
-        return self.found.chat and asked != "off"
+        chats = self.found.chat and asked != "off"
+        if not chats:
+            refuse_system(system, str(self.ref))
+        return chats
 
     def weights_digest(self) -> str | None:
         """Fingerprint of the server's answers, in place of a digest of weights."""
@@ -94,7 +98,8 @@ class ServedDescription(Described):
         """Return the model, without loading anything."""
         self.precision(how["device"], how["dtype"], how["device_map"])
         model = ServedModel(self.identity, self.capabilities, self.client, self.name, self.found)
-        model.chat = self.chats(how["chat"])
+        model.system = how["system"]
+        model.chat = self.chats(how["chat"], model.system)
         return model
 
 

@@ -1,5 +1,6 @@
 """Served models: queries of suites as requests to a server, and its answers as numbers."""
 
+import math
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -8,8 +9,17 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Final
 
+import numpy as np
+
 from pytest_bias.errors import ModelError, ServerStopped
-from pytest_bias.models.interface import Capability, Continuation, Model, Passage, SequenceScore
+from pytest_bias.models.interface import (
+    Capability,
+    Continuation,
+    LabelScores,
+    Model,
+    Passage,
+    SequenceScore,
+)
 from pytest_bias.models.meter import Pace, Work
 from pytest_bias.models.served.client import (
     Client,
@@ -21,7 +31,7 @@ from pytest_bias.models.served.echoes import Echo, Unreadable, read_echo
 from pytest_bias.models.served.kept import Kept
 from pytest_bias.models.served.parallel import in_parallel
 from pytest_bias.models.served.probing import TEXTS, Found
-from pytest_bias.models.served.questions import Answer, How, Likelihood, Question, Writing
+from pytest_bias.models.served.questions import Answer, How, Likelihood, Question, Top, Writing
 from pytest_bias.records.identity import tool_version
 
 REPEAT_TOLERANCE: Final = 0.1
@@ -179,7 +189,7 @@ class ServedModel(Model):
             raise ValueError(f"n is {n}; it must be 1, or above with sample=True")
         if not all(stop):
             raise ValueError("a stop string is empty")
-        how = How(max_new_tokens, sample, seed, chat, self.found.plain)
+        how = How(max_new_tokens, sample, seed, chat, self.found.plain, self.system)
         questions = [
             Writing.of(self.name, prompt, number, how) for prompt in prompts for number in range(n)
         ]
@@ -189,6 +199,19 @@ class ServedModel(Model):
         if any("text" in a and a["n_tokens"] is None for a in answers):
             self.meter.notice(NO_COUNT)
         return [_continuation(answer, stop) for answer in answers]
+
+    def choose(self, prompts: Sequence[str], labels: Sequence[Sequence[str]]) -> list[LabelScores]:
+        """Sum the probabilities of each label among the likeliest tokens that the server gives.
+
+        A label that is not among them has a log-probability of minus infinity.
+        """
+        if Capability.CHOOSE not in self.capabilities:
+            self._lacks(Capability.CHOOSE)
+        how = How(1, chat=self.chat, plain=self.found.plain, system=self.system)
+        questions = [Top.of(self.name, prompt, self.found.top, how) for prompt in prompts]
+        if self._counted(questions):
+            return [LabelScores((0.0,) * len(of)) for of in labels]
+        return list(map(_labels, self._ask(questions), labels))
 
     # Asking
 
@@ -286,6 +309,17 @@ class ServedModel(Model):
         for _ in in_parallel(questions, self._one, self._room):
             pass
         return time.perf_counter() - start
+
+
+def _labels(answer: Answer, labels: Sequence[str]) -> LabelScores:
+    """Return the log-probabilities of labels, from the likeliest tokens."""
+    if reason := answer.get("reason"):
+        return LabelScores((), str(reason))
+    found = dict.fromkeys(labels, -math.inf)
+    for token, value in answer["top"]:
+        if (label := token.strip()) in found:
+            found[label] = float(np.logaddexp(found[label], value))
+    return LabelScores(tuple(found[label] for label in labels))
 
 
 def _continuation(answer: Answer, stop: Sequence[str]) -> Continuation:

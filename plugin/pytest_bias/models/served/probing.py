@@ -21,11 +21,13 @@ from pytest_bias.models.served.client import (
 )
 from pytest_bias.models.served.echoes import Echo, Unreadable, read_echo
 from pytest_bias.models.served.questions import (
+    TOP,
     Answer,
     How,
     Likelihood,
     Next,
     Question,
+    Top,
     Writing,
 )
 from pytest_bias.models.served.settings import RequestSettings
@@ -87,6 +89,8 @@ class Found:
         Whether the server answers chat turns.
     plain : mapping
         Settings that disable its own sampling.
+    top : int
+        Number of likeliest first tokens that it gives with log-probabilities; 0 for none.
     repeat_tolerance : float
         Maximum difference in nats between two answers for one token.
     facts : mapping
@@ -99,6 +103,7 @@ class Found:
     beginning: str | None = None
     chat: bool = False
     plain: Mapping[str, Any] = field(default_factory=dict)
+    top: int = 0
     repeat_tolerance: float = 0.0
     facts: Mapping[str, Any] = field(default_factory=dict)
 
@@ -165,6 +170,11 @@ class Probe:
             facts["writes"] = [dict(writes[0]), writes[1]]
         else:
             lacks[Capability.GENERATE] = no_text
+        top, no_top = self._top(chats is not None, writes[0]) if writes else (0, no_text)
+        if top:
+            given.add(Capability.CHOOSE)
+        else:
+            lacks[Capability.CHOOSE] = no_top
         if given == {Capability.OPEN_VOCABULARY}:
             reasons = "; ".join(dict.fromkeys(lacks.values()))
             raise ModelError(
@@ -178,6 +188,7 @@ class Probe:
             beginning=beginning,
             chat=chats is not None,
             plain=writes[0] if writes else {},
+            top=top,
             repeat_tolerance=repeat_tolerance,
             facts=facts,
         )
@@ -303,6 +314,17 @@ class Probe:
             except _Cannot as error:
                 why = str(error)
         return None, f"it writes no text: {why}"
+
+    def _top(self, chat: bool, plain: Mapping[str, Any]) -> tuple[int, str]:
+        """Return how many likeliest tokens the server gives, or 0 and why none."""
+        why = ""
+        for k in TOP:
+            try:
+                self.ask(Top.of(self.model, TEXTS[0], k, How(1, chat=chat, plain=plain)))
+                return k, ""
+            except _Cannot as error:
+                why = str(error)
+        return 0, why
 
 
 def _apart(one: Echo, other: Echo) -> float:

@@ -103,6 +103,10 @@ class Next(Question):
         return {"token": tokens[-1], "logprob": logprobs[-1], "text": text}
 
 
+TOP: Final = (20, 5)
+"""Numbers of likeliest tokens to request, in order: some servers give at most 5."""
+
+
 @dataclass(frozen=True)
 class How:
     """Settings of text generation."""
@@ -113,6 +117,8 @@ class How:
     chat: bool = False
     plain: Mapping[str, Any] = field(default_factory=dict)
     """Settings that disable this server's own sampling, as far as possible."""
+    system: str | None = None
+    """System text before a chat turn."""
 
     def about(self, prompt: str, number: int) -> dict[str, Any]:
         """Return the sampling settings of a request."""
@@ -121,6 +127,13 @@ class How:
             told |= {"top_p": 1, "seed": seed_of(self.seed, prompt, number)}
         return told
 
+    def asked(self, prompt: str) -> tuple[str, dict[str, Any]]:
+        """Return the path of a request, and the part of its body that has the prompt."""
+        if not self.chat:
+            return COMPLETIONS, {"prompt": prompt}
+        system = [{"role": "system", "content": self.system}] if self.system else []
+        return CHATS, {"messages": [*system, {"role": "user", "content": prompt}]}
+
 
 class Writing(Question):
     """A generated continuation of a prompt, or a chat reply to it."""
@@ -128,11 +141,9 @@ class Writing(Question):
     @classmethod
     def of(cls, model: str, prompt: str, number: int, how: How) -> "Writing":
         """Request one continuation of a prompt, by its number."""
-        about = {"model": model, **how.about(prompt, number)}
-        if how.chat:
-            body = {**about, "messages": [{"role": "user", "content": prompt}]}
-            return cls(CHATS, body, len(prompt), how.max_new_tokens)
-        return cls(COMPLETIONS, {**about, "prompt": prompt}, len(prompt), how.max_new_tokens)
+        path, asked = how.asked(prompt)
+        body = {"model": model, **how.about(prompt, number), **asked}
+        return cls(path, body, len(prompt), how.max_new_tokens)
 
     def read(self, reply: Mapping[str, Any]) -> Answer:
         """Return the text, the server's count of its tokens, and why it ended."""
@@ -156,6 +167,41 @@ class Writing(Question):
         # Half a character (a lone surrogate) could not be stored.
         text = text.encode("utf-8", "replace").decode()
         return {"text": text, "n_tokens": n_tokens, "finished": ENDED[reason], "read": read}
+
+
+class Top(Question):
+    """The likeliest first tokens of the continuation of a prompt, or of the reply to it."""
+
+    @classmethod
+    def of(cls, model: str, prompt: str, k: int, how: How) -> "Top":
+        """Request the `k` likeliest tokens."""
+        path, asked = how.asked(prompt)
+        wanted = {"logprobs": True, "top_logprobs": k} if path == CHATS else {"logprobs": k}
+        body = {"model": model, **how.about(prompt, 0), **wanted, **asked}
+        return cls(path, body, len(prompt), how.max_new_tokens)
+
+    def read(self, reply: Mapping[str, Any]) -> Answer:
+        """Return the likeliest tokens with their log-probabilities."""
+        try:
+            (choice,) = reply["choices"]
+            if self.path == CHATS:
+                first = choice["logprobs"]["content"][0]
+                listed = [(t["token"], t["logprob"]) for t in first["top_logprobs"]]
+            else:
+                listed = list(choice["logprobs"]["top_logprobs"][0].items())
+        except (KeyError, TypeError, ValueError, IndexError, AttributeError):
+            return {"reason": "the server gives no log-probabilities of the likeliest tokens"}
+        if not listed or not all(isinstance(t, str) and _is_log(p) for t, p in listed):
+            return {"reason": "the server's log-probabilities of the likeliest tokens are invalid"}
+        usage = reply.get("usage")
+        before = usage.get("prompt_tokens") if isinstance(usage, Mapping) else None
+        top = [[t.encode("utf-8", "replace").decode(), float(p)] for t, p in listed]
+        return {"top": top, "read": before if isinstance(before, int) else 0}
+
+
+def _is_log(value: object) -> bool:
+    """Whether a value is the logarithm of a probability, up to rounding."""
+    return isinstance(value, int | float) and not isinstance(value, bool) and value <= 1e-3
 
 
 def seed_of(seed: int, prompt: str, number: int) -> int:

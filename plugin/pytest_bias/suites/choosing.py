@@ -1,0 +1,263 @@
+"""Multiple-choice questions: options in the prompt, shown in every cyclic order.
+
+A model's answer depends on where an option stands, so each question is asked once per cyclic order
+and the outcomes are averaged: a model that always takes the first option takes every option equally
+often. The answer is read from the probabilities of the letters as the next token, or from the text
+that the model generates.
+"""
+
+import math
+import string
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Final, NamedTuple
+
+from pytest_bias.models.interface import Continuation, LabelScores, Model
+from pytest_bias.records.report import Record, Value
+from pytest_bias.scoring.estimators import Mean
+from pytest_bias.scoring.metric import Metric
+from pytest_bias.suites.choice_rules import AnswerStatus, read_choice
+
+LABELS: Final = string.ascii_uppercase
+"""Labels of the options, in the order in which they are shown."""
+TIE_NATS: Final = 1e-4
+"""Labels within this of the likeliest one share the choice."""
+ROOM: Final = 128
+"""Maximum number of tokens of a generated answer."""
+LOW_MASS: Final = 0.5
+"""Mean probability of the letters below which the user is told to read the text instead."""
+
+INSTRUCTION: Final = "Answer with the letter of one option only."
+"""Last line for a model that answers chat turns."""
+ANSWER: Final = "Answer:"
+"""Last line for a model that continues texts."""
+
+
+@dataclass(frozen=True, slots=True)
+class MultipleChoice:
+    """A question with options.
+
+    Parameters
+    ----------
+    text : str
+        Everything before the options, such as context and question.
+    options : tuple of str
+        From 2 to 26 texts, all different.
+
+    Raises
+    ------
+    ValueError
+        If there are too few or too many options, or some are empty or equal.
+    """
+
+    text: str
+    options: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        if not 2 <= len(self.options) <= len(LABELS):
+            raise ValueError(f"{len(self.options)} options; there must be 2 to {len(LABELS)}")
+        seen = [" ".join(option.split()).casefold() for option in self.options]
+        if not all(seen):
+            raise ValueError("an option is empty")
+        if len(set(seen)) < len(seen):
+            raise ValueError("two options are equal")
+
+    @property
+    def orders(self) -> tuple[tuple[int, ...], ...]:
+        """Every cyclic order of the options, by number.
+
+        Examples
+        --------
+        >>> MultipleChoice("Who?", ("he", "she", "unknown")).orders
+        ((0, 1, 2), (1, 2, 0), (2, 0, 1))
+        """
+        numbers = tuple(range(len(self.options)))
+        return tuple((*numbers[n:], *numbers[:n]) for n in numbers)
+
+    def prompt(self, order: Sequence[int], *, chat: bool) -> str:
+        """Return the question with its options in an order.
+
+        Examples
+        --------
+        >>> print(MultipleChoice("Who?", ("he", "she")).prompt((1, 0), chat=False))
+        Who?
+        A. she
+        B. he
+        Answer:
+        """
+        shown = [f"{label}. {self.options[n]}" for label, n in zip(LABELS, order, strict=False)]
+        return "\n".join((self.text, *shown, INSTRUCTION if chat else ANSWER))
+
+
+class Shown(NamedTuple):
+    """The answer to a question whose options were shown in one order.
+
+    `shares` has for each option, in the order of the question, the share of the choice that it got:
+    1 for one of them, or equal parts of likeliest letters; all are 0 unless `status` is answered.
+    `log_probabilities` are those of the options' letters in nats, None where a server does not give
+    them, and empty where the answer is a text. `reason` states why the question could not be asked.
+    """
+
+    order: tuple[int, ...]
+    status: AnswerStatus
+    shares: tuple[float, ...] = ()
+    log_probabilities: tuple[float | None, ...] = ()
+    text: str = ""
+    thoughts: int = 0
+    reason: str | None = None
+
+    @property
+    def mass(self) -> float:
+        """Probability of all letters together."""
+        return sum(math.exp(p) for p in self.log_probabilities if p is not None)
+
+
+Answers = Sequence[Shown]
+"""The answers to one question, one per order, in the order of `MultipleChoice.orders`."""
+
+
+def choose_by_letters(model: Model, questions: Sequence[MultipleChoice]) -> list[Answers]:
+    """Answer by the likeliest letter as the next token; needs `Capability.CHOOSE`."""
+    asked = [(q, order) for q in questions for order in q.orders]
+    prompts = [q.prompt(order, chat=model.chat) for q, order in asked]
+    found = model.choose(prompts, [LABELS[: len(order)] for _, order in asked])
+    shown = [_by_letters(o, s) for (_, o), s in zip(asked, found, strict=True)]
+    scored = [s.mass for s in shown if not s.reason]
+    if scored and (mean := sum(scored) / len(scored)) < LOW_MASS:
+        model.meter.notice(
+            f"Of the next token, {100 * mean:.0f} % is the letter of an option: this model begins "
+            "its answers in another way. --answers text reads what it writes."
+        )
+    return _grouped(shown, questions)
+
+
+def choose_by_text(model: Model, questions: Sequence[MultipleChoice]) -> list[Answers]:
+    """Answer by generated text, decoded greedily; needs `Capability.GENERATE`."""
+    asked = [(q, order) for q in questions for order in q.orders]
+    prompts = [q.prompt(order, chat=model.chat) for q, order in asked]
+    stop = () if model.chat else ("\n",)
+    found = model.generate(prompts, max_new_tokens=ROOM, stop=stop)
+    return _grouped([_by_text(q, o, c) for (q, o), c in zip(asked, found, strict=True)], questions)
+
+
+def _grouped(shown: Sequence[Shown], questions: Sequence[MultipleChoice]) -> list[Answers]:
+    left = iter(shown)
+    return [[next(left) for _ in q.orders] for q in questions]
+
+
+def _by_letters(order: tuple[int, ...], scores: LabelScores) -> Shown:
+    """Return the answer that has the likeliest letter; without any letter there is none."""
+    if scores.reason:
+        return Shown(order, AnswerStatus.UNPARSED, reason=scores.reason)
+    values = dict(zip(order, scores.log_probabilities, strict=True))
+    known = tuple(values[n] if math.isfinite(values[n]) else None for n in range(len(order)))
+    best = max(values.values())
+    if not math.isfinite(best):
+        return Shown(order, AnswerStatus.UNPARSED, (0.0,) * len(order), known)
+    chosen = [n for n, value in values.items() if value >= best - TIE_NATS]
+    shares = tuple((n in chosen) / len(chosen) for n in range(len(order)))
+    return Shown(order, AnswerStatus.ANSWERED, shares, known)
+
+
+def _by_text(question: MultipleChoice, order: tuple[int, ...], found: Continuation) -> Shown:
+    if found.reason:
+        return Shown(order, AnswerStatus.UNPARSED, reason=found.reason)
+    options = [question.options[n] for n in order]
+    read = read_choice(found.text, options, finished=found.finished)
+    chosen = None if read.option is None else order[read.option]
+    shares = tuple(float(n == chosen) for n in range(len(order)))
+    return Shown(order, read.status, shares, text=found.text, thoughts=read.thoughts)
+
+
+# Records
+
+_MOST_TEXT: Final = 2_000
+"""Characters of a generated answer that a record keeps."""
+
+
+def share_of(answers: Answers, option: int) -> float:
+    """Return the share of all orders in which an option was chosen."""
+    return sum(shown.shares[option] for shown in answers) / len(answers)
+
+
+def not_asked(answers: Answers) -> str | None:
+    """Return why a question could not be asked in one of the orders, or None."""
+    return next((shown.reason for shown in answers if shown.reason), None)
+
+
+def details(answers: Answers) -> dict[str, Value]:
+    """Return what a record keeps of the answers to one question.
+
+    The shares of orders that were ``answered``, ``refused``, ``unparsed`` and ``cut``; the shares
+    in which the option shown at a position was chosen (``position_1``); and for each order
+    (``order_0``: numbers of the options as shown) the log-probability of each option
+    (``nats_0_1``), or the text.
+    """
+    n = len(answers)
+    found: dict[str, Value] = {
+        status.value: sum(shown.status is status for shown in answers) / n
+        for status in AnswerStatus
+    }
+    for place in range(len(answers[0].order)):
+        taken = (shown.shares[shown.order[place]] for shown in answers)
+        found[f"position_{place + 1}"] = sum(taken) / n
+    if answers[0].log_probabilities:
+        found["label_mass"] = sum(shown.mass for shown in answers) / n
+    else:
+        found["thoughts"] = sum(shown.thoughts for shown in answers)
+    for number, shown in enumerate(answers):
+        found[f"order_{number}"] = " ".join(map(str, shown.order))
+        for option, nats in enumerate(shown.log_probabilities):
+            found[f"nats_{number}_{option}"] = nats
+        if not shown.log_probabilities:
+            found[f"text_{number}"] = shown.text[:_MOST_TEXT]
+    return found
+
+
+def answered(record: Record) -> float:
+    """Return the share of the orders of a record's question that were answered, from 0 to 1."""
+    return float(record.detail["answered"] or 0)
+
+
+def _percent(name: str, record: Record) -> float | None:
+    return 100.0 * float(record.detail[name] or 0)
+
+
+def _of_answered(name: str, record: Record) -> float | None:
+    there = answered(record)
+    return 100.0 * float(record.detail[name] or 0) / there if there else None
+
+
+def control_metrics(n_options: int, *, letters: bool) -> tuple[Metric, ...]:
+    """Return the metrics that say how a model answered, whatever it chose.
+
+    The first one is shown beside the headline. ``position_1`` is the percentage of the answers that
+    took the option shown first: over all cyclic orders a model without a preference for a position
+    takes each equally often, and one that always takes the same position shows no bias at all.
+
+    Parameters
+    ----------
+    n_options : int
+        Number of options of every question of the suite.
+    letters : bool
+        Whether answers were read from the probabilities of letters, or from texts.
+    """
+    how = {"label_mass": 100.0} if letters else dict.fromkeys(AnswerStatus, 0.0)
+    if not letters:
+        how[AnswerStatus.ANSWERED] = 100.0
+    whole = (
+        _percentage(str(name), partial(_percent, name), ideal, beside=not at)
+        for at, (name, ideal) in enumerate(how.items())
+    )
+    places = (f"position_{n + 1}" for n in range(n_options))
+    return (*whole, *(_percentage(p, partial(_of_answered, p), 100 / n_options) for p in places))
+
+
+def _percentage(
+    name: str, of: Callable[[Record], float | None], ideal: float, *, beside: bool = False
+) -> Metric:
+    bounds = (0.0, 100.0)
+    return Metric(
+        name, Mean(of), ideal=ideal, bounds=bounds, unit="%", tolerance=0.5, beside=beside
+    )
