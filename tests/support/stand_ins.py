@@ -172,12 +172,13 @@ class Writer(Model):
     def generate(self, prompts: Sequence[str], **how: Any) -> list[Continuation]:
         self.asked += [(p, how) for p in prompts]
         written = []
+        n = how.get("n", 1)
         for prompt in prompts:
             texts = self.texts(prompt)
             if texts is None:
-                written += [Continuation("", 0, None, UNREADABLE)] * how["n"]
+                written += [Continuation("", 0, None, UNREADABLE)] * n
             else:
-                given = [*texts, *["something"] * how["n"]][: how["n"]]
+                given = [*texts, *["something"] * n][:n]
                 written += [Continuation(t, len(t.split()), "eos") for t in given]
         return written
 
