@@ -15,6 +15,7 @@ from pytest_bias.models.interface import (
     Continuation,
     Embeddings,
     Following,
+    LabelScores,
     Model,
     Outputs,
     PairScore,
@@ -115,9 +116,20 @@ class Hashed(Model):
     def n_tokens(self, words: Sequence[str]) -> list[int]:
         return [1] * len(words)
 
+    def choose(self, prompts: Sequence[str], labels: Sequence[Sequence[str]]) -> list[LabelScores]:
+        return [
+            LabelScores(tuple(-1.0 - self.scale * self._number("letter", p, w) for w in of))
+            for p, of in zip(prompts, labels, strict=True)
+        ]
+
     def generate(self, prompts: Sequence[str], *, n: int = 1, **how: Any) -> list[Continuation]:
         written = [*WORDS[:6], "I cannot help.", ""]
-        texts = [self._one_of(written, p, str(k)) for p in prompts for k in range(n)]
+        letters = ["A", "B", "C", "A", "B", "C", "I cannot help.", ""]
+        texts = [
+            self._one_of(letters if "\nA. " in p else written, p, str(k))
+            for p in prompts
+            for k in range(n)
+        ]
         return [Continuation(text, len(text.split()), "eos") for text in texts]
 
     def fill(self, texts: Sequence[str], k: int = 5) -> list[list[tuple[str, float]]]:

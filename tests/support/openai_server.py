@@ -109,6 +109,8 @@ class OpenAIServer(ThreadingHTTPServer):
         self.chat = False
         self.completions = True
         self.logprobs = True
+        self.top = 0
+        """Likeliest tokens that it gives at most; 0 for a server without them."""
         self.seed_matters = True
         self.cut: int | None = None
         self.most = 10**6
@@ -223,20 +225,33 @@ class _Handler(BaseHTTPRequestHandler):
         return answer(body)
 
     def _chat(self, body: dict[str, Any]) -> tuple[int, dict[str, Any]]:
-        (message,) = body["messages"]
-        ids = self.server.brain.ids(f"{message['content']}\n")
+        ids = self.server.brain.ids(f"{turns(body['messages'])}\n")
+        if (wanted := body.get("top_logprobs", 0)) > self.server.top:
+            return self._too_many(wanted)
         new, _, reason = self._new(ids, body)
         text = self.server.brain.behind(ids, new)
+        top = [{"token": t, "logprob": p} for t, p in self._top(ids, body.get("top_logprobs", 0))]
         return 200, {
             "choices": [
                 {
                     "index": 0,
                     "message": {"role": "assistant", "content": text},
                     "finish_reason": reason,
+                    "logprobs": {"content": [{"top_logprobs": top}]} if top else None,
                 }
             ],
             "usage": {"prompt_tokens": len(ids), "completion_tokens": len(new)},
         }
+
+    def _top(self, ids: list[int], k: int) -> list[tuple[str, float]]:
+        values, tokens = self.server.brain.rows(ids)[-1].topk(k)
+        return [
+            (self.server.brain.word(int(t)), float(p)) for t, p in zip(tokens, values, strict=True)
+        ]
+
+    def _too_many(self, wanted: int) -> tuple[int, dict[str, Any]]:
+        told = f"at most {self.server.top} likeliest tokens are given, not {wanted}"
+        return 400, {"error": {"message": told}}
 
     def _new(self, ids: list[int], body: dict[str, Any]) -> tuple[list[int], list[float], str]:
         samples = body["temperature"] > 0
@@ -250,6 +265,8 @@ class _Handler(BaseHTTPRequestHandler):
             told = f"This model's maximum context length is {server.most} tokens."
             return 400, {"error": {"message": told}}
         ids = ids[: server.cut]
+        if server.top and body.get("logprobs") not in (None, 1) and body["logprobs"] > server.top:
+            return self._too_many(body["logprobs"])
         new, numbers, reason = self._new(ids, body)
         choice: dict[str, Any] = {"index": 0, "finish_reason": reason}
         choice["text"] = (body["prompt"] if body.get("echo") else "") + brain.behind(ids, new)
@@ -259,6 +276,8 @@ class _Handler(BaseHTTPRequestHandler):
             if body.get("echo"):
                 tokens, values = self._echoed(ids, new, numbers)
             choice["logprobs"] = {"tokens": tokens, "token_logprobs": values, "text_offset": []}
+            if server.top:
+                choice["logprobs"]["top_logprobs"] = [dict(self._top(ids, body["logprobs"]))]
         usage = {"prompt_tokens": len(ids), "completion_tokens": len(new)}
         return 200, {"choices": [choice], "usage": usage}
 
@@ -275,6 +294,11 @@ class _Handler(BaseHTTPRequestHandler):
         every = [*(ids[1:] if ids[0] == brain.bos else ids), *new][: len(ids)]
         values = [float(rows[i, t]) for i, t in enumerate(every)]
         return [brain.word(t) for t in every], [None, *values[1:]]
+
+
+def turns(messages: list[dict[str, str]]) -> str:
+    """Return the text of messages, as the template of this server has it."""
+    return "\n".join(message["content"] for message in messages)
 
 
 @contextmanager

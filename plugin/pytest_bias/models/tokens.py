@@ -14,8 +14,6 @@ from typing import Any, Final, NamedTuple
 from pytest_bias.models.interface import GAP, Cloze
 
 _UNLIMITED: Final = 1_000_000
-_MARKS: Final = ("", "Ġ", "▁", "Ċ", " ", "\n")
-"""How vocabularies write the space or the line break before a word."""
 PLAIN_WORD: Final = "the"
 """A word that is one token in most vocabularies, to probe a tokenizer's treatment of words."""
 
@@ -406,26 +404,6 @@ class Tokens:
     def decode(self, ids: Sequence[int]) -> str:
         """Return the text of token ids, without special tokens."""
         return str(self.tokenizer.decode(ids, skip_special_tokens=True))
-
-    def spellings(self, label: str) -> list[int]:
-        """Return the ids of the tokens that read as a label, alone or after a space or a break.
-
-        Examples are ``A``, ``ĠA`` and ``▁A``: which of them a model generates depends on the text
-        before, and on its chat template.
-        """
-        known = {self.tokenizer.convert_tokens_to_ids(f"{mark}{label}") for mark in _MARKS}
-        known.update(ids[-1] for mark in ("", " ") if (ids := self._bare(f"{mark}{label}")))
-        return sorted(
-            int(i)
-            for i in known
-            if i is not None
-            and i != self.tokenizer.unk_token_id
-            and self.knows(int(i))
-            and self.word(int(i)) == label
-        )
-
-    def _bare(self, text: str) -> list[int]:
-        return list(self._ids(text, special=False))
 
     def word(self, token: int) -> str:
         """Return the text of one token."""

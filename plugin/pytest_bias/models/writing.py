@@ -11,6 +11,7 @@ from pytest_bias.models.encoder import EncoderModel
 from pytest_bias.models.generation import Decoding, Row, continued, taken_over
 from pytest_bias.models.interface import Continuation, LabelScores
 from pytest_bias.models.reads import Reads
+from pytest_bias.models.spellings import spellings
 from pytest_bias.models.tokens import Encoded, Unreadable
 
 
@@ -85,7 +86,7 @@ class WritingModel(EncoderModel):
         """Return the log-probabilities of labels from one forward per prompt."""
         start = self.start()
         tokens = self.body.tokens
-        spelled = {label: tokens.spellings(label) for of in labels for label in of}
+        spelled = {label: spellings(tokens, label) for of in labels for label in of}
         tokens.prepare(prompts)
         read = {p: self._read(p, start, 1, chat=self.chat) for p in dict.fromkeys(prompts)}
         tokens.forget()
