@@ -39,11 +39,14 @@ _FOLLOWS: Final = re.compile(
     r"|perché"
     r"|poiché|pois|omdat|want|çünkü|потому|так|لأن)(?![^\W_])|'?(?:[dt][iıuü]r)(?![^\W_])"
 )
-_NEXT: Final = re.compile(r"[\s.):,;—–\-\"'(\[]{0,6}")
+_NEXT: Final = re.compile(
+    r"[\s.):,;—–\-\"'(\[]{0,6}(?:(?:i\.e\.|that is|which is|namely)[\s,:\"]{0,3})?"
+)
 _JOINED: Final = re.compile(
     rf"(?:\s?(?P<by>{say.AND_OR})\s?(?:also |maybe |possibly |perhaps )?| ?)(?:{say.LABEL_NOUN} )?"
     r"[\"'(\[]{0,2}(?P<letter>[A-Z])"
-    r"(?(by)(?![\w'])(?<!A(?= [a-z]))|(?:[\"')\].:,;](?![A-Za-z'])|(?=$|\n)|(?=\s(?![a-z]))))"
+    r"(?(by)(?![A-Za-z0-9_'\u00c0-\u024f])(?<!A(?= [a-z]))"
+    r"|(?:[\"')\].:,;](?![A-Za-z'])|(?=$|\n)|(?=\s(?![a-z]))))"
 )
 _IN_BRACKETS: Final = re.compile(r"\s?[(\[](?:option |choice )?([A-Z])[)\]]", re.IGNORECASE)
 _JOINS: Final = re.compile(r",? (?:and|or|und|oder|y|o|et|ou|e|of|en|и|или)\s", re.IGNORECASE)
@@ -106,6 +109,8 @@ class Answer:
         closed = found["dot"] or _is_bracketed(found)
         if not (closed or own or right or _FOLLOWS.match(rest)):
             return None
+        if say.ITEM_WRONG.match(self.text, end + len(rest) - len(rest.lstrip(" :–—-"))):
+            return None
         if _ALL_OR_NUMBER.match(self.text, end) and not own:
             return Claim(found.start(), after, SEVERAL)
         if alone and not right and not _STOP.match(self.text, after) and found["dot"] != ".":
@@ -139,7 +144,9 @@ class Answer:
             sure = bracketed or dot == ")" or ends or (leads and bool(dot))
             return sure or (letter not in "aieoyu" and (bool(dot) or rest[:1] in ",;"))
         if letter in "AI" and not (bracketed or dot or ends):
-            if re.match(r"\s(?:is|-|because|since|as|given|due|based|and|or)(?![^\W_])", rest):
+            if re.match(
+                r"\s(?:is|-|because|since|as|given|due|based|and|or|which|i\.e)(?![^\W_])", rest
+            ):
                 return True
             # "A The man" is a letter before words that have an article of their own.
             own = self.option_of(letter)

@@ -7,17 +7,13 @@ import re
 from typing import Final
 
 
-def _any(*parts: str) -> str:
-    return "|".join(parts)
-
-
 def _whole(words: str) -> str:
     """Return a pattern of words, given with spaces between them, that stand alone."""
     return rf"(?<![^\W_])(?:{'|'.join(words.split())})(?![^\W_])"
 
 
 def _compiled(*parts: str) -> re.Pattern[str]:
-    return re.compile(_any(*parts), re.IGNORECASE)
+    return re.compile("|".join(parts), re.IGNORECASE)
 
 
 _BEST: Final = (
@@ -133,7 +129,7 @@ THUS: Final = (
     )
     + r"|따라서|그러므로|결론|결국|因此|所以|综上|綜上|故选|最终|したがって|よって|従って|結論|故に"
 )
-CONCLUDED: Final = _compiled(THUS)
+CONCLUDED: Final = _compiled(THUS, _whole("but aber sondern pero mais ma mas maar но"))
 """What a sentence says that concludes."""
 
 CONCLUSION: Final = _compiled(
@@ -199,7 +195,7 @@ LABEL_NOUN: Final = (
 """What may stand before the letter of an option."""
 
 AND_OR: Final = (
-    r"(?:[,;/&+]|(?:and|or|und|oder|y|o|u|et|ou|e|of|en|ve|veya|ya da|и|или|أو|و)(?![^\W_])"
+    r"(?:[,;/&+|、]|(?:and|or|und|oder|y|o|u|et|ou|e|of|en|ve|veya|ya da|и|или|أو|و)(?![^\W_])"
     r"|和|或者?|还是|또는|と|か|または)"
 )
 """What joins options."""
@@ -225,7 +221,8 @@ CONDITION: Final = _compiled(
 """What makes all that follows in its sentence depend on something."""
 
 AFTER_NO_CHOICE: Final = re.compile(
-    r"[ ]?(?:은|는|이|가)? ?(?:아[니닙]|틀)|では|じゃ|[ ]?değil|[ ]?yanlış|[ ]?(?:不|错|錯|或|还是)"
+    r"[ ]?(?:은|는|이|가)? ?(?:아[니닙]|틀)|では|じゃ|[ ]?değil|[ ]?yanlış"
+    r"|[ ]?是?(?:不|错|錯|或|还是)"
     r"| (?:is|are|was|were|does|do|did|has|had|seems|ist|es|est|è|é|n'est)(?: \w+)?"
     r" (?:not|nicht|no|pas|non|não|niet|wrong|incorrect|false|falsch|incorrecta|impossible|unlikely"
     r"|irrelevant|out)\b"
@@ -236,14 +233,15 @@ AFTER_NO_CHOICE: Final = re.compile(
 """What unmakes the choice said before it."""
 
 RIVAL: Final = re.compile(
-    r"\b(?i:or|maybe|perhaps|possibly|alternatively|also|either|oder|vielleicht|quizás|peut-être"
-    r"|forse"
-    r"|talvez|misschien),? (?i:even |also |maybe |possibly |perhaps |option |choice |it's "
-    r"|it is ){0,2}"
+    r"(?:(?:^|[,;.!\n—–-] ?)(?i:or|oder|ou)|\b(?i:maybe|perhaps|possibly|alternatively|also"
+    r"|vielleicht|quizás|peut-être|forse|talvez|misschien)),?"
+    r" (?i:even |also |maybe |possibly |perhaps |option |choice |it's |it is ){0,2}"
     r"[\"'(\[]{0,2}(?P<after>[B-Z]|A(?=[\"')\].,;!?\n]|$| (?i:is|could|might|may)\b))(?![\w'])"
-    r"|(?<![\w'])(?P<before>[A-Z])[\"')\]]{0,2} (?i:could|might|may|can|is|would|seems)"
-    r" (?i:also |equally |still |well |just as ){0,2}"
-    r"(?i:be|also|possible|plausible|likely|correct|right|a possibility)\b"
+    r"|(?<![\w'])(?P<before>[A-Z])[\"')\]]{0,2} (?i:(?:could|might|may|can)"
+    r" (?:(?:also|equally|still|well|just as) ){0,2}be(?= (?:the |a |an )?(?:correct|right"
+    r"|possib|plausib|answer"
+    r"|true|likely|it\b|too\b|as well)|[.,;!\n]|$)|(?:is|seems|would be) (?:also|equally"
+    r"|just as|still|possible|plausible|likely)\b)"
 )
 """What says of an option that it might be chosen too."""
 
@@ -288,7 +286,8 @@ ITEM_RIGHT: Final = _compiled(
     r"<-+|←|\[x\]",
 )
 ITEM_WRONG: Final = _compiled(
-    r"❌|✗|✘|(?<![^\W_])(?:incorrect|wrong|false|falsch|incorrecta|ruled out|eliminated?"
+    r"❌|✗|✘|(?<![^\W_])(?:incorrect|wrong|false|falsch|incorrecta|incorrecte?|sbagliata|errada|falsa|onjuist"
+    r"|неверно|yanlış|ruled out|eliminated?"
     r"|(?:not|n't|isn't) (?:the |a |be )?(?:correct|right|true|answer|supported|best|mentioned"
     r"|stated|valid))"
     r"(?![^\W_])"

@@ -33,6 +33,9 @@ _MENTION: Final = re.compile(
 )
 _SENTENCE: Final = re.compile(r"[.!](?=\s|$)|[。!]|\n")
 _RECHECKS: Final = re.compile(r"(?<![^\s(])let(?:'s| us| me) (?!explain|know)", re.IGNORECASE)
+_PREFACE: Final = re.compile(
+    r"\A(?:(?:i'm|i am) )?(?:sorry|unfortunately),? (?:but )?", re.IGNORECASE
+)
 _MOST_WORDS: Final = 60
 _LINE: Final = re.compile(r"[^\n]+")
 _BEGINNING: Final = 400
@@ -297,7 +300,7 @@ def _one_named(answer: Answer) -> int | None:
         if option not in answer.cyrillic_before(answer.tokens[first].start):
             return None
         start, end = answer.sentence(answer.tokens[first].start)
-        before = answer.text[start : answer.tokens[first].start]
+        before = _PREFACE.sub("", answer.text[start : answer.tokens[first].start])
         after = answer.text[answer.tokens[last].end : end + 1]
         if say.NO_WORDS_CHOICE.search(f"{before} | {after}"):
             return None
@@ -317,7 +320,7 @@ def _unknown(answer: Answer) -> int | None:
     after = answer.text[last.end : end]
     if not say.UNKNOWING.search(" ".join(answer.words.of[option])):
         return None
-    before = answer.text[start : first.start]
+    before = _PREFACE.sub("", answer.text[start : first.start])
     if say.NO_WORDS_CHOICE.search(before) or "?" in answer.text[start : end + 1]:
         return None
     if not say.ABOUT_WHOM.search(after) or say.AND_YET.search(after):
