@@ -1,0 +1,138 @@
+"""Words of a text compared with those of options: articles and contractions aside."""
+
+import re
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+from pytest_bias.suites.choice_phrases import ARTICLES, CJK_BEFORE, PARTICLES, TINY
+
+_CJK: Final = "\u3040-\u30ff\u3400-\u9fff"
+_HANGUL: Final = "\uac00-\ud7a3"
+_WORD: Final = re.compile(
+    rf"(?:un|dell|all|nell|[ld])(?='[^\W_])|[{_CJK}{_HANGUL}]"
+    rf"|[^\W_{_CJK}{_HANGUL}]+(?:'[^\W_{_CJK}{_HANGUL}]+)*",
+    re.IGNORECASE,
+)
+_CONTRACTED: Final = {"can't": ("cannot",), "won't": ("will", "not")}
+
+
+class Word(NamedTuple):
+    """A word with its place in the text."""
+
+    text: str
+    start: int
+    end: int
+
+    @property
+    def article(self) -> bool:
+        """Whether the word is an article of some language."""
+        return self.text in ARTICLES
+
+
+def words_of(text: str) -> list[Word]:
+    """Return the words of a text in lower case, contractions in full.
+
+    Examples
+    --------
+    >>> [w.text for w in words_of("It can not be the man's.")]
+    ['it', 'cannot', 'be', 'the', "man's"]
+    """
+    found: list[Word] = []
+    for match in _WORD.finditer(text):
+        word = match[0].casefold()
+        parts = _CONTRACTED.get(word, (word,))
+        if word.endswith("n't") and word not in _CONTRACTED:
+            parts = (word[:-3], "not")
+        if word == "not" and found and found[-1].text == "can":
+            found[-1] = Word("cannot", found[-1].start, match.end())
+            continue
+        found += [Word(part, match.start(), match.end()) for part in parts]
+    return found
+
+
+class Words:
+    """The words of each option: which of them stand where in a text.
+
+    `parts` are options whose words are part of another option's, `tiny` those of one short word.
+    """
+
+    def __init__(self, options: Sequence[str]) -> None:
+        self.of = [self._told(o) for o in options]
+        self._first: dict[str, list[int]] = {}
+        for i, words in enumerate(self.of):
+            if words:
+                self._first.setdefault(words[0], []).append(i)
+        self.most = max((len(w) for w in self.of), default=0) * 2 + 2
+        spaced = [f" {' '.join(words)} " for words in self.of]
+        self.parts = frozenset(
+            i for i, s in enumerate(spaced) if any(s in o and s != o for o in spaced)
+        )
+        self.tiny = frozenset(
+            i for i, w in enumerate(self.of) if len(w) == 1 and (w[0] in TINY or len(w[0]) < 3)
+        )
+
+    def next_of(self, option: int) -> frozenset[str]:
+        """Return the words that follow those of an option in longer ones."""
+        if option not in self.parts:
+            return frozenset()
+        own = self.of[option]
+        n = len(own)
+        return frozenset(w[n] for w in self.of if len(w) > n and w[:n] == own)
+
+    @staticmethod
+    def _told(option: str) -> tuple[str, ...]:
+        words = words_of(option)
+        return tuple(w.text for w in words if not w.article) or tuple(w.text for w in words)
+
+    def exactly(self, tokens: Sequence[Word]) -> frozenset[int]:
+        """Return the options whose words these are, and no more."""
+        told = tuple(t.text for t in tokens if not t.article) or tuple(t.text for t in tokens)
+        return frozenset(i for i, words in enumerate(self.of) if words and words == told)
+
+    def at(self, text: str, tokens: Sequence[Word], i: int) -> tuple[frozenset[int], int]:
+        """Return the options of the longest words that begin at a token, and how many tokens."""
+        best: list[int] = []
+        most = 0
+        for option in self._first.get(tokens[i].text, ()):
+            n = self._length(tokens, i, self.of[option])
+            if n and n >= most and self._is_whole(text, tokens[i], tokens[i + n - 1]):
+                best = [*best, option] if n == most else [option]
+                most = n
+        return frozenset(best), most
+
+    @staticmethod
+    def _length(tokens: Sequence[Word], i: int, words: Sequence[str]) -> int:
+        """Return how many tokens, with the articles among them, these words take; 0 if other."""
+        j = i
+        for word in words:
+            if j > i and j < len(tokens) and tokens[j].article and tokens[j].text != word:
+                j += 1
+            if j >= len(tokens) or tokens[j].text != word:
+                return 0
+            j += 1
+        return j - i
+
+    @staticmethod
+    def _is_whole(text: str, first: Word, last: Word) -> bool:
+        """Whether words of a script without spaces, or with endings, are no part of others."""
+        before = text[first.start - 1 : first.start]
+        if re.match(rf"[{_HANGUL}]", first.text) and re.match(rf"[{_HANGUL}]", before):
+            return False
+        joined = re.match(rf"[{_CJK}]", first.text) and re.match(rf"[{_CJK}]", before)
+        if joined and before not in CJK_BEFORE:
+            return False
+        after = text[last.end : last.end + 1]
+        if re.match(rf"[{_HANGUL}]", last.text) and re.match(rf"[{_HANGUL}]", after):
+            return PARTICLES.match(text, last.end) is not None
+        return True
+
+    def mentions(self, text: str, tokens: Sequence[Word]) -> list[tuple[frozenset[int], int, int]]:
+        """Return the options named in a text, with the first and last token of each."""
+        found = []
+        i = 0
+        while i < len(tokens):
+            options, n = self.at(text, tokens, i)
+            if n:
+                found.append((options, i, i + n - 1))
+            i += n or 1
+        return found
