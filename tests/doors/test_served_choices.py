@@ -94,7 +94,8 @@ def few(data_dir: Path, tmp_path: Path) -> Path:
 def test_a_run_reads_letters_or_text(
     server: OpenAIServer, bias: Command, tmp_path: Path, few: Path
 ) -> None:
-    server.chat, server.top, server.completions = True, 20, False
+    # Room for the answer within the 128 positions of the model.
+    server.chat, server.top, server.completions, server.window = True, 20, False, 64
     words = ("run", server.address, "--suite", "bbq[en-options]")
     words += ("--data-dir", few, "--system", "Answer briefly.")
     bias(*words, "--out", "letters").done()

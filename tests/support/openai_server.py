@@ -115,6 +115,8 @@ class OpenAIServer(ThreadingHTTPServer):
         self.cut: int | None = None
         self.most = 10**6
         """Tokens of the longest text that is not refused."""
+        self.window = 10**6
+        """Last tokens of a chat that are read, as by servers that drop the beginning."""
         self.refuses: tuple[str, ...] = ()
         """Settings that are not known here."""
         self.fault: Callable[[int, str, dict[str, Any]], Fault | None] = lambda n, path, body: None
@@ -225,7 +227,7 @@ class _Handler(BaseHTTPRequestHandler):
         return answer(body)
 
     def _chat(self, body: dict[str, Any]) -> tuple[int, dict[str, Any]]:
-        ids = self.server.brain.ids(f"{turns(body['messages'])}\n")
+        ids = self.server.brain.ids(f"{turns(body['messages'])}\n")[-self.server.window :]
         if (wanted := body.get("top_logprobs", 0)) > self.server.top:
             return self._too_many(wanted)
         new, _, reason = self._new(ids, body)

@@ -12,7 +12,7 @@ from pytest_bias.settings.parameters import with_options
 from pytest_bias.settings.settings import read_settings
 
 OF_LOCK: Final = (
-    *("suites", "languages", "profile", "seed", "chat", "system", "answers"),
+    *("suites", "languages", "profile", "seed", "chat", "system", "answers", "answer_tokens"),
     *("device", "devices", "device_map", "dtype"),
     *("data_dir", "scorers", "config", "fresh", "trust_remote_code", "allow_pickle"),
 )

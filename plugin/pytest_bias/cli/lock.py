@@ -23,12 +23,12 @@ from pytest_bias.settings.settings import Settings
 from pytest_bias.untrusted import clean
 
 OPTIONS_OF_A_RUN: Final = (
-    *("suites", "languages", "profile", "seed", "chat", "system", "answers"),
+    *("suites", "languages", "profile", "seed", "chat", "system", "answers", "answer_tokens"),
     *("device", "devices", "device_map", "dtype", "data_dir", "scorers"),
     *("fresh", "trust_remote_code", "allow_pickle"),
 )
-"""Options that ``--run`` accepts; the first seven come from the locked report, if there is one."""
-OF_THE_REPORT: Final = OPTIONS_OF_A_RUN[:7]
+"""Options that ``--run`` accepts; the first eight come from the locked report, if there is one."""
+OF_THE_REPORT: Final = OPTIONS_OF_A_RUN[:8]
 
 GRAVITY: Final = (0, 1, 3, 2, EXIT_INTERRUPTED)
 """Exit codes, most severe last: of several, that one counts."""
@@ -149,6 +149,7 @@ def _as_locked(settings: Settings, before: Locked, given: Sequence[str]) -> Sett
         "chat": "off" if report.chat == "off" else "auto",
         "system": report.system,
         "answers": report.answers,
+        "answer_tokens": report.answer_tokens,
     }
     for name, value in as_locked.items():
         asked = settings.requested if name == "suites" else getattr(settings, name)

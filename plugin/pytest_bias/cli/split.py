@@ -42,6 +42,7 @@ def make(
         "chat",
         "system",
         "answers",
+        "answer_tokens",
         "scorers",
         "data_dir",
         "out",

@@ -4,7 +4,7 @@ import platform
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from importlib.metadata import version
-from typing import Any
+from typing import Any, Final
 
 from pytest_bias.engine.planning import Plan
 from pytest_bias.models.devices import in_words
@@ -58,10 +58,15 @@ def build_report(
     return with_about(report, settings.catalogue)
 
 
-def asked_otherwise(settings: Settings) -> dict[str, str]:
+def asked_otherwise(settings: Settings) -> dict[str, Any]:
     """Return the settings of how a model is asked that are not the usual ones."""
-    system = {"system": settings.system} if settings.system else {}
-    return system | ({"answers": settings.answers} if settings.answers != "auto" else {})
+    usual = Settings()
+    found = {name: getattr(settings, name) for name in ASKING}
+    return {name: value for name, value in found.items() if value != getattr(usual, name)}
+
+
+ASKING: Final = ("system", "answers", "answer_tokens")
+"""Settings of how a model is asked, besides ``chat``; a report has those that are not usual."""
 
 
 def depends_on(plan: Plan, data: Mapping[str, Any]) -> dict[str, Any]:

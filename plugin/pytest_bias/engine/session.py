@@ -123,7 +123,7 @@ class Session:
                 system=s.system,
             )
             found.scorers = scorers.loaded(self.plan.scorers, self.settings)
-            found.seed = s.seed
+            found.seed, found.answer_tokens = s.seed, s.answer_tokens
         except BiasError as error:
             return error
         found.label_names = {

@@ -14,6 +14,7 @@ from typing import Final, Literal, TypeAlias
 from pytest_bias.errors import BiasError, ReportError, UsageError
 from pytest_bias.models import ModelRef
 from pytest_bias.models.fingerprint import ModelFingerprint, differences, fingerprint, is_beside
+from pytest_bias.models.interface import ANSWER_TOKENS
 from pytest_bias.records.report import Report
 from pytest_bias.records.validation import checked
 from pytest_bias.reports.folder import REPORT, read_plain_report
@@ -57,6 +58,7 @@ class LockedReport:
     withheld: bool = False
     system: str | None = None
     answers: str = "auto"
+    answer_tokens: int = ANSWER_TOKENS
 
     @classmethod
     def of(cls, report: Report, source: Literal["published", "measured"]) -> "LockedReport":
@@ -87,6 +89,7 @@ class LockedReport:
                     chat=settings["chat"],
                     system=settings.get("system"),
                     answers=settings.get("answers", "auto"),
+                    answer_tokens=settings.get("answer_tokens", ANSWER_TOKENS),
                     scores=scores,
                     withheld=report.withheld is not None,
                 )

@@ -86,7 +86,7 @@ def model_digests(published: Report, again: Report) -> tuple[Digest, ...]:
         one, two = (_stated(r.model, name) for r in (published, again))
         if one is not None or two is not None:
             rows.append(Digest(what, one, two))
-    for name in ("seed", "profile", "chat", "system", "answers"):
+    for name in ("seed", "profile", "chat", "system", "answers", "answer_tokens"):
         rows.append(Digest(name, *(str(r.settings.get(name)) for r in (published, again))))
     return tuple(rows)
 

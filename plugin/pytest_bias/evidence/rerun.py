@@ -63,6 +63,7 @@ def settings_of(report: Report, found: Named, given: Settings, text: str) -> Set
         chat=report.settings["chat"],
         system=report.settings.get("system"),
         answers=report.settings.get("answers", plain.answers),
+        answer_tokens=report.settings.get("answer_tokens", plain.answer_tokens),
         dtype=report.model.dtype,
         scorers=_scorers(report),
         labels=_labels(report, given.catalogue),

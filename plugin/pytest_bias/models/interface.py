@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NoReturn
+from typing import Final, NoReturn
 
 from pytest_bias.models.answers import (
     GAP,
@@ -56,6 +56,10 @@ __all__ = [
 ]
 
 
+ANSWER_TOKENS: Final = 64
+"""Usual length of an answer to a question with options: a letter, or a sentence."""
+
+
 @dataclass
 class Model(ABC):
     """A loaded model.
@@ -76,6 +80,8 @@ class Model(ABC):
         Notices for the user about how the model was loaded.
     seed : int
         Seed of the run, for suites that draw samples from the model.
+    answer_tokens : int
+        Maximum number of tokens of a generated answer to a question with options.
     scorers : mapping of str to Model
         Classifiers that the user named for generated texts, by role; used by `readings`.
     label_names : mapping of str to mapping
@@ -92,6 +98,7 @@ class Model(ABC):
     system: str | None = field(default=None, init=False)
     notices: tuple[str, ...] = field(default=(), init=False)
     seed: int = field(default=0, init=False)
+    answer_tokens: int = field(default=ANSWER_TOKENS, init=False)
     scorers: Mapping[str, "Model"] = field(default_factory=dict, init=False)
     label_names: Mapping[str, Mapping[str, str]] = field(default_factory=dict, init=False)
     repeat_tolerance: float = field(default=0.0, init=False)

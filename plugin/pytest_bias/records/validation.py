@@ -24,6 +24,7 @@ TYPES: Final[Mapping[tuple[str, str], Any]] = {
     ("settings", "chat"): str,
     ("settings", "system"): str,
     ("settings", "answers"): str,
+    ("settings", "answer_tokens"): int,
     ("coverage", "languages"): Sequence[str],
     ("coverage", "social_suites"): Sequence[str],
     ("coverage", "capabilities"): Sequence[str],

@@ -107,6 +107,13 @@ OPTIONS: Final = (
         choices=ANSWERS,
     ),
     Option(
+        "answer_tokens",
+        "answer-tokens",
+        "number",
+        "Longest answer in generated text; reasoning models need thousands.",
+        "N",
+    ),
+    Option(
         "scorers",
         "scorer",
         "pairs",

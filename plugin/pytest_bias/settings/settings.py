@@ -14,6 +14,7 @@ from typing import Any, Final
 from pytest_bias.environment import FILE_NAME
 from pytest_bias.errors import UnknownName, UsageError
 from pytest_bias.forms.yaml_with_lines import Marked, as_texts, read_marked, text_of
+from pytest_bias.models.interface import ANSWER_TOKENS
 from pytest_bias.settings.options import OPTIONS, Option
 from pytest_bias.settings.values import READ, SETTINGS, TYPES, is_address
 from pytest_bias.suites.catalogue import Catalogue
@@ -41,6 +42,8 @@ class Settings:
     """System text before every chat turn: the content, where a file was named."""
     answers: str = "auto"
     """How the options of multiple-choice questions are chosen: auto, letters or text."""
+    answer_tokens: int = ANSWER_TOKENS
+    """Maximum number of tokens of an answer in generated text."""
     scorers: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     """Role to the classifier that scores generated text."""
     labels: Mapping[str, Mapping[str, str]] = field(default_factory=lambda: MappingProxyType({}))

@@ -23,8 +23,6 @@ LABELS: Final = string.ascii_uppercase
 """Labels of the options, in the order in which they are shown."""
 TIE_NATS: Final = 1e-4
 """Labels within this of the likeliest one share the choice."""
-ROOM: Final = 128
-"""Maximum number of tokens of a generated answer."""
 LOW_MASS: Final = 0.5
 """Mean probability of the letters below which the user is told to read the text instead."""
 
@@ -137,7 +135,7 @@ def choose_by_text(model: Model, questions: Sequence[MultipleChoice]) -> list[An
     asked = [(q, order) for q in questions for order in q.orders]
     prompts = [q.prompt(order, chat=model.chat) for q, order in asked]
     stop = () if model.chat else ("\n",)
-    found = model.generate(prompts, max_new_tokens=ROOM, stop=stop)
+    found = model.generate(prompts, max_new_tokens=model.answer_tokens, stop=stop)
     return _grouped([_by_text(q, o, c) for (q, o), c in zip(asked, found, strict=True)], questions)
 
 
