@@ -13,7 +13,16 @@ from typing import Any, Final
 from bias_suites.pairs import TIE_NATS
 from bias_suites.scope import scope_card
 from bias_suites.social.bbq_rows import ANSWERS, FILES, load
-from bias_suites.social.bbq_scores import ALIGNED, BiasScore, right, set_of
+from bias_suites.social.bbq_scores import (
+    ALIGNED,
+    AccuracyGap,
+    BiasScore,
+    ByCategory,
+    DiffBias,
+    answered,
+    right,
+    set_of,
+)
 from pytest_bias.models import Answer, Capability, Model, Question
 from pytest_bias.records import Item, Record
 from pytest_bias.scoring import MacroMean, Metric
@@ -134,27 +143,30 @@ _BY: Final = (("category",),)
 _BY_BOTH: Final = (*_BY, ("context",), ("category", "context"))
 
 
-def _bias(context: str, *, headline: bool = False) -> Metric:
+def _bias(name: str, context: str, estimate: ByCategory, *, headline: bool = False) -> Metric:
     return Metric(
-        f"bias_{context}",
-        BiasScore(right, scaled=context == "ambiguous"),
+        name,
+        estimate,
         ideal=0,
         bounds=(-100, 100),
+        unit="%" if isinstance(estimate, BiasScore) else "points",
+        tolerance=0.5,
         by=_BY,
         where=partial(_in, context),
         block=set_of,
         headline=headline,
         ideal_label="none",
-        **_PERCENT,
     )
 
 
 _METRICS: Final = (
-    _bias("ambiguous", headline=True),
-    _bias("disambiguated"),
+    _bias("bias_ambiguous", "ambiguous", BiasScore(right, scaled=True), headline=True),
+    _bias("bias_disambiguated", "disambiguated", BiasScore(right)),
+    _bias("diff_bias_ambiguous", "ambiguous", DiffBias(right)),
+    _bias("diff_bias_disambiguated", "disambiguated", AccuracyGap(right)),
     Metric(
         "accuracy",
-        MacroMean(right, "category"),
+        MacroMean(right, "category", weight=answered),
         ideal=100,
         bounds=(0, 100),
         by=_BY_BOTH,
