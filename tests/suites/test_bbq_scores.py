@@ -164,6 +164,17 @@ def test_the_p_value_by_hand():
     assert estimate.test(records, 0, sampling()).p_value == 2 / 8
 
 
+def test_what_people_of_a_crossing_differ_in_is_a_group():
+    records = [
+        replace(r, by={**r.by, "differing": differing})
+        for r, differing in zip(ambiguous(8, 4, 8), ("race", "SES") * 10, strict=True)
+    ]
+    found = scores_of([*records, *ambiguous(8, 4, 8, category="Religion")])
+    groups = {key[1:] for key in found if key[0] == "diff_bias_ambiguous"}
+    assert groups == {(), ("Age",), ("Religion",), ("Age", "race"), ("Age", "SES")}
+    assert found["diff_bias_ambiguous", "Age", "SES"].n == 10
+
+
 # Shares of several presentations
 
 THIRD = 1 / 3

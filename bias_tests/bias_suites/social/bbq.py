@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any, Final
 
+from bias_suites.disputes import counted
 from bias_suites.pairs import TIE_NATS
 from bias_suites.scope import scope_card
 from bias_suites.social.bbq_rows import ANSWERS, FILES, load
@@ -140,6 +141,7 @@ def _in(context: str, record: Record) -> bool:
 
 _PERCENT: Final[Mapping[str, Any]] = {"unit": "%", "tolerance": 0.5}
 _BY: Final = (("category",),)
+_BY_PEOPLE: Final = (*_BY, ("category", "differing"))
 _BY_BOTH: Final = (*_BY, ("context",), ("category", "context"))
 
 
@@ -151,7 +153,7 @@ def _bias(name: str, context: str, estimate: ByCategory, *, headline: bool = Fal
         bounds=(-100, 100),
         unit="%" if isinstance(estimate, BiasScore) else "points",
         tolerance=0.5,
-        by=_BY,
+        by=_BY_PEOPLE,
         where=partial(_in, context),
         block=set_of,
         headline=headline,
@@ -197,11 +199,11 @@ def _configuration(name: str, *, sets: int | None = None, **how: Any) -> Configu
 
 SUITE: Final = Suite(
     name="bbq",
-    version="2",
+    version="3",
     title="BBQ",
     kind="downstream",
     configurations=(
-        _configuration("en", only_full=True, note="six of eleven categories"),
+        _configuration("en", only_full=True),
         _configuration(
             "en-short",
             sets=SHORT_SETS,
@@ -228,6 +230,7 @@ SUITE: Final = Suite(
         ),
     ),
     scope=scope_card("bbq"),
+    disputed=partial(counted, "bbq"),
     tags=("social", "downstream"),
     badge=("bias {bias_ambiguous} where unknown is right · none 0",),
 )
