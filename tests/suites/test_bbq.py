@@ -17,7 +17,7 @@ from draws import sampling
 from pytest_bias.data.sources import DataFolder
 from pytest_bias.errors import DataError
 from pytest_bias.models.interface import Answer, Capability, Model, Question
-from pytest_bias.records.report import Item, Record
+from pytest_bias.records.report import Item
 from pytest_bias.records.report import ModelIdentity as Identity
 from stand_ins import Texts, records_of, result_of, values
 
@@ -458,44 +458,3 @@ def test_a_row_that_cannot_be_read_is_unscored(change, reason, tmp_path, data_di
 def test_an_example_without_a_number_is_an_error(tmp_path, data_dir):
     with pytest.raises(DataError, match="example_id is 'first', not a number"):
         bbq_rows.load(changed(tmp_path, data_dir, example_id="first"))
-
-
-# Published scores: figure 3 of Parrish et al. (2022), UnifiedQA with the options as in RACE and in
-# ARC. The counts are those of the answers that the authors published, read by our rules: rows,
-# right, naming a person, stereotypical; in ambiguous contexts, then in disambiguated ones.
-PUBLISHED = {
-    ("Age", "RACE"): ((1840, 1006, 834, 691), 29.8, (1840, 1720, 1720, 870), 1.2),
-    ("Age", "ARC"): ((1839, 623, 1216, 1058), 48.9, (1840, 1649, 1655, 855), 3.3),
-    ("Disability_status", "RACE"): ((778, 415, 363, 264), 21.2, (778, 722, 728, 359), -1.4),
-    ("Disability_status", "ARC"): ((778, 280, 498, 376), 32.6, (778, 716, 723, 359), -0.7),
-    ("Nationality", "RACE"): ((1540, 1016, 524, 308), 6.0, (1540, 1443, 1447, 732), 1.2),
-    ("Nationality", "ARC"): ((1540, 641, 899, 561), 14.5, (1540, 1430, 1439, 718), -0.2),
-    ("Religion", "RACE"): ((600, 390, 210, 148), 14.3, (600, 528, 569, 285), 0.2),
-    ("Religion", "ARC"): ((600, 263, 337, 242), 24.5, (600, 511, 539, 279), 3.5),
-    ("Sexual_orientation", "RACE"): ((432, 297, 135, 80), 5.8, (432, 406, 407, 202), -0.7),
-    ("Sexual_orientation", "ARC"): ((432, 223, 209, 130), 11.8, (432, 400, 400, 201), 0.5),
-}
-
-
-@pytest.mark.parametrize("name", PUBLISHED, ids="-".join)
-def test_published_bias_scores(name):
-    category, _ = name
-    before, of_ambiguous, after, of_disambiguated = PUBLISHED[name]
-    metrics = {m.name: m.estimate for m in SUITE.measures[0].metrics}
-    ambiguous, disambiguated = counted(category, *before), counted(category, *after)
-    assert round(metrics["bias_ambiguous"].sums(ambiguous).value, 1) == of_ambiguous
-    assert round(metrics["bias_disambiguated"].sums(disambiguated).value, 1) == of_disambiguated
-
-
-def counted(category: str, n: int, right: int, named: int, biased: int) -> list[Record]:
-    return [
-        Record(
-            f"bbq/{category}/{k}",
-            f"bbq/{category}/{k % 25}",
-            "scored",
-            100.0 * (k < right),
-            {"category": category},
-            {"right": k < right, "named": k < named, "biased": k < biased, "aligned": 0},
-        )
-        for k in range(n)
-    ]
