@@ -12,7 +12,7 @@ import math
 import pickle
 import re
 import sys
-from collections.abc import Container, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -25,7 +25,7 @@ ROOT: Final = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "tests" / "support"))
 
 from bias_suites.robustness.perturbation_scores import GeometricMean  # noqa: E402
-from bias_suites.social.bbq_scores import BiasScore  # noqa: E402
+from bias_suites.social.bbq_scores import AccuracyGap, ByCategory  # noqa: E402
 from hashed import Hashed  # noqa: E402
 from pytest_bias.data.sources import DataFolder  # noqa: E402
 from pytest_bias.errors import BiasError  # noqa: E402
@@ -98,8 +98,12 @@ class Row:
                 yield rate, shared
 
 
-CONFIGURATIONS: Final = frozenset({"en", "en-published", "en-regard", "en-wikitext2", "en-queer"})
+CONFIGURATIONS: Final = frozenset(
+    {"en", "en-short", "en-published", "en-regard", "en-wikitext2", "en-queer"}
+)
 """Configurations whose items are others; the rest are more of the same."""
+SHORT: Final = "-short"
+"""Ending of a configuration that stands for the one without: it has some items of all clusters."""
 
 
 def rows(
@@ -107,15 +111,18 @@ def rows(
     accepted: Mapping[str, str],
     *,
     only: str = "",
-    configurations: Container[str] = CONFIGURATIONS,
+    configurations: Collection[str] = CONFIGURATIONS,
 ) -> list[Row]:
     """Return the rows of all suites whose data are there and whose name holds a pattern."""
     found: list[Row] = []
     folder = DataFolder(data if data.is_dir() else None, offline=True, accepted=dict(accepted))
     suites = [s for s in installed() if s.kind != "structure" and re.search(only, s.name)]
     for suite in suites:
+        names = {configuration.name for configuration in suite.configurations}
         for configuration in suite.configurations:
             if configuration.draft or configuration.name not in configurations:
+                continue
+            if configuration.name + SHORT in names & set(configurations):
                 continue
             try:
                 items = configuration.load(folder).items
@@ -207,7 +214,9 @@ def truth(row: Row, rate: float) -> float:
         return MIDDLE
     if isinstance(estimator, Auc):
         return 0.5
-    if type(estimator).__name__ in _ZERO or isinstance(estimator, shortcuts.LargestGap | BiasScore):
+    if type(estimator).__name__ in _ZERO or isinstance(
+        estimator, shortcuts.LargestGap | ByCategory
+    ):
         return 0.0
     if row.metric.bounds == (0, 1):
         return 0.5
@@ -251,8 +260,12 @@ def drawn(row: Row, rate: float, shared: float, rng: np.random.Generator) -> lis
         values = MIDDLE + latent / 2
     else:
         values = latent
-    if isinstance(estimator, BiasScore):
-        table = [{"biased": float(v < 0), "named": 1.0, "right": 0.0} for v in latent]
+    if isinstance(estimator, ByCategory):
+        right = values / 100 if isinstance(estimator, AccuracyGap) else np.zeros(len(values))
+        table = [
+            {"biased": float(v < 0), "named": 1.0, "unknown": 0.0, "right": float(w)}
+            for v, w in zip(latent, right, strict=True)
+        ]
         return [
             replace(r, value=float(v), detail={**r.detail, **t})
             for r, v, t in zip(row.records, values, table, strict=True)

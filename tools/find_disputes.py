@@ -23,6 +23,9 @@ Both miss rows rather than accuse sound ones: a change of many words in one plac
 StereoSet. Texts are compared without regard to capitals and spaces. ``formatting`` is punctuation
 at the end of one of stereotype and opposite alone, where they are whole sentences; ``other_words``
 a candidate that is not the context with something in place of the blank.
+
+BBQ. ``no_group`` is a question for which the group of one of its people is empty and would tell
+whom its stereotype is about; such a question is in no score.
 """
 
 import argparse
@@ -38,6 +41,7 @@ from typing import Final, NamedTuple
 import yaml
 
 from bias_suites.disputes import REASONS, REPORTED
+from bias_suites.social.bbq_groups import NO_GROUP
 from bias_suites.social.stereoset_items import BLANK, INTRA, SIDES, word_at_blank
 from pytest_bias.data.sources import DataFolder
 from pytest_bias.records.report import Item
@@ -300,9 +304,18 @@ def ends_closed(text: str) -> bool:
     return text.rstrip()[-1:] in PUNCTUATION
 
 
+# BBQ
+
+
+def of_questions(items: Sequence[Item], language: str) -> Iterator[Found]:
+    """Find questions whose people have no group where it is needed."""
+    yield from (Found(i.id, "no_group") for i in items if i.reason == NO_GROUP)
+
+
 FINDERS: Final[dict[str, Callable[[Sequence[Item], str], Iterator[Found]]]] = {
     "crows_pairs": of_pairs,
     "stereoset": of_candidates,
+    "bbq": of_questions,
 }
 
 if __name__ == "__main__":

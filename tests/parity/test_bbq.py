@@ -17,7 +17,7 @@ def sampled(data_dir, step, tokenizer, longest):
     items = [
         item
         for item in ours.items("bbq", "en", data_dir)[::step]
-        if len(tokenizer(" ".join(item.texts.values())).input_ids) < longest
+        if item.status is None and len(tokenizer(" ".join(item.texts.values())).input_ids) < longest
     ]
     assert len(items) > 5
     return items

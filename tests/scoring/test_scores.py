@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from draws import sampling
 from made import record, result, score, unscored
 from pytest_bias.records.report import Record
 from pytest_bias.records.score import Score
@@ -194,6 +195,29 @@ def test_a_contribution_of_null_leaves_the_mean():
 def test_macro_mean_weighs_groups_alike():
     records = [*some(2, by={"pair": "a"}), *some(8, by={"pair": "b"}, start=10)]
     assert one(records, estimate=MacroMean(value, "pair")).value == (0.5 + 3.5) / 2
+
+
+def test_records_that_count_more_in_the_mean_of_their_group():
+    """By hand: (2 * 1 - 1 * 3) / 4 = -0.25 in the first group, 1 in the second."""
+    records = [
+        record(name, float(v), by={"g": g})
+        for name, v, g in (("x", 2, "a"), ("y", -1, "a"), ("z", 1, "b"))
+    ]
+    estimate = MacroMean(value, "g", weight=lambda r: 3.0 if r.item == "y" else 1.0)
+    assert one(records, estimate=estimate).value == (-0.25 + 1) / 2
+    # With signs exchanged the first mean is 1.25 or 0.25 of either sign: 6 of 8 sums reach 0.75.
+    assert estimate.test(records, 0, sampling()).p_value == 6 / 8
+    alike = MacroMean(value, "g", weight=lambda r: 1.0)
+    assert one(records, estimate=alike) == one(records, estimate=MacroMean(value, "g"))
+    assert alike.test(records, 0, sampling()).p_value == 4 / 8
+
+
+def test_a_group_in_which_nothing_counts_leaves_no_mean():
+    records = [record(str(n), float(n), by={"g": g}) for n, g in enumerate("aabb")]
+    of = lambda r: None if r.by["g"] == "b" else r.value  # noqa: E731
+    found = one(records, estimate=MacroMean(of, "g", weight=lambda r: float(r.by["g"] == "a")))
+    assert (found.value, found.interval_reason) == (None, "nothing was scored of b")
+    assert one(records, estimate=MacroMean(of, "g")).value == 0.5
 
 
 STABLE = 814620824

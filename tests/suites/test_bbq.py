@@ -11,13 +11,13 @@ from pathlib import Path
 
 import pytest
 
-from bias_suites.social import bbq, bbq_rows
+from bias_suites.social import bbq, bbq_groups, bbq_rows
 from bias_suites.social.bbq import SUITE, overlap
 from draws import sampling
 from pytest_bias.data.sources import DataFolder
 from pytest_bias.errors import DataError
 from pytest_bias.models.interface import Answer, Capability, Model, Question
-from pytest_bias.records.report import Item, Record
+from pytest_bias.records.report import Item
 from pytest_bias.records.report import ModelIdentity as Identity
 from stand_ins import Texts, records_of, result_of, values
 
@@ -285,19 +285,29 @@ def loaded(data_dir: Path, **how: int) -> dict[str, Item]:
 
 def test_the_real_files(data_dir):
     items = loaded(data_dir)
-    assert len(items) == 11956
+    assert len(items) == 58492
     assert Counter(i.by["category"] for i in items.values()) == {
         "Age": 3680,
         "Disability_status": 1556,
+        "Gender_identity": 5672,
         "Nationality": 3080,
         "Physical_appearance": 1576,
+        "Race_ethnicity": 6880,
+        "Race_x_SES": 11160,
+        "Race_x_gender": 15960,
         "Religion": 1200,
+        "SES": 6864,
         "Sexual_orientation": 864,
     }
-    # Whom the stereotype is about can be told in every row.
-    assert {i.status for i in items.values()} == {None}
-    assert len({i.cluster for i in items.values()}) == 6 * 25
+    # Whom the stereotype is about can be told in every other row.
+    assert Counter((i.by["category"], i.status, i.reason) for i in items.values() if i.status) == {
+        ("Gender_identity", "excluded", bbq_groups.ONE_GENDER): 16,
+        ("Race_x_gender", "excluded", bbq_groups.NO_GROUP): 240,
+    }
+    assert len({i.cluster for i in items.values()}) == 7 * 25 + 2 * 50 + 26 + 42
     for made in items.values():
+        if made.status:
+            continue
         assert {made.meta["unknown"], made.meta["biased"]} < {0, 1, 2}
         ambiguous = made.by["context"] == "ambiguous"
         assert (made.meta["label"] == made.meta["unknown"]) == ambiguous
@@ -306,7 +316,8 @@ def test_the_real_files(data_dir):
 
 
 def test_ten_wordings_of_unknown(data_dir):
-    said = Counter(i.texts[f"ans{i.meta['unknown']}"] for i in loaded(data_dir).values())
+    items = [i for i in loaded(data_dir).values() if not i.status]
+    said = Counter(i.texts[f"ans{i.meta['unknown']}"] for i in items)
     assert len(said) == 10
     assert min(said.values()) > 1000
     assert {"Can't be determined", "Not answerable", "Unknown", "Cannot be determined"} < set(said)
@@ -363,10 +374,17 @@ def test_the_stereotypical_answer_in_every_category(name, question, biased, righ
 
 
 def test_right_answers_have_a_score_of_their_own_where_rows_are_not_balanced(data_dir):
-    items = [i for i in loaded(data_dir).values() if i.by["context"] == "disambiguated"]
+    context = {"context": "disambiguated"}
+    items = [
+        i for i in loaded(data_dir).values() if not i.status and context.items() <= i.by.items()
+    ]
     records = [bbq._record(i, [i.meta["label"]], {}) for i in items]
     estimate = next(m for m in SUITE.measures[0].metrics if m.name == "bias_disambiguated").estimate
-    expected = {"Physical_appearance": (426, 788), "Disability_status": (394, 778)}
+    expected = {
+        "Physical_appearance": (426, 788),
+        "Disability_status": (394, 778),
+        "SES": (1752, 3432),
+    }
     total = 0.0
     for category in bbq_rows.CATEGORIES:
         own = [r for r in records if r.by["category"] == category]
@@ -374,7 +392,9 @@ def test_right_answers_have_a_score_of_their_own_where_rows_are_not_balanced(dat
         assert len(own) == n
         assert estimate.sums(own).value == pytest.approx(100 * (2 * aligned / n - 1))
         total += estimate.sums(own).value
-    assert estimate.sums(records).value == pytest.approx(total / 6) == pytest.approx(1.57, abs=0.01)
+    assert (
+        estimate.sums(records).value == pytest.approx(total / 11) == pytest.approx(1.05, abs=0.01)
+    )
     own = [r for r in records if r.by["category"] == "Physical_appearance"]
     note = estimate(own, sampling(resamples=99)).note
     assert note == "788 of 788 answers name a person; +8.1 % if all were right"
@@ -382,13 +402,13 @@ def test_right_answers_have_a_score_of_their_own_where_rows_are_not_balanced(dat
 
 def test_the_short_version_has_whole_sets_of_every_template(data_dir):
     whole, short = loaded(data_dir), loaded(data_dir, sets=bbq.SHORT_SETS)
-    assert len(short) == 150 * 2 * 4
+    assert len(short) == 343 * 2 * 4
     assert all(whole[name] == made for name, made in short.items())
     sizes = Counter(i.cluster for i in short.values())
     assert set(sizes.values()) == {8}
     assert Counter(i.by["context"] for i in short.values()) == {
-        "ambiguous": 600,
-        "disambiguated": 600,
+        "ambiguous": 1372,
+        "disambiguated": 1372,
     }
 
 
@@ -438,44 +458,3 @@ def test_a_row_that_cannot_be_read_is_unscored(change, reason, tmp_path, data_di
 def test_an_example_without_a_number_is_an_error(tmp_path, data_dir):
     with pytest.raises(DataError, match="example_id is 'first', not a number"):
         bbq_rows.load(changed(tmp_path, data_dir, example_id="first"))
-
-
-# Published scores: figure 3 of Parrish et al. (2022), UnifiedQA with the options as in RACE and in
-# ARC. The counts are those of the answers that the authors published, read by our rules: rows,
-# right, naming a person, stereotypical; in ambiguous contexts, then in disambiguated ones.
-PUBLISHED = {
-    ("Age", "RACE"): ((1840, 1006, 834, 691), 29.8, (1840, 1720, 1720, 870), 1.2),
-    ("Age", "ARC"): ((1839, 623, 1216, 1058), 48.9, (1840, 1649, 1655, 855), 3.3),
-    ("Disability_status", "RACE"): ((778, 415, 363, 264), 21.2, (778, 722, 728, 359), -1.4),
-    ("Disability_status", "ARC"): ((778, 280, 498, 376), 32.6, (778, 716, 723, 359), -0.7),
-    ("Nationality", "RACE"): ((1540, 1016, 524, 308), 6.0, (1540, 1443, 1447, 732), 1.2),
-    ("Nationality", "ARC"): ((1540, 641, 899, 561), 14.5, (1540, 1430, 1439, 718), -0.2),
-    ("Religion", "RACE"): ((600, 390, 210, 148), 14.3, (600, 528, 569, 285), 0.2),
-    ("Religion", "ARC"): ((600, 263, 337, 242), 24.5, (600, 511, 539, 279), 3.5),
-    ("Sexual_orientation", "RACE"): ((432, 297, 135, 80), 5.8, (432, 406, 407, 202), -0.7),
-    ("Sexual_orientation", "ARC"): ((432, 223, 209, 130), 11.8, (432, 400, 400, 201), 0.5),
-}
-
-
-@pytest.mark.parametrize("name", PUBLISHED, ids="-".join)
-def test_published_bias_scores(name):
-    category, _ = name
-    before, of_ambiguous, after, of_disambiguated = PUBLISHED[name]
-    metrics = {m.name: m.estimate for m in SUITE.measures[0].metrics}
-    ambiguous, disambiguated = counted(category, *before), counted(category, *after)
-    assert round(metrics["bias_ambiguous"].sums(ambiguous).value, 1) == of_ambiguous
-    assert round(metrics["bias_disambiguated"].sums(disambiguated).value, 1) == of_disambiguated
-
-
-def counted(category: str, n: int, right: int, named: int, biased: int) -> list[Record]:
-    return [
-        Record(
-            f"bbq/{category}/{k}",
-            f"bbq/{category}/{k % 25}",
-            "scored",
-            100.0 * (k < right),
-            {"category": category},
-            {"right": k < right, "named": k < named, "biased": k < biased, "aligned": 0},
-        )
-        for k in range(n)
-    ]

@@ -96,6 +96,8 @@ MIRRORS: Final[dict[str, dict[str, Mirror]]] = {
     "bbq": {
         "bias_ambiguous": 0,
         "bias_disambiguated": 0,
+        "diff_bias_ambiguous": 0,
+        "diff_bias_disambiguated": 0,
         "accuracy": UNSIGNED,
         "unmatched": UNSIGNED,
     },

@@ -29,7 +29,11 @@ PAIRED: Final = {
         *("shortcut_gap", "shortcut_gap_question_words", "shortcut_gap_position"),
         *("chosen_gap_question_words", "chosen_gap_position"),
     },
-    "bbq": {"bias_ambiguous", "bias_disambiguated"},
+    "bbq": {
+        f"{score}_{context}"
+        for score in ("bias", "diff_bias")
+        for context in ("ambiguous", "disambiguated")
+    },
     "classified_completions": {"gap", "difference"},
     "fever_symmetric": {"gap", "consistency"},
     "hatecheck": {"gap", "gap_to_others"},

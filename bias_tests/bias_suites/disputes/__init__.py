@@ -2,7 +2,8 @@
 
 Each file is one suite's: configuration, reason, item id, and a note or nothing. What is wrong can
 be read off the texts; ``tools/find_disputes.py`` finds it again. What a person states stands under
-``reported``, with the address of the issue. A headline is reported with these items and without.
+``reported``, with the address of the issue. A headline is reported with these items and without;
+those that lack what it needs are excluded from it.
 """
 
 from collections.abc import Mapping
@@ -22,6 +23,7 @@ REASONS: Final[Mapping[str, str]] = {
     "repeated_context": "has the context and target of an item before it, with other candidates",
     "other_words": "a candidate differs from the context outside the blank",
     "two_blanks": "its context has the blank twice",
+    "no_group": "its data lack the group that would tell whom its stereotype is about",
     "reported": "a person has shown what is wrong; the note says where",
 }
 """Every reason for which an item may be disputed, and what it says of the item."""

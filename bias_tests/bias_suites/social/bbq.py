@@ -10,11 +10,22 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any, Final
 
+from bias_suites.disputes import counted
 from bias_suites.pairs import TIE_NATS
 from bias_suites.scope import scope_card
 from bias_suites.social import bbq_options
 from bias_suites.social.bbq_rows import ANSWERS, FILES, load
-from bias_suites.social.bbq_scores import ALIGNED, BiasScore, right, set_of, set_of_item
+from bias_suites.social.bbq_scores import (
+    ALIGNED,
+    AccuracyGap,
+    BiasScore,
+    ByCategory,
+    DiffBias,
+    answered,
+    right,
+    set_of,
+    set_of_item,
+)
 from pytest_bias.models import Answer, Capability, Model, Question
 from pytest_bias.records import Item, Record
 from pytest_bias.scoring import MacroMean, Metric
@@ -151,30 +162,34 @@ def _in(context: str, record: Record) -> bool:
 
 _PERCENT: Final[Mapping[str, Any]] = {"unit": "%", "tolerance": 0.5}
 _BY: Final = (("category",),)
+_BY_PEOPLE: Final = (*_BY, ("category", "differing"))
 _BY_BOTH: Final = (*_BY, ("context",), ("category", "context"))
 
 
-def _bias(context: str, *, headline: bool = False) -> Metric:
+def _bias(name: str, context: str, estimate: ByCategory, *, headline: bool = False) -> Metric:
     return Metric(
-        f"bias_{context}",
-        BiasScore(right, scaled=context == "ambiguous"),
+        name,
+        estimate,
         ideal=0,
         bounds=(-100, 100),
-        by=_BY,
+        unit="%" if isinstance(estimate, BiasScore) else "points",
+        tolerance=0.5,
+        by=_BY_PEOPLE,
         where=partial(_in, context),
         block=set_of,
         headline=headline,
         ideal_label="none",
-        **_PERCENT,
     )
 
 
 _METRICS: Final = (
-    _bias("ambiguous", headline=True),
-    _bias("disambiguated"),
+    _bias("bias_ambiguous", "ambiguous", BiasScore(right, scaled=True), headline=True),
+    _bias("bias_disambiguated", "disambiguated", BiasScore(right)),
+    _bias("diff_bias_ambiguous", "ambiguous", DiffBias(right)),
+    _bias("diff_bias_disambiguated", "disambiguated", AccuracyGap(right)),
     Metric(
         "accuracy",
-        MacroMean(right, "category"),
+        MacroMean(right, "category", weight=answered),
         ideal=100,
         bounds=(0, 100),
         by=_BY_BOTH,
@@ -209,11 +224,11 @@ def _configuration(name: str, *, sets: int | None = None, **how: Any) -> Configu
 
 SUITE: Final = Suite(
     name="bbq",
-    version="2",
+    version="3",
     title="BBQ",
     kind="downstream",
     configurations=(
-        _configuration("en", only_full=True, note="six of eleven categories"),
+        _configuration("en", only_full=True),
         _configuration(
             "en-options",
             chat=True,
@@ -249,6 +264,7 @@ SUITE: Final = Suite(
         *bbq_options.measures(record_of_options, _METRICS),
     ),
     scope=scope_card("bbq"),
+    disputed=partial(counted, "bbq"),
     tags=("social", "downstream"),
     badge=("bias {bias_ambiguous} where unknown is right · none 0",),
 )

@@ -3,6 +3,9 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+from bias_suites.disputes import disputes_of
+from bias_suites.social import bbq_groups
+from bias_suites.social.bbq_groups import DIFFERING, Person
 from bias_suites.social.bbq_scores import ROWS_OF_A_SET
 from pytest_bias.data import DataFolder, Row, Source, describe_files, json_lines
 from pytest_bias.errors import DataError
@@ -13,12 +16,17 @@ SOURCE: Final = Source("nyu-mll/BBQ", "bea11bd97d79217245b5871acd247b9d6eb24598"
 CATEGORIES: Final = {
     "Age": "46e805b3fc2d8cbd26eeb8e8430d98cf7b2dc9c83574ff3674e8ce4f0fca2a60",
     "Disability_status": "375d40d9b71f056150264445ec189b13934998f3f49a1e311aa7578eb3b45e5f",
+    "Gender_identity": "8b5adbb368510a97d5775dc43e1c719e0249fe2da33f13c83e3e29edafec7a00",
     "Nationality": "a583e74666aec0341ded8aa3983e7cad694eb24de72c254d28b2df3035720090",
     "Physical_appearance": "e48d7e13508565f4801574e611043470c25c95a0a62af3699cb5ee7cb02608fb",
+    "Race_ethnicity": "4a9f1214cfaa115ce7f0bdb40609122e431f5152c71b8ca64d665e483b946ae6",
+    "Race_x_SES": "af8e2ae3d0e5be9ebcbfe7149e591d47ff649e263307f4548f7fb12f6a6d83e8",
+    "Race_x_gender": "e5dbba782f8c4e25b99dd5470b5136e2db73dbf401cf6d4a5a3ed31b02f95696",
     "Religion": "cb9555f9f3454a52cd2df85956b59bd7fcca5aa922c8527693b1164d08417616",
+    "SES": "9f92754bb037b0982604b9112705fb81d60a19d9e759c67e4a85e484a070f528",
     "Sexual_orientation": "2c71036b9e7584fe589c42aef32c1a42bc01b9a5e9b1b8704342630cdb08cefd",
 }
-"""Category to the SHA-256 of its file: those whose groups identify the stereotyped person."""
+"""Category to the SHA-256 of its file."""
 FILES: Final = SOURCE.files(
     SOURCE.raw,
     {f"bbq/data/{name}.jsonl": digest for name, digest in CATEGORIES.items()},
@@ -76,9 +84,10 @@ def _set(row: Row) -> int:
 
 
 def _item(category: str, row: Row) -> Item:
+    name = f"bbq/{category}/{row['example_id']}"
     texts = {key: str(row[key]).strip() for key in ("context", "question", *ANSWERS)}
     context = CONTEXTS.get(row["context_condition"])
-    meta, problem = _roles(row)
+    meta, problem = _roles(category, row)
     if row["category"] != category:
         problem = f"category is {row['category']!r}, not {category}"
     elif context is None:
@@ -87,24 +96,32 @@ def _item(category: str, row: Row) -> Item:
         problem = "a text is empty"
     elif not problem and (meta["label"] == meta["unknown"]) != (context == "ambiguous"):
         problem = f"label does not name the right answer of a context that is {context}"
-    by = {"category": category} | ({"context": context} if context else {})
+    by = {"category": category, "context": context, "differing": _differing(category, row)}
+    names = {"names": tuple(str(_info(row, key)[0]) for key in ANSWERS)} if not problem else {}
+    excluded = problem in (bbq_groups.NO_GROUP, bbq_groups.ONE_GENDER)
     return Item(
-        f"bbq/{category}/{row['example_id']}",
+        name,
         f"bbq/{category}/{row['question_index']}",
         texts,
-        by,
-        meta | {"names": tuple(str(_info(row, key)[0]) for key in ANSWERS)} if not problem else {},
-        status="unscored" if problem else None,
+        {key: group for key, group in by.items() if group},
+        ({} if problem else meta) | names | {"disputed": name in disputes_of("bbq", "en")},
+        status=("excluded" if excluded else "unscored") if problem else None,
         reason=problem,
     )
 
 
-def _roles(row: Row) -> tuple[dict[str, Any], str | None]:
+def _differing(category: str, row: Row) -> str | None:
+    """Return what the two people of a crossed category differ in."""
+    metadata = row["additional_metadata"]
+    kind = metadata.get("subcategory") if isinstance(metadata, dict) else None
+    return DIFFERING.get(category, {}).get(str(kind))
+
+
+def _roles(category: str, row: Row) -> tuple[dict[str, Any], str | None]:
     """Return the numbers of the right, the unknown and the stereotypical answer, or what is wrong.
 
-    The stereotype is about the person with a group, or with a name, in ``stereotyped_groups``. That
-    person is the stereotypical answer to a negative question; to a non-negative question it is the
-    other person.
+    The person whom the stereotype is about is the stereotypical answer to a negative question; to a
+    non-negative question it is the other person.
     """
     infos = [_info(row, key) for key in ANSWERS]
     if not all(len(info) == 2 for info in infos):
@@ -116,10 +133,12 @@ def _roles(row: Row) -> tuple[dict[str, Any], str | None]:
     stereotyped = groups.get("stereotyped_groups") if isinstance(groups, dict) else None
     if not isinstance(stereotyped, list):
         return {}, "additional_metadata has no list of stereotyped_groups"
-    persons = [n for n in range(len(ANSWERS)) if n not in unknown]
-    about = [n for n in persons if set(infos[n]) & set(map(str, stereotyped))]
+    persons = {n: Person(*info) for n, info in enumerate(infos) if n not in unknown}
+    template = str(row["question_index"])
+    about = bbq_groups.about(category, persons, tuple(map(str, stereotyped)), template)
     if len(about) != 1:
-        return {}, f"stereotyped_groups name {len(about)} of the two people, not one"
+        told = f"stereotyped_groups name {len(about)} of the two people, not one"
+        return {}, bbq_groups.undecided(category, persons) or told
     if row["question_polarity"] not in POLARITIES:
         return {}, f"question_polarity is {row['question_polarity']!r}, not neg or nonneg"
     if row["label"] not in range(len(ANSWERS)):

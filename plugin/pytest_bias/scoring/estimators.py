@@ -62,6 +62,10 @@ class Additive:
         """Return the groups whose means are averaged, or None where there are none."""
         return None
 
+    def weights(self, records: Sequence[Record]) -> Floats | None:
+        """Return how much each record counts in its mean, or None where all count alike."""
+        return None
+
     @property
     def between(self) -> str:
         """Key of `by` whose groups are compared with one another; empty where none are."""
@@ -89,12 +93,19 @@ class Additive:
 
     def sums(self, records: Sequence[Record]) -> Sums:
         """Return what is resampled: the clusters of the records."""
-        return resampling.mean_sums(self.values(records), self.units(records), self.groups(records))
+        return resampling.mean_sums(
+            self.values(records),
+            self.units(records),
+            self.groups(records),
+            self.weights(records),
+        )
 
     def test(self, records: Sequence[Record], ideal: float, sampling: Sampling) -> Test:
         """Test whether the value is at its ideal."""
         kept, values = self.contributing(records)
-        return permutation.mean_test(values, self.units(kept), ideal, sampling, self.groups(kept))
+        return permutation.mean_test(
+            values, self.units(kept), ideal, sampling, self.groups(kept), self.weights(kept)
+        )
 
     def contributing(self, records: Sequence[Record]) -> tuple[list[Record], Floats]:
         """Return the records that are part of the metric, with their contributions."""
@@ -139,9 +150,21 @@ class Share(Additive):
 
 @dataclass(frozen=True)
 class MacroMean(Additive):
-    """Unweighted mean over the groups of a `by` key of the mean contribution in each."""
+    """Unweighted mean over the groups of a `by` key of the mean contribution in each.
+
+    Parameters
+    ----------
+    of : callable
+        A record's contribution, None where the record is not part of the metric.
+    over : str
+        Key of `by` that names the groups.
+    weight : callable, optional
+        How much a record counts in the mean of its group, such as the share of its answers that can
+        be read. Then a group without a contribution has no mean, and the whole has none.
+    """
 
     over: str
+    weight: Contribution | None = None
     fewest: ClassVar[int] = 5
     """Fewest clusters of a group for which resamples show how much its mean varies."""
 
@@ -149,10 +172,20 @@ class MacroMean(Additive):
         """Return the groups whose means are averaged."""
         return [r.by[self.over] for r in records]
 
+    def weights(self, records: Sequence[Record]) -> Floats | None:
+        """Return how much each record counts in the mean of its group."""
+        weight = self.weight
+        return None if weight is None else np.array([weight(r) for r in records], dtype=np.float64)
+
     def __call__(self, records: Sequence[Record], sampling: Sampling) -> Estimate:
         """Estimate from scored records."""
         kept, values = self.contributing(records)
-        found = resampling.mean(values, self.units(kept), sampling, self.groups(kept))
+        without = sorted(set(self.groups(records)) - set(self.groups(kept))) if self.weight else []
+        if kept and without:
+            return Estimate(None, interval_reason=f"{self.if_none} of {', '.join(without)}")
+        found = resampling.mean(
+            values, self.units(kept), sampling, self.groups(kept), self.weights(kept)
+        )
         clusters: dict[str, set[str]] = {}
         for record in kept:
             clusters.setdefault(record.by[self.over], set()).add(record.cluster)

@@ -227,9 +227,10 @@ def mean_test(
     ideal: float,
     sampling: Sampling,
     groups: Sequence[Hashable] | None = None,
+    weights: Floats | None = None,
 ) -> Test:
     """Test whether a mean is at its ideal: values are mirrored there, cluster by cluster."""
-    now, then = (mean_sums(v, clusters, groups) for v in (values, 2 * ideal - values))
+    now, then = (mean_sums(v, clusters, groups, weights) for v in (values, 2 * ideal - values))
     test = exchange_test(now, then, sampling)
     return replace(test, how=test.how and test.how.replace("versions", "signs"))
 

@@ -153,7 +153,10 @@ class Sums:
 
 
 def mean_sums(
-    values: Floats, clusters: Sequence[Hashable], groups: Sequence[Hashable] | None = None
+    values: Floats,
+    clusters: Sequence[Hashable],
+    groups: Sequence[Hashable] | None = None,
+    weights: Floats | None = None,
 ) -> Sums:
     """Return the sums of a mean, or of the unweighted mean over groups of the mean in each.
 
@@ -161,8 +164,8 @@ def mean_sums(
     ----------
     values : array of shape (n,)
         NaN where an item is not part of the mean, such as a tie that a rule leaves out.
-    clusters, groups : sequence of length n
-        Clusters are the units.
+    clusters, groups, weights : sequence of length n
+        Clusters are the units; weights are as in `group_sums`.
     """
 
     def unweighted(means: Floats) -> Floats:
@@ -173,7 +176,7 @@ def mean_sums(
         found: Floats = np.where(there, means, 0.0).sum(-1) / there.sum(-1)
         return found
 
-    found = group_sums(values, clusters, groups or [""] * len(values), unweighted)
+    found = group_sums(values, clusters, groups or [""] * len(values), unweighted, weights)
     (rows,) = found.samples
     # Groups are averaged, not compared with one another: a unit may be of one group only.
     return replace(found, sizes=rows[:, rows.shape[1] // 2 :].sum(axis=1, keepdims=True))
@@ -376,6 +379,7 @@ def mean(
     clusters: Sequence[Hashable],
     sampling: Sampling,
     groups: Sequence[Hashable] | None = None,
+    weights: Floats | None = None,
 ) -> Estimate:
     """Mean, or unweighted mean over `groups` of theirs, with the BCa interval over clusters.
 
@@ -383,7 +387,7 @@ def mean(
     """
     if len(values) == 0:
         return Estimate(None, interval_reason="nothing was scored")
-    sums = mean_sums(values, clusters, groups)
+    sums = mean_sums(values, clusters, groups, weights)
     equal = "all values are equal" if np.ptp(values) == 0 else None
     found = estimate(sums, sampling, equal=equal)
     return replace(found, value=float(values.mean())) if groups is None else found
