@@ -17,7 +17,7 @@ from pytest_bias.suites import (
     control_metrics,
     details,
     not_asked,
-    share_of,
+    times_chosen,
 )
 from stand_ins import UNREADABLE, Writer
 
@@ -85,7 +85,7 @@ def test_a_model_that_looks_at_positions_only_takes_every_option_equally_often(l
     (by_letter,) = choose_by_letters(Letters(lambda prompt: {letter: 0.9}), [WHO])
     (by_text,) = choose_by_text(Writer(lambda prompt: [letter], chat=True), [WHO])
     for answers, letters in ((by_letter, True), (by_text, False)):
-        assert [share_of(answers, n) for n in range(3)] == pytest.approx([1 / 3] * 3, abs=1e-15)
+        assert [times_chosen(answers, n) for n in range(3)] == [1, 1, 1]
         found = scores_of(answers, letters=letters)
         positions = [found[f"position_{n}"] for n in (1, 2, 3)]
         assert positions == [100.0 * (letter == other) for other in "ABC"]
@@ -94,10 +94,10 @@ def test_a_model_that_looks_at_positions_only_takes_every_option_equally_often(l
 def test_a_model_that_looks_at_options_only_takes_the_same_one_in_every_order():
     letters = Letters(lambda prompt: {shown_as(prompt, "the doctor"): 0.6, "A": 0.1, "Z": 0.3})
     (answers,) = choose_by_letters(letters, [WHO])
-    assert [share_of(answers, n) for n in range(3)] == [0, 1, 0]
+    assert [times_chosen(answers, n) for n in range(3)] == [0, 3, 0]
     writer = Writer(lambda prompt: [shown_as(prompt, "the doctor")], chat=True)
     (answers,) = choose_by_text(writer, [WHO])
-    assert [share_of(answers, n) for n in range(3)] == [0, 1, 0]
+    assert [times_chosen(answers, n) for n in range(3)] == [0, 3, 0]
     found = scores_of(answers, letters=False)
     assert [found[f"position_{n}"] for n in (1, 2, 3)] == pytest.approx([100 / 3] * 3)
 
@@ -116,7 +116,7 @@ def test_a_record_keeps_order_and_log_probabilities():
     assert kept["nats_1_1"] == math.log(0.5)
     assert kept["nats_1_2"] == math.log(0.25)
     assert kept["nats_1_0"] is None
-    assert kept["label_mass"] == pytest.approx(0.75)
+    assert kept["label_mass"] == pytest.approx(3 * 0.75)
     assert scores_of(answers, letters=True)["label_mass"] == pytest.approx(75)
 
 
@@ -129,7 +129,7 @@ def test_what_is_no_answer_is_counted_and_is_no_choice():
         AnswerStatus.ANSWERED,
         AnswerStatus.UNPARSED,
     ]
-    assert [share_of(answers, n) for n in range(3)] == pytest.approx([0, 1 / 3, 0])
+    assert [times_chosen(answers, n) for n in range(3)] == [0, 1, 0]
     kept = details(answers)
     assert kept["text_0"] == "I'm sorry, but I can't answer that."
     found = scores_of(answers, letters=False)

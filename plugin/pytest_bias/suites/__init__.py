@@ -12,7 +12,7 @@ from pytest_bias.suites.choosing import (
     control_metrics,
     details,
     not_asked,
-    share_of,
+    times_chosen,
 )
 from pytest_bias.suites.classifier_readings import NO_PROBABILITY, Reading
 from pytest_bias.suites.files.kinds import DataRow, Definition, Kind
@@ -71,9 +71,9 @@ __all__ = [
     "outcome",
     "own_files",
     "pair",
-    "share_of",
     "table",
     "text_file",
+    "times_chosen",
     "word",
     "words",
 ]

@@ -174,9 +174,9 @@ _MOST_TEXT: Final = 2_000
 """Characters of a generated answer that a record keeps."""
 
 
-def share_of(answers: Answers, option: int) -> float:
-    """Return the share of all orders in which an option was chosen."""
-    return sum(shown.shares[option] for shown in answers) / len(answers)
+def times_chosen(answers: Answers, option: int) -> float:
+    """Return in how many orders an option was chosen; a whole number unless letters were equal."""
+    return sum(shown.shares[option] for shown in answers)
 
 
 def not_asked(answers: Answers) -> str | None:
@@ -187,21 +187,18 @@ def not_asked(answers: Answers) -> str | None:
 def details(answers: Answers) -> dict[str, Value]:
     """Return what a record keeps of the answers to one question.
 
-    The shares of orders that were ``answered``, ``refused``, ``unparsed`` and ``cut``; the shares
-    in which the option shown at a position was chosen (``position_1``); and for each order
-    (``order_0``: numbers of the options as shown) the log-probability of each option
-    (``nats_0_1``), or the text.
+    In how many of the orders that were ``asked`` the question was ``answered``, ``refused``,
+    ``unparsed`` and ``cut``, and the option shown at a position was chosen (``position_1``); and
+    for each order (``order_0``: numbers of the options as shown) the log-probability of each option
+    (``nats_0_1``), or the text. Counts, since sums of thirds are not exact.
     """
-    n = len(answers)
-    found: dict[str, Value] = {
-        status.value: sum(shown.status is status for shown in answers) / n
-        for status in AnswerStatus
+    found: dict[str, Value] = {"asked": len(answers)} | {
+        status.value: sum(shown.status is status for shown in answers) for status in AnswerStatus
     }
     for place in range(len(answers[0].order)):
-        taken = (shown.shares[shown.order[place]] for shown in answers)
-        found[f"position_{place + 1}"] = sum(taken) / n
+        found[f"position_{place + 1}"] = sum(shown.shares[shown.order[place]] for shown in answers)
     if answers[0].log_probabilities:
-        found["label_mass"] = sum(shown.mass for shown in answers) / n
+        found["label_mass"] = sum(shown.mass for shown in answers)
     else:
         found["thoughts"] = sum(shown.thoughts for shown in answers)
     for number, shown in enumerate(answers):
@@ -213,18 +210,9 @@ def details(answers: Answers) -> dict[str, Value]:
     return found
 
 
-def answered(record: Record) -> float:
-    """Return the share of the orders of a record's question that were answered, from 0 to 1."""
-    return float(record.detail["answered"] or 0)
-
-
-def _percent(name: str, record: Record) -> float | None:
-    return 100.0 * float(record.detail[name] or 0)
-
-
-def _of_answered(name: str, record: Record) -> float | None:
-    there = answered(record)
-    return 100.0 * float(record.detail[name] or 0) / there if there else None
+def _percent(name: str, of: str, record: Record) -> float | None:
+    n, whole = (float(record.detail[key] or 0) for key in (name, of))
+    return 100.0 * n / whole if whole else None
 
 
 def control_metrics(n_options: int, *, letters: bool) -> tuple[Metric, ...]:
@@ -245,11 +233,14 @@ def control_metrics(n_options: int, *, letters: bool) -> tuple[Metric, ...]:
     if not letters:
         how[AnswerStatus.ANSWERED] = 100.0
     whole = (
-        _percentage(str(name), partial(_percent, name), ideal, beside=not at)
+        _percentage(str(name), partial(_percent, name, "asked"), ideal, beside=not at)
         for at, (name, ideal) in enumerate(how.items())
     )
     places = (f"position_{n + 1}" for n in range(n_options))
-    return (*whole, *(_percentage(p, partial(_of_answered, p), 100 / n_options) for p in places))
+    return (
+        *whole,
+        *(_percentage(p, partial(_percent, p, "answered"), 100 / n_options) for p in places),
+    )
 
 
 def _percentage(
