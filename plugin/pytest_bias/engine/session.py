@@ -34,7 +34,7 @@ from pytest_bias.engine.preparation import without_data
 from pytest_bias.engine.report_building import build_report, depends_on, environment
 from pytest_bias.engine.sampling import extent
 from pytest_bias.engine.schedule import Schedule
-from pytest_bias.errors import BiasError, ServerStopped
+from pytest_bias.errors import BiasError, ModelStopped
 from pytest_bias.models import load
 from pytest_bias.models.energy import GpuEnergy
 from pytest_bias.models.interface import Model
@@ -259,7 +259,7 @@ class Session:
         ask = partial(self._asked, planned, model, data, part)
         try:
             return measure_quietly(ask) if data.hiding else ask()
-        except ServerStopped as error:
+        except ModelStopped as error:
             self.stopped = error.message
             return entry.result("error", error.message)
         except (Exception, SystemExit) as error:
