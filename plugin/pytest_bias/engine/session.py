@@ -312,8 +312,10 @@ class Session:
         meter.on_progress = lambda done, total: self.listener(Progress(entry.id, done, total))
         is_hidden = entry.configuration.hidden
         meter.on_notice = lambda text: self.notify(f"{entry.id}: {NOTICE if is_hidden else text}")
-        # Structural checks use no kept answers: these cannot show whether an answer repeats.
-        folder = None if planned.is_structure or is_hidden else self.unfinished
+        # Structural checks use no kept answers: these cannot show whether an answer repeats. Of an
+        # application that is not asked, and each call may be paid for.
+        asks_again = planned.is_structure and not self.plan.model.keeps_answers
+        folder = None if asks_again or is_hidden else self.unfinished
         for each in (model, *model.scorers.values()):
             each.keep(folder)
         started, before = time.perf_counter(), (meter.seconds, meter.tokens, meter.forwards)

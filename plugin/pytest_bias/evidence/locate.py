@@ -16,6 +16,7 @@ from pytest_bias.evidence.checks import Check
 from pytest_bias.evidence.provenance import Traits
 from pytest_bias.evidence.verification import Publication
 from pytest_bias.models import ModelRef
+from pytest_bias.models.applications.name import PREFIX
 from pytest_bias.models.fingerprint import fingerprint
 from pytest_bias.models.repository import ask, endpoint, fetch
 from pytest_bias.models.served.address import PROTOCOL
@@ -76,9 +77,10 @@ def named(text: str, *, offline: bool) -> Iterator[Named]:
         If nothing has that name, or it publishes no report.
     """
     path = Path(text).expanduser()
-    if text.startswith(PROTOCOL):
+    if text.startswith((PROTOCOL, PREFIX)):
+        what = "a served model" if text.startswith(PROTOCOL) else "an application"
         raise UsageError(
-            "a served model publishes no report, and none can be checked against it.",
+            f"{what} publishes no report, and none can be checked against it.",
             f"What can be checked is {FORMS}.",
         )
     if "://" in text:

@@ -214,7 +214,12 @@ def check(locked: Locked) -> Checked:
     return Checked(locked, found, report, (*_about(ref, found), *notes))
 
 
-_ELSEWHERE: Final = {"gguf": "a .gguf file", "demo": "bundled", "served": "served"}
+_ELSEWHERE: Final = {
+    "gguf": "a .gguf file",
+    "demo": "bundled",
+    "served": "served",
+    "application": "an application",
+}
 
 
 def _check_hub(ref: ModelRef) -> None:

@@ -9,6 +9,7 @@ from rich.console import Console
 
 from pytest_bias.errors import ReportError, UsageError
 from pytest_bias.evidence.locate import Named
+from pytest_bias.models.applications.name import DEMO_CHAT, PREFIX
 from pytest_bias.models.fingerprint import differences, fingerprint
 from pytest_bias.models.reference import DEMOS
 from pytest_bias.models.served.address import PROTOCOL
@@ -33,7 +34,7 @@ _NEEDED: Final = ("requested", "profile", "chat")
 
 def settings_of(report: Report, found: Named, given: Settings, text: str) -> Settings:
     """Return the settings of a report, adapted to the machine of the second run."""
-    _refuse_served(report, given, text)
+    _refuse_asked(report, given, text)
     model = given.model or _model(report, found)
     if model is None:
         raise UsageError(
@@ -71,13 +72,19 @@ def settings_of(report: Report, found: Named, given: Settings, text: str) -> Set
     )
 
 
-def _refuse_served(report: Report, given: Settings, text: str) -> None:
-    """Raise `UsageError` for a served model: there is no proof that it is the same model."""
-    if report.model.served is None and not (given.model or "").startswith(PROTOCOL):
+def _refuse_asked(report: Report, given: Settings, text: str) -> None:
+    """Raise `UsageError` for a model whose weights are not known: nothing proves it is the same."""
+    named = given.model or ""
+    is_application = named.startswith(PREFIX) or named == DEMO_CHAT
+    if report.model.application or is_application:
+        what, who = "an application", "an application"
+    elif report.model.served or named.startswith(PROTOCOL):
+        what, who = "a served model", "a server"
+    else:
         return
     raise UsageError(
-        f"{text} cannot be reproduced with a served model: nothing shows which weights a server "
-        "has, so a second run would prove nothing about the first.",
+        f"{text} cannot be reproduced with {what}: nothing shows which weights {who} has, so a "
+        "second run would prove nothing about the first.",
         "To compare: pytest-bias run MODEL --baseline REPORT",
     )
 

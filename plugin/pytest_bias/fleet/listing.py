@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Final
 
 from pytest_bias.errors import UsageError
-from pytest_bias.models.reference import DEMOS
+from pytest_bias.models.reference import BUNDLED
 
 MOST_MODELS: Final = 100_000
 
@@ -48,7 +48,7 @@ def listed(path: Path) -> tuple[str, ...]:
 def _from(folder: Path, name: str) -> str:
     """Return a folder's name as it is read from anywhere."""
     there = folder / Path(name).expanduser()
-    is_path = name not in DEMOS and "://" not in name
+    is_path = name not in BUNDLED and "://" not in name
     try:
         return str(there.resolve()) if is_path and there.exists() else name
     except OSError:

@@ -68,6 +68,8 @@ class Model(ABC):
         Running count of the forwards.
     chat : bool
         Whether `generate` formats prompts by the model's chat template.
+    system : str or None
+        System text put before every chat turn.
     notices : tuple of str
         Notices for the user about how the model was loaded.
     seed : int
@@ -85,6 +87,7 @@ class Model(ABC):
     capabilities: frozenset[Capability]
     meter: Meter = field(default_factory=Meter, init=False)
     chat: bool = field(default=False, init=False)
+    system: str | None = field(default=None, init=False)
     notices: tuple[str, ...] = field(default=(), init=False)
     seed: int = field(default=0, init=False)
     scorers: Mapping[str, "Model"] = field(default_factory=dict, init=False)

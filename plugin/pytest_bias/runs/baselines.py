@@ -254,6 +254,11 @@ def about(text: str, error: BiasError) -> BiasError:
 
 def _published(model: "Described", settings: Settings, listener: Listener) -> Report | None:
     ref = model.ref
+    if ref.source == "application":
+        raise UsageError(
+            f"--baseline published: nothing is published of {ref}, which is an application.",
+            "Name a report: --baseline DIR",
+        )
     if ref.source == "served":
         raise UsageError(
             f"--baseline published: nothing is published of {ref}, which is served.",

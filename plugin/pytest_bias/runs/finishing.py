@@ -217,7 +217,8 @@ def finish_job(job: Job, report: Report) -> Finished:
     finished = finish(
         report, settings, job.limits, job.baseline, job.out, items, job.decision_level
     )
-    if not (report.run.get("interrupted") or report.run.get("stopped")):
+    goes_on = report.run.get("interrupted") or report.run.get("stopped")
+    if not (goes_on or job.session.plan.model.keeps_answers):
         remove_unfinished(job.out)
     return finished
 
