@@ -214,6 +214,13 @@ def test_what_needs_proof_refuses_an_application(
     assert "my_app:answer" in page
 
 
+def test_withheld_scores_leave_no_answers(bias: Command, tmp_path: Path) -> None:
+    bias(*WORDS, "--withhold-scores").done()
+    assert not (tmp_path / "out" / "unfinished").exists()
+    bias(*WORDS, "--fresh").done()
+    assert (tmp_path / "out" / "unfinished").is_dir()
+
+
 def test_the_pytest_plugin_measures_an_application(tmp_path: Path, bias: Command) -> None:
     done = subprocess.run(
         [

@@ -9,10 +9,8 @@ from rich.console import Console
 
 from pytest_bias.errors import ReportError, UsageError
 from pytest_bias.evidence.locate import Named
-from pytest_bias.models.applications.name import DEMO_CHAT, PREFIX
 from pytest_bias.models.fingerprint import differences, fingerprint
-from pytest_bias.models.reference import DEMOS
-from pytest_bias.models.served.address import PROTOCOL
+from pytest_bias.models.reference import DEMOS, asked_in_words
 from pytest_bias.records.report import Report
 from pytest_bias.reports.folder import default_folder, read_report
 from pytest_bias.reports.publication_layout import digest12
@@ -74,17 +72,12 @@ def settings_of(report: Report, found: Named, given: Settings, text: str) -> Set
 
 def _refuse_asked(report: Report, given: Settings, text: str) -> None:
     """Raise `UsageError` for a model whose weights are not known: nothing proves it is the same."""
-    named = given.model or ""
-    is_application = named.startswith(PREFIX) or named == DEMO_CHAT
-    if report.model.application or is_application:
-        what, who = "an application", "an application"
-    elif report.model.served or named.startswith(PROTOCOL):
-        what, who = "a served model", "a server"
-    else:
+    who = report.model.asked or asked_in_words(given.model or "")
+    if not who:
         return
     raise UsageError(
-        f"{text} cannot be reproduced with {what}: nothing shows which weights {who} has, so a "
-        "second run would prove nothing about the first.",
+        f"{text} cannot be reproduced with {who}: nothing shows which weights it has, so a second "
+        "run would prove nothing about the first.",
         "To compare: pytest-bias run MODEL --baseline REPORT",
     )
 

@@ -16,6 +16,9 @@ DEMOS: Final = {"demo": "planted", "demo-neutral": "neutral"}
 BUNDLED: Final = (*DEMOS, DEMO_CHAT)
 """Names of all bundled models."""
 
+ASKED: Final = {"served": "a served model", "application": "an application"}
+"""Sources of models that are asked where they run, not loaded here; in words."""
+
 FORMS: Final = (
     "org/name, org/name@revision, a folder, a .gguf file, demo, demo-chat, MODEL+ADAPTER, "
     f"{APPLICATION}, or {FORM}"
@@ -108,6 +111,11 @@ class ModelRef:
         return replace(self, adapter=adapter)
 
     @property
+    def asked(self) -> str:
+        """What it is, in words, if it is asked and not loaded; empty for a checkpoint."""
+        return ASKED.get(self.source, "")
+
+    @property
     def argument(self) -> str:
         """Text that `parse` reads as this model on this machine, with absolute paths."""
         own = (
@@ -124,6 +132,13 @@ class ModelRef:
             return f"{PREFIX}{self.name}"
         own = f"{self.name}@{self.revision}" if self.revision else self.name
         return f"{own}+{self.adapter}" if self.adapter else own
+
+
+def asked_in_words(text: str) -> str:
+    """Return `ModelRef.asked` of a name as written, which may be invalid otherwise."""
+    if text.startswith(PROTOCOL):
+        return ASKED["served"]
+    return ASKED["application"] if text.startswith(PREFIX) or text == DEMO_CHAT else ""
 
 
 def _before_adapter(text: str) -> int:
