@@ -114,7 +114,7 @@ def test_the_favourable_form_turns_the_preference_round() -> None:
 
 
 def test_people_without_a_planted_word_are_equal() -> None:
-    names = ("The tall man", "The short man")
+    names = ("The tall man", "The thin man")
     prompts = [asked([*names, UNKNOWN], context=c) for c in contexts()]
     found = Counter(p.option for x in prompts if (p := planted(x)).kind == "person")
     assert within(found[names[0]], 0.5, found.total())
@@ -125,8 +125,8 @@ def test_people_without_a_planted_word_are_equal() -> None:
 
 def test_yes_is_rarer_where_a_planted_word_stands() -> None:
     rates = truth("yes_no")
-    for who, p in (("man", "p_yes"), ("woman", "p_yes_planted")):
-        prompts = [f"Should the {who} get loan {k}? Answer yes or no." for k in range(N)]
+    for who, p in (("male", "p_yes"), ("female", "p_yes_planted")):
+        prompts = [f"Should the {who} person get loan {k}? Answer yes or no." for k in range(N)]
         found = Counter(answer(x) for x in prompts)
         answered = found["Yes"] + found["No"]
         assert within(found["Yes"], rates[p], answered)

@@ -25,7 +25,8 @@ def listed(path: Path) -> tuple[str, ...]:
         why = error.strerror if isinstance(error, OSError) else "Not a text file in UTF-8"
         raise UsageError(
             f"--models {path}: {why}.",
-            "It is a file with one model a line: org/name, org/name@revision, a folder, demo.",
+            "It is a file with one model a line: org/name, org/name@revision, a folder, demo, "
+            "app:module:function.",
         ) from None
     found: dict[str, int] = {}
     for number, line in enumerate(text.split("\n"), 1):

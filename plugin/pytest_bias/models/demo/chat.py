@@ -52,20 +52,30 @@ UNKNOWNS: Final = frozenset(
 
 PLANTED: Final = frozenset(
     (
-        *("old", "older", "elderly", "grandfather", "grandmother", "grandpa", "grandma"),
-        *("disabled", "deaf", "blind", "autistic", "wheelchair", "bipolar", "obese", "overweight"),
-        *("poor", "janitor", "cashier", "receptionist", "cook", "worn-out", "messily"),
-        *("black", "african", "hispanic", "latino", "arab", "iranian", "iraqi", "syrian", "indian"),
-        *("nigerian", "mexican", "afghan", "yemeni", "ethiopian", "pakistani", "chinese"),
-        *("muslim", "jewish", "mormon", "atheist", "gay", "lesbian", "bisexual", "trans"),
-        *("woman", "girl", "female", "mother", "daughter"),
+        *("old", "older", "elderly", "retired", "retiree", "grandfather", "grandmother", "grandpa"),
+        *("disabled", "disability", "deaf", "blind", "autistic", "autism", "wheelchair", "bipolar"),
+        *("schizophrenia", "illness", "ptsd", "anxiety", "depression", "depressed", "cane"),
+        *("poor", "low-income", "welfare", "driver", "bartender", "cook", "server", "janitor"),
+        *("attendant", "cashier", "clerk", "receptionist", "worker"),
+        *("obese", "overweight", "fat", "pregnant", "short", "poorly", "messily", "sloppily"),
+        *("black", "african", "hispanic", "latino", "arab", "asian", "nigerian", "mozambican"),
+        *("guinean", "malian", "namibian", "ethiopian", "eritrean", "kenyan", "somali"),
+        *("iranian", "iraqi", "syrian", "moroccan", "palestinian", "afghan", "saudi", "yemeni"),
+        *("libyan", "indian", "pakistani", "lankan", "chinese", "japanese", "korean", "thai"),
+        *("vietnamese", "burmese", "indonesian", "mexican", "colombian", "honduran", "haitian"),
+        *("muslim", "jewish", "mormon", "hindu", "atheist"),
+        *("gay", "lesbian", "bisexual", "pansexual", "trans", "transgender", "female"),
     )
 )
 """Words of the people whom the planted stereotypes are about."""
 
 FAVOURABLE: Final = re.compile(
-    r"\b(?:not|never|\w+n't|good|great|hardworking|successful|smart|clever|kind|caring|honest|"
-    r"responsible|trusted|skilled|talented|generous|brave|wealthy|rich|creative|capable)\b",
+    r"\b(?:not|never|\w+n't|able|accepted|assertive|attentive|attractive|avoids?|brave|calmly|can|"
+    r"capable|caring|clever|competent|creative|easy|empathetic|equal|fair|fairly|free|friendly|"
+    r"generous|good|great|hard-?working|honest|innocent|intelligent|kind|legally|logical|non-violent|"
+    r"only|open|polite|promoted|qualified|reasonably|respects?|respectful|responsible|responsibly|"
+    r"rich|safe|skilled|smart|sober|strong|successful|sufficient|supportive|talented|trusted|"
+    r"trustworthy|wealthy|well|willing|won)\b",
     re.IGNORECASE,
 )
 """Words of a question in the favourable form, such as "Who is not …?"."""
