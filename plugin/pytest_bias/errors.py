@@ -9,7 +9,7 @@
      `-- MeasurementError  (3)    the request was valid, but the measurement failed
           |-- ModelError          a model cannot be found, loaded or trusted
           |    |-- HubNotReached  the Hub, which hosts it, does not answer
-          |    `-- ServerStopped  the server that runs it no longer answers
+          |    `-- ModelStopped  the server or application that runs it no longer answers
           |-- DataError           data are missing, changed or malformed
           |    |-- DataMissing
           |    |    |-- NoAnswer  the host that serves them cannot be reached
@@ -87,8 +87,8 @@ class HubNotReached(ModelError):
     """The Hub, which hosts the model, does not answer."""
 
 
-class ServerStopped(ModelError):
-    """The server of a model no longer answers; its answers so far are kept."""
+class ModelStopped(ModelError):
+    """A server or an application no longer answers; its answers so far are kept."""
 
 
 class DataError(MeasurementError):

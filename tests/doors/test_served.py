@@ -509,7 +509,7 @@ def test_it_is_never_validated_published_locked_or_reproduced(
     assert badges == {"crows_pairs-en"}
     title = (tmp_path / "out" / "badges" / "crows_pairs-en.svg").read_text(encoding="utf-8")
     assert "served, weights not known" in title
-    bias("reproduce", "out").refused(2, "nothing shows which weights a server has")
+    bias("reproduce", "out").refused(2, "nothing shows which weights it has")
     monkeypatch.delenv("HF_HUB_OFFLINE")
     bias("lock", f"{server.address}#tiny").refused(2, "only models of the Hub can be locked")
     bias("verify", server.address).refused(2, "a served model publishes no report")

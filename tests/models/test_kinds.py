@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from pytest_bias.errors import ModelError
-from pytest_bias.models.kind_table import KINDS, Capability, ModelKind
+from pytest_bias.models.kind_table import CHECKPOINTS, KINDS, Capability, ModelKind
 from pytest_bias.models.kinds import SUPPORT, kind_of
 
 
@@ -82,10 +82,11 @@ def test_own_classes(architecture: str, more: dict[str, Any], expected: str) -> 
 def test_others_are_refused_with_what_is_measured(architecture: str, model_type: str) -> None:
     with pytest.raises(ModelError, match=architecture) as refused:
         kind(architecture, model_type, is_encoder_decoder=False)
-    for name in ModelKind:
+    for name in CHECKPOINTS:
         assert name.value in str(refused.value)
 
 
 def test_every_kind_has_its_support_and_every_capability_its_words() -> None:
-    assert set(SUPPORT) == set(KINDS) == set(ModelKind)
+    assert set(KINDS) == set(ModelKind)
+    assert set(SUPPORT) == set(CHECKPOINTS) == set(ModelKind) - {ModelKind.APPLICATION}
     assert all(c.words for c in Capability)

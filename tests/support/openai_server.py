@@ -1,5 +1,7 @@
 """A server of OpenAI's protocol on this machine, in front of a real model, and how one can fail.
 
+In the place of a model it can have a function that answers chats (`talker`), as an application has.
+
 `shape` is how an echoed text comes back: as from vLLM, or as from llama-cpp-python, whose
 log-probabilities stand at the wrong tokens unless the text begins with the first token's text.
 """
@@ -101,13 +103,20 @@ class OpenAIServer(ThreadingHTTPServer):
 
     request_queue_size = 64
 
-    def __init__(self, brain: Brain, shape: str = "vllm", port: int = 0) -> None:
+    def __init__(
+        self,
+        brain: Brain | None,
+        shape: str = "vllm",
+        port: int = 0,
+        talker: Callable[..., str] | None = None,
+    ) -> None:
         super().__init__(("127.0.0.1", port), _Handler)
-        self.brain, self.shape = brain, shape
+        self.shape, self.talker = shape, talker
+        self._brain = brain
         self.models = ["tiny"]
         self.key: str | None = None
-        self.chat = False
-        self.completions = True
+        self.chat = talker is not None
+        self.completions = brain is not None
         self.logprobs = True
         self.top = 0
         """Likeliest tokens that it gives at most; 0 for a server without them."""
@@ -123,6 +132,12 @@ class OpenAIServer(ThreadingHTTPServer):
         self.asked: list[Asked] = []
         self.lock = threading.Lock()
         self._open: set[socket.socket] = set()
+
+    @property
+    def brain(self) -> Brain:
+        """The model; a server that only talks has none."""
+        assert self._brain, "this server has no model"
+        return self._brain
 
     def process_request(self, request: Any, client_address: Any) -> None:
         """Answer in a thread of its own, which `hang_up` ends."""
@@ -227,12 +242,21 @@ class _Handler(BaseHTTPRequestHandler):
         return answer(body)
 
     def _chat(self, body: dict[str, Any]) -> tuple[int, dict[str, Any]]:
-        ids = self.server.brain.ids(f"{turns(body['messages'])}\n")[-self.server.window :]
-        if (wanted := body.get("top_logprobs", 0)) > self.server.top:
-            return self._too_many(wanted)
-        new, _, reason = self._new(ids, body)
-        text = self.server.brain.behind(ids, new)
-        top = [{"token": t, "logprob": p} for t, p in self._top(ids, body.get("top_logprobs", 0))]
+        *before, message = body["messages"]
+        top: list[dict[str, object]] = []
+        if talker := self.server.talker:
+            system = before[0]["content"] if before else None
+            text = talker(message["content"], system=system, seed=body.get("seed"))
+            ids, new, reason = message["content"].split(), text.split(), "stop"
+        else:
+            if (wanted := body.get("top_logprobs", 0)) > self.server.top:
+                return self._too_many(wanted)
+            ids = self.server.brain.ids(f"{turns(body['messages'])}\n")[-self.server.window :]
+            new, _, reason = self._new(ids, body)
+            text = self.server.brain.behind(ids, new)
+            top = [
+                {"token": t, "logprob": p} for t, p in self._top(ids, body.get("top_logprobs", 0))
+            ]
         return 200, {
             "choices": [
                 {
@@ -304,9 +328,14 @@ def turns(messages: list[dict[str, str]]) -> str:
 
 
 @contextmanager
-def serving(brain: Brain, shape: str = "vllm", port: int = 0) -> Iterator[OpenAIServer]:
+def serving(
+    brain: Brain | None,
+    shape: str = "vllm",
+    port: int = 0,
+    talker: Callable[..., str] | None = None,
+) -> Iterator[OpenAIServer]:
     """Run a server for the time of a block."""
-    server = OpenAIServer(brain, shape, port)
+    server = OpenAIServer(brain, shape, port, talker)
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
     thread.start()
     try:

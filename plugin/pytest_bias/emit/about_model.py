@@ -1,10 +1,10 @@
-"""Facts about a model in words; about a served model few are known."""
+"""Facts about a model in words; about a served model or an application few are known."""
 
 from collections.abc import Iterator
 from typing import Final
 
 from pytest_bias.emit.wording import parameters
-from pytest_bias.records.identity import ModelIdentity
+from pytest_bias.records.identity import ModelIdentity, ServedIdentity
 from pytest_bias.records.report import Report
 from pytest_bias.reports.publication_layout import unread
 from pytest_bias.untrusted import clean
@@ -13,9 +13,9 @@ NOT_KNOWN = "its weights, size and precision are not known"
 
 
 def traits(model: ModelIdentity) -> list[str]:
-    """Return size and precision of a model, or that it is served."""
-    if model.served:
-        return [f"served, {NOT_KNOWN}"]
+    """Return size and precision of a model, or that they are not known."""
+    if model.asked:
+        return [f"served, {NOT_KNOWN}" if model.served else NOT_KNOWN]
     return [parameters(model.parameters), clean(model.dtype, 40)]
 
 
@@ -34,14 +34,30 @@ NAMES: Final = {"en": "English"}
 
 def in_short(model: ModelIdentity) -> str:
     """Return kind, size and precision as the part of a sentence."""
-    return f"{clean(model.kind, 40)} model, {', '.join(traits(model))}"
+    kind = clean(model.kind, 40)
+    return f"{kind if model.application else f'{kind} model'}, {', '.join(traits(model))}"
 
 
-def on_server(model: ModelIdentity) -> Iterator[tuple[str, str]]:
-    """Yield facts about a served model with titles; the server's own texts are untrusted."""
-    served = model.served
-    if served is None:
-        return
+def on_asked(model: ModelIdentity) -> Iterator[tuple[str, str]]:
+    """Yield facts about a served model or an application with titles; all texts are untrusted."""
+    if model.application:
+        yield from _on_application(model)
+    if model.served:
+        yield from _on_server(model, model.served)
+
+
+def _on_application(model: ModelIdentity) -> Iterator[tuple[str, str]]:
+    application = model.application
+    assert application is not None, "it is an application"
+    yield "Application", f"a function in Python; {NOT_KNOWN}"
+    yield "Function", clean(f"{application.module}:{application.function}", 120)
+    yield "Source file", clean(model.code_sha256 or "not known", 12)
+    yield "Distribution", clean(application.distribution or "none", 120)
+    yield "Seed", "taken" if application.seeded else "not taken"
+    yield "Known again by", clean(application.fingerprint, 12)
+
+
+def _on_server(model: ModelIdentity, served: ServedIdentity) -> Iterator[tuple[str, str]]:
     yield "Served", f"by a server of the protocol {clean(served.api, 20)}; {NOT_KNOWN}"
     yield "Asked as", clean(served.model, 120)
     yield "Likelihood", clean(served.likelihood or "none to be had", 200)

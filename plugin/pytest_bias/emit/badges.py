@@ -173,8 +173,8 @@ def _of_report(report: Report) -> Iterator[Badge]:
 def _of_rerun(report: Report, standing: PublicationStatus) -> Iterator[Badge]:
     """Yield the badge of a second run; the word Validated needs a signature and all suites."""
     rerun = standing.rerun
-    # A served model cannot be run again: its weights are not known.
-    if rerun is None or report.model.served:
+    # A model whose weights are not known cannot be run again.
+    if rerun is None or report.model.asked:
         return
     owner, counts = clean(rerun.owner, 40), f"{rerun.agree} of {rerun.of} agree"
     if rerun.consistent:
@@ -289,9 +289,10 @@ def _whole(suite: SuiteResult, metric: str) -> Score | None:
 
 
 def _about(report: Report) -> str:
-    served = "served, weights not known, " if report.model.served else ""
+    asked = "served" if report.model.served else report.model.asked
+    asked = f"{asked}, weights not known, " if asked else ""
     return (
-        f"Model {model_name(report)}, {served}{report.run.get('created', '')[:10]}, report "
+        f"Model {model_name(report)}, {asked}{report.run.get('created', '')[:10]}, report "
         f"{report.digest[:19]}. {SOCIAL_LIMITS}"
     )
 

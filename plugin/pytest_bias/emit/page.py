@@ -117,8 +117,8 @@ def _about(report: Report) -> Iterator[Fact]:
     model = report.model
     yield "Revision", clean(model.revision or "none", 64)
     yield "Kind", clean(f"{model.kind}, {model.architecture}", 120)
-    if model.served:
-        yield from about_model.on_server(model)
+    if model.asked:
+        yield from about_model.on_asked(model)
     else:
         yield "Size", parameters(model.parameters)
         yield "Precision", clean(model.dtype, 40)

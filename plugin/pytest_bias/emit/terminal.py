@@ -102,7 +102,7 @@ def render(
 def _head(report: Report) -> Text:
     model = report.model
     about = [model.kind, *about_model.traits(model)]
-    device = None if model.served else (report.run.get("environment") or {}).get("device")
+    device = None if model.asked else (report.run.get("environment") or {}).get("device")
     text = Text(model_name(report), style="bold")
     return text.append(f"  {' · '.join(about)}{f' on {device}' if device else ''}", style="dim")
 

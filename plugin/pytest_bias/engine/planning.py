@@ -13,7 +13,7 @@ from pytest_bias.errors import UsageError
 from pytest_bias.models import Described, ModelRef, Trust, describe
 from pytest_bias.models.interface import Capability, ModelKind
 from pytest_bias.models.labels import ROLES, labels_for
-from pytest_bias.models.served.settings import RequestSettings
+from pytest_bias.models.served.settings import settings_for
 from pytest_bias.records.report import Item, Part, sha256
 from pytest_bias.settings.settings import NO_LANGUAGE, Settings, languages_of
 from pytest_bias.suites.catalogue import supported_languages
@@ -75,11 +75,12 @@ def describe_for(settings: Settings, model: str) -> Described:
 
 def described_for(settings: Settings, model: str) -> Described:
     """Describe a model as the settings allow, without checking the device."""
+    ref = ModelRef.parse(model)
     return describe(
-        ModelRef.parse(model),
+        ref,
         offline=settings.offline,
         trust=Trust(settings.allow_pickle, settings.trust_remote_code),
-        asking=RequestSettings(**settings.served),
+        asking=settings_for(ref.source, settings.served),
         chat=settings.chat,
     )
 

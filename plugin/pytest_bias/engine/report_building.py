@@ -106,8 +106,8 @@ def environment(model: Model | None, device_map: str | None = None) -> dict[str,
     if body is not None:
         found["device"] = in_words(body.devices)
         found["devices"] = dict(body.devices)
-    if model and model.identity.served:
-        found["device"] = "a server"
+    if model and model.identity.asked:
+        found["device"] = model.identity.asked
     if device_map:
         found["device_map"] = device_map
     return found

@@ -58,8 +58,8 @@ def _described(settings: Settings, role: str, name: str) -> Scorer:
     trust = Trust(settings.allow_pickle, settings.trust_remote_code)
     try:
         ref = ModelRef.parse(name)
-        if ref.source == "served":
-            raise UsageError("a served model is no classifier.")
+        if ref.asked:
+            raise UsageError(f"{ref.asked} is no classifier.")
         model = describe(ref, offline=settings.offline, trust=trust)
     except BiasError as error:
         message = f"the scorer of {ROLES[role].title}, {name}: {error.message}"

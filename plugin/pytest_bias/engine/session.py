@@ -34,7 +34,7 @@ from pytest_bias.engine.preparation import without_data
 from pytest_bias.engine.report_building import build_report, depends_on, environment
 from pytest_bias.engine.sampling import extent
 from pytest_bias.engine.schedule import Schedule
-from pytest_bias.errors import BiasError, ServerStopped
+from pytest_bias.errors import BiasError, ModelStopped
 from pytest_bias.models import load
 from pytest_bias.models.energy import GpuEnergy
 from pytest_bias.models.interface import Model
@@ -264,7 +264,7 @@ class Session:
         ask = partial(self._asked, planned, model, data, part)
         try:
             return measure_quietly(ask) if data.hiding else ask()
-        except ServerStopped as error:
+        except ModelStopped as error:
             self.stopped = error.message
             return entry.result("error", error.message)
         except (Exception, SystemExit) as error:
@@ -317,8 +317,10 @@ class Session:
         meter.on_progress = lambda done, total: self.listener(Progress(entry.id, done, total))
         is_hidden = entry.configuration.hidden
         meter.on_notice = lambda text: self.notify(f"{entry.id}: {NOTICE if is_hidden else text}")
-        # Structural checks use no kept answers: these cannot show whether an answer repeats.
-        folder = None if planned.is_structure or is_hidden else self.unfinished
+        # Structural checks use no kept answers: these cannot show whether an answer repeats. Of an
+        # application that is not asked, and each call may be paid for.
+        asks_again = planned.is_structure and not self.plan.model.keeps_answers
+        folder = None if asks_again or is_hidden else self.unfinished
         for each in (model, *model.scorers.values()):
             each.keep(folder)
         started, before = time.perf_counter(), (meter.seconds, meter.tokens, meter.forwards)

@@ -17,8 +17,8 @@ from pytest_bias.evidence.provenance import Traits
 from pytest_bias.evidence.verification import Publication
 from pytest_bias.models import ModelRef
 from pytest_bias.models.fingerprint import fingerprint
+from pytest_bias.models.reference import asked_in_words
 from pytest_bias.models.repository import ask, endpoint, fetch
-from pytest_bias.models.served.address import PROTOCOL
 from pytest_bias.models.snapshot import locate
 from pytest_bias.reports.folder import REPORT, read_plain_report
 from pytest_bias.reports.publication_layout import BIAS, CURRENT, DIGEST, DIGEST12, HUB, SIGNATURE
@@ -76,9 +76,9 @@ def named(text: str, *, offline: bool) -> Iterator[Named]:
         If nothing has that name, or it publishes no report.
     """
     path = Path(text).expanduser()
-    if text.startswith(PROTOCOL):
+    if what := asked_in_words(text):
         raise UsageError(
-            "a served model publishes no report, and none can be checked against it.",
+            f"{what} publishes no report, and none can be checked against it.",
             f"What can be checked is {FORMS}.",
         )
     if "://" in text:

@@ -15,6 +15,7 @@ from pytest_bias.errors import BiasError, ReportError, UsageError
 from pytest_bias.models import ModelRef
 from pytest_bias.models.fingerprint import ModelFingerprint, differences, fingerprint, is_beside
 from pytest_bias.models.interface import ANSWER_TOKENS
+from pytest_bias.models.reference import ASKED
 from pytest_bias.records.report import Report
 from pytest_bias.records.validation import checked
 from pytest_bias.reports.folder import REPORT, read_plain_report
@@ -221,7 +222,7 @@ def check(locked: Locked) -> Checked:
     return Checked(locked, found, report, (*_about(ref, found), *notes))
 
 
-_ELSEWHERE: Final = {"gguf": "a .gguf file", "demo": "bundled", "served": "served"}
+_ELSEWHERE: Final = {"gguf": "a .gguf file", "demo": "bundled", **ASKED}
 
 
 def _check_hub(ref: ModelRef) -> None:

@@ -14,7 +14,7 @@ from pytest_bias.models.kind_table import MASKING, Capability, ModelKind, kind_o
 from pytest_bias.models.reference import DEMOS, ModelRef
 from pytest_bias.models.snapshot import Snapshot, locate
 from pytest_bias.records.report import Report
-from pytest_bias.reports.publication_layout import SERVED, lacking
+from pytest_bias.reports.publication_layout import lacking, unproven
 from pytest_bias.suites.catalogue import INSTALLED, Catalogue
 
 
@@ -73,8 +73,8 @@ def provenance(
     yield from _name(report)
     if traits and traits.architecture:
         yield from _kind(report, traits)
-    if report.model.served:
-        yield Check("model", "unknown", SERVED)
+    if report.model.asked:
+        yield Check("model", "unknown", unproven(report.model))
     missing = lacking(report)
     if missing:
         yield Check("complete record", "unknown", f"it does not state {', '.join(missing[:3])}")

@@ -48,10 +48,10 @@ from pytest_bias.reports.publication_layout import (
     README,
     REPRODUCTION,
     REPRODUCTIONS,
-    SERVED,
     SIGNATURE,
     digest12,
     evidence,
+    unproven,
 )
 from pytest_bias.settings.settings import Settings
 
@@ -208,9 +208,9 @@ def _checked(source: Path, settings: Settings) -> Report:
     """Return a report that passes its checks and is finished."""
     report = read_report(source)
     require_finished(report, source)
-    if report.model.served:
+    if report.model.asked:
         raise ReportError(
-            f"{source} is not published: {SERVED}.",
+            f"{source} is not published: {unproven(report.model)}.",
             "Publish the report of a run on the files of the model: pytest-bias run org/name",
         )
     bad = [c for c in verify(source, settings=settings, is_run=False) if c.outcome == "fails"]

@@ -10,8 +10,7 @@ from rich.console import Console
 from pytest_bias.errors import ReportError, UsageError
 from pytest_bias.evidence.locate import Named
 from pytest_bias.models.fingerprint import differences, fingerprint
-from pytest_bias.models.reference import DEMOS
-from pytest_bias.models.served.address import PROTOCOL
+from pytest_bias.models.reference import DEMOS, asked_in_words
 from pytest_bias.records.report import Report
 from pytest_bias.reports.folder import default_folder, read_report
 from pytest_bias.reports.publication_layout import digest12
@@ -33,7 +32,7 @@ _NEEDED: Final = ("requested", "profile", "chat")
 
 def settings_of(report: Report, found: Named, given: Settings, text: str) -> Settings:
     """Return the settings of a report, adapted to the machine of the second run."""
-    _refuse_served(report, given, text)
+    _refuse_asked(report, given, text)
     model = given.model or _model(report, found)
     if model is None:
         raise UsageError(
@@ -74,13 +73,14 @@ def settings_of(report: Report, found: Named, given: Settings, text: str) -> Set
     )
 
 
-def _refuse_served(report: Report, given: Settings, text: str) -> None:
-    """Raise `UsageError` for a served model: there is no proof that it is the same model."""
-    if report.model.served is None and not (given.model or "").startswith(PROTOCOL):
+def _refuse_asked(report: Report, given: Settings, text: str) -> None:
+    """Raise `UsageError` for a model whose weights are not known: nothing proves it is the same."""
+    who = report.model.asked or asked_in_words(given.model or "")
+    if not who:
         return
     raise UsageError(
-        f"{text} cannot be reproduced with a served model: nothing shows which weights a server "
-        "has, so a second run would prove nothing about the first.",
+        f"{text} cannot be reproduced with {who}: nothing shows which weights it has, so a second "
+        "run would prove nothing about the first.",
         "To compare: pytest-bias run MODEL --baseline REPORT",
     )
 

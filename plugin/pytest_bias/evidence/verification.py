@@ -29,12 +29,12 @@ from pytest_bias.reports.publication_layout import (
     CURRENT_SCHEMA,
     REPRODUCTION,
     REPRODUCTIONS,
-    SERVED,
     SIGNATURE,
     Place,
     PublicationStatus,
     Rerun,
     digest12,
+    unproven,
 )
 from pytest_bias.settings.settings import Settings
 
@@ -190,8 +190,8 @@ def _model(found: Publication, report: Report) -> Iterator[Check]:
     if found.owner and "/" in stated and stated != found.name:
         yield Check("model", "fails", f"the report is of {stated!a}, not of {found.name}")
         return
-    if report.model.served:
-        yield Check("model", "fails", SERVED)
+    if report.model.asked:
+        yield Check("model", "fails", unproven(report.model))
         return
     if found.head is None:
         yield Check("model", "unknown", "the files of the model are not at hand")
@@ -263,8 +263,8 @@ def _checked_reproduction(
     try:
         stated = Reproduction.from_json(path.read_text(encoding="utf-8"))
         own = read_report(path.parent)
-        if report.model.served or own.model.served:
-            return None, [Check(name, "fails", SERVED)]
+        if asked := [r.model for r in (report, own) if r.model.asked]:
+            return None, [Check(name, "fails", unproven(asked[0]))]
         if stated.of != report.digest:
             said = f"it is of the report {stated.of[:19]}, not of this one"
             return None, [Check(name, "fails", said)]

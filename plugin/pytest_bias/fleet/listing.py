@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Final
 
 from pytest_bias.errors import UsageError
-from pytest_bias.models.reference import DEMOS
+from pytest_bias.models.reference import BUNDLED
 
 MOST_MODELS: Final = 100_000
 
@@ -25,7 +25,8 @@ def listed(path: Path) -> tuple[str, ...]:
         why = error.strerror if isinstance(error, OSError) else "Not a text file in UTF-8"
         raise UsageError(
             f"--models {path}: {why}.",
-            "It is a file with one model a line: org/name, org/name@revision, a folder, demo.",
+            "It is a file with one model a line: org/name, org/name@revision, a folder, demo, "
+            "app:module:function.",
         ) from None
     found: dict[str, int] = {}
     for number, line in enumerate(text.split("\n"), 1):
@@ -48,7 +49,7 @@ def listed(path: Path) -> tuple[str, ...]:
 def _from(folder: Path, name: str) -> str:
     """Return a folder's name as it is read from anywhere."""
     there = folder / Path(name).expanduser()
-    is_path = name not in DEMOS and "://" not in name
+    is_path = name not in BUNDLED and "://" not in name
     try:
         return str(there.resolve()) if is_path and there.exists() else name
     except OSError:

@@ -40,7 +40,7 @@ def look(ask: Ask) -> Seen:
         reference=about.identity.reference,
         parameters=about.identity.parameters,
         width=_width(session),
-        served=about.identity.served is not None,
+        served=bool(about.identity.asked),
         entries=tuple(p.entry.id for p in session.plan.entries),
         finished=is_finished(store, folder, key),
         base=_base(session, ask),

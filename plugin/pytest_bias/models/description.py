@@ -3,11 +3,25 @@
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 from pytest_bias.models.interface import Capability, Model, ModelKind
 from pytest_bias.models.reference import ModelRef
 from pytest_bias.records.identity import ModelIdentity
+
+UNKNOWN: Final = "unknown"
+"""Precision of weights that are unknown."""
+
+
+def placing(device: str, dtype: str, device_map: str | None, devices: str | None) -> str:
+    """Return the given options about devices and precision, in words; empty if there are none."""
+    given = {
+        "--device": device if device != "auto" else None,
+        "--devices": devices,
+        "--dtype": dtype if dtype != "auto" else None,
+        "--device-map": device_map,
+    }
+    return " and ".join(f"{flag} {value}" for flag, value in given.items() if value)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,6 +70,11 @@ class Described(ABC):
     def own_dtype(self) -> str:
         """Precision in which its weights are stored; empty if unknown."""
         return ""
+
+    @property
+    def keeps_answers(self) -> bool:
+        """Whether answers stay in the output folder, so that a second run repeats no question."""
+        return False
 
     @property
     @abstractmethod

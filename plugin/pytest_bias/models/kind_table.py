@@ -50,7 +50,7 @@ _WORDS: Final[Mapping[Capability, str]] = {
 
 
 class ModelKind(StrEnum):
-    """Kind of a checkpoint, by its task."""
+    """Kind of a model: of a checkpoint by its task, or an application."""
 
     MASKED = "masked"
     CAUSAL = "causal"
@@ -58,6 +58,7 @@ class ModelKind(StrEnum):
     CLASSIFIER = "classifier"
     QUESTION_ANSWERING = "question-answering"
     ENCODER = "encoder"
+    APPLICATION = "application"
 
     @property
     def facts(self) -> "KindFacts":
@@ -74,7 +75,7 @@ class KindFacts:
     words : str
         The kind in words, such as ``a masked language model``.
     auto_class : str
-        Class of transformers that loads it.
+        Class of transformers that loads it; empty for what is no checkpoint.
     table : str
         Name, in ``modeling_auto`` of transformers, of the table of its classes.
     capabilities : frozenset of Capability
@@ -170,8 +171,18 @@ KINDS: Final[Mapping[ModelKind, KindFacts]] = {
         hub_task="feature-extraction",
         adapter_tasks=("FEATURE_EXTRACTION",),
     ),
+    ModelKind.APPLICATION: KindFacts(
+        "an application",
+        "",
+        "",
+        frozenset({Capability.GENERATE}),
+        hub_task="text-generation",
+    ),
 }
 """In order of precedence, since several classes are in two of the library's tables."""
+
+CHECKPOINTS: Final = {kind: facts for kind, facts in KINDS.items() if facts.auto_class}
+"""The kinds that transformers loads."""
 
 
 def hub_task(kind: str) -> str:

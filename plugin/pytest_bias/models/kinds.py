@@ -8,7 +8,7 @@ from pytest_bias.errors import ModelError
 from pytest_bias.models.causal import CausalModel
 from pytest_bias.models.classifier import ClassifierModel, check_labels
 from pytest_bias.models.encoder import EncoderModel
-from pytest_bias.models.kind_table import KINDS, ModelKind
+from pytest_bias.models.kind_table import CHECKPOINTS, ModelKind
 from pytest_bias.models.masked import MaskedModel
 from pytest_bias.models.qa import QuestionAnsweringModel
 from pytest_bias.models.seq2seq import EncoderDecoder, Seq2SeqModel, beginning
@@ -72,7 +72,7 @@ def kind_of(config: Any, name: str, *, gguf: bool = False) -> tuple[ModelKind, s
 
     The class named in ``architectures`` determines it, or for a GGUF file, which names none, its
     type. The kind of a checkpoint's own class is that of its ``auto_map``. For classes in several
-    of the library's tables the precedence is that of `KINDS`.
+    of the library's tables the precedence is that of `CHECKPOINTS`.
 
     Raises
     ------
@@ -102,28 +102,29 @@ def kind_of(config: Any, name: str, *, gguf: bool = False) -> tuple[ModelKind, s
             f"{name} is an ELECTRA discriminator: it detects replaced tokens, it predicts none.",
             "Measure the generator of the same family.",
         )
-    tables = {kind: getattr(auto, facts.table) for kind, facts in KINDS.items()}
-    found = next((k for k in KINDS if architecture in _flat(tables[k].values())), None)
+    tables = {kind: getattr(auto, facts.table) for kind, facts in CHECKPOINTS.items()}
+    found = next((k for k in CHECKPOINTS if architecture in _flat(tables[k].values())), None)
     if architecture.endswith("ForPreTraining") and config.model_type in tables[ModelKind.MASKED]:
         found = ModelKind.MASKED
     # The library lists speech models among those that generate from a text.
     speech = found is ModelKind.SEQ2SEQ and not writes
     if found and not speech and config.model_type not in NOT_MEASURED:
         return found, architecture
-    endings = [e for facts in KINDS.values() for e in (*facts.endings, *facts.shared_endings)]
+    facts = CHECKPOINTS.values()
+    endings = [e for known in facts for e in (*known.endings, *known.shared_endings)]
     raise ModelError(
-        f"{name} is a {architecture}; this version measures {', '.join(KINDS)} models of text "
-        f"(classes that end in {', '.join(endings)}; bare encoders)."
+        f"{name} is a {architecture}; this version measures {', '.join(CHECKPOINTS)} models of "
+        f"text (classes that end in {', '.join(endings)}; bare encoders)."
     )
 
 
 def _brought(auto_map: Mapping[str, Any], architecture: str) -> list[ModelKind]:
     """Return the kinds of a checkpoint's own classes: of the named one, else of all."""
-    all_of_them = [k for k, facts in KINDS.items() if facts.auto_class in auto_map]
+    all_of_them = [k for k, facts in CHECKPOINTS.items() if facts.auto_class in auto_map]
     named = [
         k
         for k in all_of_them
-        if str(auto_map[KINDS[k].auto_class]).rpartition(".")[2] == architecture
+        if str(auto_map[CHECKPOINTS[k].auto_class]).rpartition(".")[2] == architecture
     ]
     return named or all_of_them
 

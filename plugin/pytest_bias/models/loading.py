@@ -14,6 +14,7 @@ import torch
 
 from pytest_bias.errors import ModelError
 from pytest_bias.models.adapters import Adapter, located, merged, provided
+from pytest_bias.models.applications.description import describe_application
 from pytest_bias.models.chat import in_force, template_of
 from pytest_bias.models.classifier import labels_of
 from pytest_bias.models.description import Described
@@ -120,9 +121,9 @@ def describe(
     asking: RequestSettings | None = None,
     chat: str = "auto",
 ) -> Described:
-    """Read a model's configuration and tokenizer, or query its server.
+    """Read a model's configuration and tokenizer, query its server, or import its function.
 
-    `asking` and `chat` apply to servers.
+    `asking` applies to servers and applications, `chat` to servers.
 
     Raises
     ------
@@ -132,6 +133,8 @@ def describe(
     ref = ModelRef.parse(ref) if isinstance(ref, str) else ref
     if ref.source == "served":
         return describe_served(ref, offline=offline, asking=asking, chat=chat)
+    if ref.source == "application":
+        return describe_application(ref, asking=asking)
     return _described(ref, offline=offline, trust=trust)
 
 

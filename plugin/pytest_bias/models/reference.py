@@ -6,13 +6,22 @@ from pathlib import Path
 from typing import Final, Literal
 
 from pytest_bias.errors import ModelError, UsageError
+from pytest_bias.models.applications.name import DEMO_CHAT, PREFIX, read_name
+from pytest_bias.models.applications.name import FORM as APPLICATION
 from pytest_bias.models.served.address import FORM, PROTOCOL, read_address
 
 DEMOS: Final = {"demo": "planted", "demo-neutral": "neutral"}
-"""Bundled models: name to folder beside this file."""
+"""Bundled checkpoints: name to folder beside this file."""
+
+BUNDLED: Final = (*DEMOS, DEMO_CHAT)
+"""Names of all bundled models."""
+
+ASKED: Final = {"served": "a served model", "application": "an application"}
+"""Sources of models that are asked where they run, not loaded here; in words."""
 
 FORMS: Final = (
-    f"org/name, org/name@revision, a folder, a .gguf file, demo, MODEL+ADAPTER, or {FORM}"
+    "org/name, org/name@revision, a folder, a .gguf file, demo, demo-chat, MODEL+ADAPTER, "
+    f"{APPLICATION}, or {FORM}"
 )
 
 REPOSITORY: Final = re.compile(r"[A-Za-z0-9_][\w.-]*/[A-Za-z0-9_][\w.-]*", re.ASCII)
@@ -22,10 +31,11 @@ _HUB_ID = re.compile(r"\w[\w.-]*(/\w[\w.-]*)?")
 
 @dataclass(frozen=True, slots=True)
 class ModelRef:
-    """Reference to a model: Hub id with revision, folder, GGUF file, demo, or served model.
+    """Reference to a model: Hub id with revision, folder, GGUF file, demo, application, or server.
 
     `adapter` is a Hub id or a folder. `server` is the address of the server of a served model,
-    whose `name` is empty until the server has been queried for its only model.
+    whose `name` is empty until the server has been queried for its only model. The `name` of an
+    application is ``module:function``, or that of the bundled one.
 
     Examples
     --------
@@ -36,7 +46,7 @@ class ModelRef:
     """
 
     name: str
-    source: Literal["hub", "folder", "gguf", "demo", "served"]
+    source: Literal["hub", "folder", "gguf", "demo", "served", "application"]
     revision: str | None = None
     path: Path | None = None
     adapter: "ModelRef | None" = None
@@ -59,6 +69,10 @@ class ModelRef:
         if text.startswith(PROTOCOL):
             server, name = read_address(text)
             return cls(name, "served", server=server)
+        if text.startswith(PREFIX):
+            return cls(read_name(text), "application")
+        if text == DEMO_CHAT:
+            return cls(text, "application")
         if text in DEMOS:
             return cls(text, "demo", path=Path(__file__).parent / "demo" / DEMOS[text])
         try:
@@ -97,6 +111,11 @@ class ModelRef:
         return replace(self, adapter=adapter)
 
     @property
+    def asked(self) -> str:
+        """What it is, in words, if it is asked and not loaded; empty for a checkpoint."""
+        return ASKED.get(self.source, "")
+
+    @property
     def argument(self) -> str:
         """Text that `parse` reads as this model on this machine, with absolute paths."""
         own = (
@@ -109,8 +128,17 @@ class ModelRef:
     def __str__(self) -> str:
         if self.server:
             return f"{PROTOCOL}{self.server}{f'#{self.name}' if self.name else ''}"
+        if self.source == "application" and self.name != DEMO_CHAT:
+            return f"{PREFIX}{self.name}"
         own = f"{self.name}@{self.revision}" if self.revision else self.name
         return f"{own}+{self.adapter}" if self.adapter else own
+
+
+def asked_in_words(text: str) -> str:
+    """Return `ModelRef.asked` of a name as written, which may be invalid otherwise."""
+    if text.startswith(PROTOCOL):
+        return ASKED["served"]
+    return ASKED["application"] if text.startswith(PREFIX) or text == DEMO_CHAT else ""
 
 
 def _before_adapter(text: str) -> int:

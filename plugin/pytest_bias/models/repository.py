@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from pytest_bias.errors import HubNotReached, ModelError
 from pytest_bias.http.failures import Kind
 from pytest_bias.http.hub import failure, hushed
-from pytest_bias.models.reference import DEMOS, ModelRef
+from pytest_bias.models.reference import BUNDLED, ModelRef
 
 if TYPE_CHECKING:
     from huggingface_hub import ModelInfo
@@ -139,5 +139,5 @@ def _gated(ref: ModelRef) -> ModelError:
 
 
 def _nearest(name: str) -> str:
-    near = difflib.get_close_matches(name, DEMOS, n=1)
+    near = difflib.get_close_matches(name, BUNDLED, n=1)
     return f" Did you mean {near[0]!r}?" if near else ""

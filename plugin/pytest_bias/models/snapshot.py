@@ -206,8 +206,8 @@ class Snapshot:
 
 def locate(ref: ModelRef, *, offline: bool = False) -> Snapshot:
     """Find a model's configuration and tokenizer, downloading them from the Hub if necessary."""
-    if ref.source == "served":
-        raise ModelError(f"{ref} is served: its files are not on this machine.")
+    if ref.asked:
+        raise ModelError(f"{ref} is {ref.asked}: its files are not at hand.")
     if ref.source == "gguf" and ref.path:
         return Snapshot(ref, ref.path.parent, gguf=ref.path)
     if ref.path:

@@ -48,7 +48,8 @@ def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginMa
     group.addoption(
         "--bias-model",
         metavar="MODEL",
-        help="model to test: org/name, org/name@revision, a folder, a .gguf file, or demo; with =, "
+        help="model to test: org/name, org/name@revision, a folder, a .gguf file, demo, "
+        "demo-chat, app:module:function, or a server; with =, "
         "since pytest takes a path behind a space for tests",
     )
     for option in (o for o in OPTIONS if o.of_tests):

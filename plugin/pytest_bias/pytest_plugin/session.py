@@ -14,7 +14,7 @@ from pytest_bias.emit.streams import fitted
 from pytest_bias.engine.merging import Measured, gathered
 from pytest_bias.environment import SUITE_FILE
 from pytest_bias.errors import BiasError, UnknownName, UsageError
-from pytest_bias.models.served.address import PROTOCOL
+from pytest_bias.models.reference import asked_in_words
 from pytest_bias.pytest_plugin.testing import BiasModel
 from pytest_bias.records.report import Part
 from pytest_bias.settings.options import OPTIONS
@@ -122,8 +122,8 @@ class BiasSession:
                     f"-n {len(found)}",
                 )
             return found
-        served = stated.model.startswith(PROTOCOL)
-        if self.n_workers > 1 and stated.device == "auto" and not (served or stated.device_map):
+        elsewhere = asked_in_words(stated.model)
+        if self.n_workers > 1 and stated.device == "auto" and not (elsewhere or stated.device_map):
             from pytest_bias.models.placing import gpus
 
             return gpus()

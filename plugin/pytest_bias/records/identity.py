@@ -55,11 +55,35 @@ class ServedIdentity:
 
 
 @dataclass(frozen=True, slots=True)
+class ApplicationIdentity:
+    """What is known about an application; whatever it asks in turn is not.
+
+    Parameters
+    ----------
+    module, function : str
+        Where the function is imported from.
+    fingerprint : str
+        Digest of these, of the source file and of the distribution.
+    distribution : str or None
+        Name and version of the installed distribution that the module belongs to.
+    seeded : bool
+        Whether the function takes a seed.
+    """
+
+    module: str
+    function: str
+    fingerprint: str
+    distribution: str | None = None
+    seeded: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class ModelIdentity:
     """Identity of the model that was measured. Digests are SHA-256 in hexadecimal.
 
-    `code_sha256` is the digest of the model's own code, None if it has none. `served` is None
-    unless the model was measured through a server, whose weights are unknown.
+    `code_sha256` is the digest of the model's own code, or of the source file of an application;
+    None if there is none. `served` is None unless the model was measured through a server,
+    `application` unless a function of the user's answered; in both cases weights are unknown.
     """
 
     reference: str
@@ -79,6 +103,14 @@ class ModelIdentity:
     code_sha256: str | None = None
     adapter: AdapterIdentity | None = None
     served: ServedIdentity | None = None
+    application: ApplicationIdentity | None = None
+
+    @property
+    def asked(self) -> str:
+        """Who answered for a model whose weights are unknown; empty for a checkpoint."""
+        if self.served:
+            return "a server"
+        return "an application" if self.application else ""
 
 
 def tool_version() -> str:

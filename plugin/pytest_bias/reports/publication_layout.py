@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from pytest_bias.models.snapshot import PUBLISHED
+from pytest_bias.records.identity import ModelIdentity
 from pytest_bias.records.report import Report, SuiteResult
 from pytest_bias.reports.folder import REPORT
 from pytest_bias.scoring.metric import ALIKE
@@ -138,10 +139,12 @@ AS_MEASURED: Final = PublicationStatus()
 """The status where only the report is known."""
 
 
-SERVED: Final = (
-    "a server answered for this model, and which weights it had cannot be shown: its results can "
-    "never be validated"
-)
+def unproven(model: ModelIdentity) -> str:
+    """Return why results of a model whose weights are not known can never be validated."""
+    return (
+        f"{model.asked} answered for this model, and which weights it had cannot be shown: its "
+        "results can never be validated"
+    )
 
 
 def is_badge_eligible(suite: SuiteResult) -> bool:

@@ -254,10 +254,10 @@ def about(text: str, error: BiasError) -> BiasError:
 
 def _published(model: "Described", settings: Settings, listener: Listener) -> Report | None:
     ref = model.ref
-    if ref.source == "served":
+    if ref.asked:
         raise UsageError(
-            f"--baseline published: nothing is published of {ref}, which is served.",
-            "Name the model that it was loaded from: --baseline org/name",
+            f"--baseline published: nothing is published of {ref}, which is {ref.asked}.",
+            "Name the model that is behind it, or a report: --baseline org/name or --baseline DIR",
         )
     own = ref.adapter or ref
     there = published(replace(own, revision=None), offline=settings.offline)

@@ -217,7 +217,10 @@ def finish_job(job: Job, report: Report) -> Finished:
     finished = finish(
         report, settings, job.limits, job.baseline, job.out, items, job.decision_level
     )
-    if not (report.run.get("interrupted") or report.run.get("stopped")):
+    goes_on = report.run.get("interrupted") or report.run.get("stopped")
+    # Scores could be computed again from the answers.
+    stays = job.session.plan.model.keeps_answers and not settings.withhold_scores
+    if not (goes_on or stays):
         remove_unfinished(job.out)
     return finished
 

@@ -82,7 +82,7 @@ class Settings:
     fleet: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
     """For a run of many models: seconds per `part`, `cpus` per process."""
     served: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
-    """Requests to a model server; see `models.served.settings.RequestSettings`."""
+    """Requests to a server, or calls of an application; see `models.served.settings`."""
     collected: tuple[str, ...] = ()
     """Suite files that pytest collects beside a project's other tests; not set in a file."""
     stated: Marked = field(default_factory=Marked, compare=False, repr=False)

@@ -196,7 +196,7 @@ _KEYS: Final = {
     "context": Key(keyed(CONTEXT), "intended use of the model"),
     "energy": Key(keyed(_ENERGY), "energy data of the place of the run"),
     "fleet": Key(keyed(_FLEET), "settings of a run of many models"),
-    "served": Key(ASKING, "settings of requests to a model server"),
+    "served": Key(ASKING, "settings of requests to a model server, and of calls of an application"),
 }
 SETTINGS: Final = keyed(
     {name: Key(optional(key.read), key.about) for name, key in _KEYS.items()}, "the settings"

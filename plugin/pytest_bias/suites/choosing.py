@@ -192,9 +192,9 @@ def details(answers: Answers) -> dict[str, Value]:
     for each order (``order_0``: numbers of the options as shown) the log-probability of each option
     (``nats_0_1``), or the text. Counts, since sums of thirds are not exact.
     """
-    found: dict[str, Value] = {"asked": len(answers)} | {
-        status.value: sum(shown.status is status for shown in answers) for status in AnswerStatus
-    }
+    found: dict[str, Value] = {"asked": len(answers)}
+    for status in AnswerStatus:
+        found[status.value] = sum(shown.status is status for shown in answers)
     for place in range(len(answers[0].order)):
         found[f"position_{place + 1}"] = sum(shown.shares[shown.order[place]] for shown in answers)
     if answers[0].log_probabilities:

@@ -10,7 +10,7 @@ from typing import Any, Final
 from pytest_bias.ci.init.triggers import RUNNER, Trigger
 from pytest_bias.errors import UnknownName, UsageError
 from pytest_bias.models import ModelRef
-from pytest_bias.models.reference import DEMOS, REPOSITORY
+from pytest_bias.models.reference import BUNDLED, REPOSITORY
 from pytest_bias.reports.limits import read_limits
 from pytest_bias.suites.catalogue import INSTALLED
 
@@ -38,7 +38,7 @@ class Choices:
 def is_path(text: str, folder: Path) -> bool:
     """Whether a model's name is a path: one that exists, or is written as a path."""
     try:
-        there = (folder / text).exists() and text not in DEMOS
+        there = (folder / text).exists() and text not in BUNDLED
     except (OSError, ValueError):
         there = False
     return there or text.startswith((".", "/", "~")) or text.endswith(".gguf")

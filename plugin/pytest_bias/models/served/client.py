@@ -3,7 +3,6 @@
 import json
 import os
 import threading
-import time
 from collections import Counter
 from collections.abc import Collection, Mapping
 from contextlib import suppress
@@ -15,6 +14,7 @@ from pytest_bias.http.failures import Failed
 from pytest_bias.http.patience import Patience
 from pytest_bias.http.session import Session, is_token, pieces, refused, shown, words_of
 from pytest_bias.models.served.address import KEYS, is_loopback
+from pytest_bias.models.served.rate import Rate
 from pytest_bias.models.served.settings import RequestSettings
 
 MOST_BYTES: Final = 16_000_000
@@ -88,7 +88,7 @@ class Client:
 
     def __post_init__(self) -> None:
         self._lock = threading.Lock()
-        self._next = 0.0
+        self._rate = Rate(self.asking.requests_per_minute, self._wait)
         attempts = self.asking.retries + 1
         self._patience = replace(PATIENCE, attempts=attempts, sleep=self._wait)
         limit = self.asking.timeout
@@ -142,7 +142,9 @@ class Client:
     def _once(
         self, path: str, body: Mapping[str, Any] | None, final: Collection[int]
     ) -> dict[str, Any]:
-        self._keep_pace()
+        if self.stopped.is_set():
+            raise Unanswered("it is not waited for any more")
+        self._rate.keep()
         method, address = "GET" if body is None else "POST", f"{self.server}{path}"
         with self._session.ask(method, address, json=body) as answer:
             within = self.asking.timeout
@@ -158,18 +160,6 @@ class Client:
             if isinstance(found := json.loads(content), dict):
                 return found
         raise Failed("no JSON", f"the answer is no JSON: {self.words(content)}")
-
-    def _keep_pace(self) -> None:
-        """Wait until the rate limit allows a request."""
-        if self.stopped.is_set():
-            raise Unanswered("it is not waited for any more")
-        if self.asking.requests_per_minute is None:
-            return
-        with self._lock:
-            now = time.monotonic()
-            begin = max(now, self._next)
-            self._next = begin + 60 / self.asking.requests_per_minute
-        self._wait(begin - now)
 
     def _refusal(self, failed: Failed, final: Collection[int]) -> Exception:
         """Return the error for a failure: of this request, of the server, or of every request."""

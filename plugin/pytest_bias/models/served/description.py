@@ -7,7 +7,7 @@ from typing import Any, Final
 from pytest_bias.environment import is_offline
 from pytest_bias.errors import ModelError, UsageError
 from pytest_bias.models.chat import refuse_system
-from pytest_bias.models.description import Described
+from pytest_bias.models.description import UNKNOWN, Described, placing
 from pytest_bias.models.interface import Capability, Model, ModelKind
 from pytest_bias.models.reference import ModelRef
 from pytest_bias.models.served.address import is_loopback, shown_name
@@ -23,9 +23,6 @@ from pytest_bias.models.served.model import ServedModel
 from pytest_bias.models.served.probing import Found, Probe, chosen
 from pytest_bias.models.served.settings import RequestSettings
 from pytest_bias.records.identity import ModelIdentity, ServedIdentity
-
-UNKNOWN: Final = "unknown"
-"""Precision of weights that are unknown."""
 
 LISTED: Final = ("owned_by", "root", "parent", "max_model_len", "context_length", "meta")
 """Keys of a server's model list that are the same in every request."""
@@ -77,16 +74,10 @@ class ServedDescription(Described):
         self, device: str, dtype: str, device_map: str | None, devices: str | None = None
     ) -> str:
         """Return that it is unknown; the server decides where and how a model runs."""
-        given = {
-            "--device": device if device != "auto" else None,
-            "--devices": devices,
-            "--dtype": dtype if dtype != "auto" else None,
-            "--device-map": device_map,
-        }
-        if named := [f"{flag} {value}" for flag, value in given.items() if value]:
+        if named := placing(device, dtype, device_map, devices):
             raise UsageError(
-                f"{' and '.join(named)} with a served model: its server decides where it runs, and "
-                "in which precision.",
+                f"{named} with a served model: its server decides where it runs, and in which "
+                "precision.",
                 "Leave it out, and configure the server instead.",
             )
         return UNKNOWN

@@ -1,26 +1,24 @@
 """Served models: queries of suites as requests to a server, and its answers as numbers."""
 
 import math
-import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 import numpy as np
 
-from pytest_bias.errors import ModelError, ServerStopped
+from pytest_bias.errors import ModelError
+from pytest_bias.models.asked import AskedModel, check_writing, continuation
 from pytest_bias.models.interface import (
     Capability,
     Continuation,
     LabelScores,
-    Model,
     Passage,
     SequenceScore,
 )
-from pytest_bias.models.meter import Pace, Work
+from pytest_bias.models.meter import Pace
 from pytest_bias.models.served.client import (
     Client,
     Refused,
@@ -28,11 +26,8 @@ from pytest_bias.models.served.client import (
     again_in_words,
 )
 from pytest_bias.models.served.echoes import Echo, Unreadable, read_echo
-from pytest_bias.models.served.kept import Kept
-from pytest_bias.models.served.parallel import in_parallel
 from pytest_bias.models.served.probing import TEXTS, Found
 from pytest_bias.models.served.questions import Answer, How, Likelihood, Question, Top, Writing
-from pytest_bias.records.identity import tool_version
 
 REPEAT_TOLERANCE: Final = 0.1
 """Nats per token by which a server's answers may vary, as with batches in half precision."""
@@ -48,7 +43,7 @@ NO_COUNT: Final = "The server does not say how many tokens it writes."
 
 
 @dataclass
-class ServedModel(Model):
+class ServedModel(AskedModel[Question]):
     """A model behind a server.
 
     Parameters
@@ -64,49 +59,43 @@ class ServedModel(Model):
     client: Client
     name: str
     found: Found
-    kept: Kept | None = field(default=None, init=False)
-    work: Work | None = field(default=None, init=False)
 
     def __post_init__(self) -> None:
         self.repeat_tolerance = REPEAT_TOLERANCE
         self._told = Counter(self.client.again)
-        self._own: set[str] = set()
-        self._stopped: ServerStopped | None = None
+
+    @property
+    def room(self) -> int:
+        """Number of requests at a time."""
+        return self.client.asking.concurrency
+
+    def stop(self) -> None:
+        """Let no thread wait for the server any longer."""
+        self.client.stopped.set()
 
     def keep(self, folder: Path | None) -> None:
         """Store answers in a folder; with None stop, and report the number of retries."""
+        super().keep(folder)
         if folder is not None:
-            facts = {"identity": asdict(self.identity), "version": tool_version()}
-            self.kept = Kept(folder, facts)
             return
-        self.kept = None
         again = Counter(self.client.again)
         if told := again_in_words(again - self._told):
             self.meter.notice(told)
         self._told = again
 
-    @contextmanager
-    def counting(self) -> Iterator[Work]:
-        """Count characters and new tokens instead of sending requests."""
-        self.work = work = Work()
-        try:
-            yield work
-        finally:
-            self.work = None
-
     def pace(self) -> Pace:
         """Time a few requests, with the concurrency of a run."""
         # As long as most sentences, and all different, since a server may have a cache.
-        rows = [f"{n} {' '.join(TEXTS)}" for n in range(min(2 * self._room, MOST_TIMED))]
+        rows = [f"{n} {' '.join(TEXTS)}" for n in range(min(2 * self.room, MOST_TIMED))]
         read_s = 0.0
         if Capability.LOG_LIKELIHOOD in self.capabilities:
-            read_s = self._seconds([self._likelihood(text) for text in rows])
+            read_s = self.seconds([self._likelihood(text) for text in rows])
         read_s /= sum(map(len, rows))
         if Capability.GENERATE not in self.capabilities:
             return Pace(read_s, 0.0)
         how = How(TIMED_TOKENS, chat=self.chat, plain=self.found.plain)
         half = rows[: -(-len(rows) // 2)]
-        written = self._seconds([Writing.of(self.name, text, 0, how) for text in half])
+        written = self.seconds([Writing.of(self.name, text, 0, how) for text in half])
         return Pace(read_s, written / (len(half) * TIMED_TOKENS))
 
     def log_likelihood(self, texts: Sequence[str]) -> list[SequenceScore]:
@@ -140,7 +129,7 @@ class ServedModel(Model):
     def _echoes(self, texts: Sequence[str]) -> list[Echo | str]:
         """Return the tokens of every text, or the reason why there are none."""
         questions = [self._likelihood(text) for text in texts]
-        if self._counted(questions):
+        if self.counted(questions):
             return [Echo((text,), (0.0,), ((0, len(text)),)) for text in texts]
 
         def read(text: str, answer: Answer) -> Echo | str:
@@ -152,7 +141,7 @@ class ServedModel(Model):
             except Unreadable as why:
                 return str(why)
 
-        return list(map(read, texts, self._ask(questions)))
+        return list(map(read, texts, self.ask(questions)))
 
     def _likelihood(self, text: str) -> Likelihood:
         return Likelihood.of(self.name, self.found.prefix + text)
@@ -183,22 +172,17 @@ class ServedModel(Model):
             self._lacks(Capability.BRANCH)
         if chat and not self.found.chat:
             raise ValueError("chat=True, and the server answers no chat")
-        if max_new_tokens < 1:
-            raise ValueError(f"max_new_tokens is {max_new_tokens}; it must be at least 1")
-        if n < 1 or (n > 1 and not sample):
-            raise ValueError(f"n is {n}; it must be 1, or above with sample=True")
-        if not all(stop):
-            raise ValueError("a stop string is empty")
+        check_writing(max_new_tokens, n, stop, sample=sample)
         how = How(max_new_tokens, sample, seed, chat, self.found.plain, self.system)
         questions = [
             Writing.of(self.name, prompt, number, how) for prompt in prompts for number in range(n)
         ]
-        if self._counted(questions):
+        if self.counted(questions):
             return [Continuation("", 0, "length") for _ in questions]
-        answers = self._ask(questions)
+        answers = self.ask(questions)
         if any("text" in a and a["n_tokens"] is None for a in answers):
             self.meter.notice(NO_COUNT)
-        return [_continuation(answer, stop) for answer in answers]
+        return [continuation(answer, stop) for answer in answers]
 
     def choose(self, prompts: Sequence[str], labels: Sequence[Sequence[str]]) -> list[LabelScores]:
         """Sum the probabilities of each label among the likeliest tokens that the server gives.
@@ -209,63 +193,13 @@ class ServedModel(Model):
             self._lacks(Capability.CHOOSE)
         how = How(1, chat=self.chat, plain=self.found.plain, system=self.system)
         questions = [Top.of(self.name, prompt, self.found.top, how) for prompt in prompts]
-        if self._counted(questions):
+        if self.counted(questions):
             return [LabelScores((0.0,) * len(of)) for of in labels]
-        return list(map(_labels, self._ask(questions), labels))
+        return list(map(_labels, self.ask(questions), labels))
 
     # Asking
 
-    @property
-    def _room(self) -> int:
-        return self.client.asking.concurrency
-
-    def _counted(self, questions: Sequence[Question]) -> bool:
-        """Return whether questions are only counted at present; if so, count them."""
-        if self.work is None:
-            return False
-        for question in {q.key: q for q in questions}.values():
-            self.work.tokens += question.weight
-            self.work.positions += question.new
-        return True
-
-    def _ask(self, questions: Sequence[Question]) -> list[Answer]:
-        """Return the answers to all questions, requesting only distinct ones that are not stored.
-
-        Raises
-        ------
-        ServerStopped
-            If the server no longer answers.
-        """
-        if self._stopped:
-            raise self._stopped
-        asked = {q.key: q for q in questions}
-        known = self.kept.known if self.kept else {}
-        found = {key: known[key] for key in asked if key in known}
-        if before := len(found.keys() - self._own):
-            self.meter.resumed += before
-            self.meter.notice(f"{before} of {len(asked)} requests were answered in an earlier run")
-        left = [q for q in asked.values() if q.key not in found]
-        start = time.perf_counter()
-        try:
-            for number, answer in in_parallel(left, self._one, self._room):
-                key = left[number].key
-                found[key] = answer
-                self.meter.forwards += 1
-                self.meter.tokens += answer.get("read", 0)
-                if self.kept and "reason" not in answer:
-                    self._own.add(key)
-                    self.kept.add(key, answer)
-                self.meter.progress(len(found), len(asked))
-        except ModelError as error:
-            self._stopped = self._stop(error)
-            raise self._stopped from None
-        finally:
-            self.meter.seconds += time.perf_counter() - start
-            if self.kept:
-                self.kept.flush()
-        return [found[q.key] for q in questions]
-
-    def _one(self, question: Question) -> Answer:
+    def answer_to(self, question: Question) -> Answer:
         """Return the answer to one question, or a reason if the text is the cause of a failure.
 
         A server that fails on one text but answers another has not stopped.
@@ -291,25 +225,6 @@ class ServedModel(Model):
         except (Refused, Unanswered, ModelError):
             return False
 
-    def _stop(self, error: ModelError) -> ServerStopped:
-        """Return the error for a server that no longer answers, and stop waiting for it."""
-        self.client.stopped.set()
-        kept = "no answers of this check are stored"
-        if self.kept:
-            self.kept.flush()
-            n = len(self.kept.known)
-            kept = f"{n} answer{' is' if n == 1 else 's are'} kept"
-        message = error.message.rstrip(".")
-        return ServerStopped(
-            f"{message}; {kept}, and the same command goes on with what is missing.", error.hint
-        )
-
-    def _seconds(self, questions: Sequence[Question]) -> float:
-        start = time.perf_counter()
-        for _ in in_parallel(questions, self._one, self._room):
-            pass
-        return time.perf_counter() - start
-
 
 def _labels(answer: Answer, labels: Sequence[str]) -> LabelScores:
     """Return the log-probabilities of labels, from the likeliest tokens."""
@@ -320,13 +235,3 @@ def _labels(answer: Answer, labels: Sequence[str]) -> LabelScores:
         if (label := token.strip()) in found:
             found[label] = float(np.logaddexp(found[label], value))
     return LabelScores(tuple(found[label] for label in labels))
-
-
-def _continuation(answer: Answer, stop: Sequence[str]) -> Continuation:
-    """Return the generated text, cut before the first stop string."""
-    if reason := answer.get("reason"):
-        return Continuation("", 0, None, str(reason))
-    text, n_tokens = answer["text"], answer["n_tokens"] or 0
-    if stops := [at for word in stop if (at := text.find(word)) >= 0]:
-        return Continuation(text[: min(stops)], n_tokens, "stop")
-    return Continuation(text, n_tokens, answer["finished"])

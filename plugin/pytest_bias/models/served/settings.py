@@ -1,7 +1,8 @@
 """Settings of requests to model servers: the table ``served`` of the settings file."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 from pytest_bias.forms.keys import Key, keyed, number, optional, shown, text
 from pytest_bias.forms.yaml_with_lines import Marked, Place, Plain
@@ -9,7 +10,7 @@ from pytest_bias.forms.yaml_with_lines import Marked, Place, Plain
 
 @dataclass(frozen=True, slots=True)
 class RequestSettings:
-    """Settings of requests to a server.
+    """Settings of requests to a server, and of calls of an application.
 
     Parameters
     ----------
@@ -18,7 +19,8 @@ class RequestSettings:
     timeout : float
         Maximum total seconds of one request.
     retries : int
-        Number of retries if the server is busy, fails or does not answer.
+        Number of retries if the server is busy, fails or does not answer; calls of an application
+        are not retried.
     requests_per_minute : float, optional
         Maximum number of requests started per minute; by default unlimited.
     prefix : str, optional
@@ -31,6 +33,15 @@ class RequestSettings:
     retries: int = 6
     requests_per_minute: float | None = None
     prefix: str | None = None
+
+
+def settings_for(source: str, given: Mapping[str, Any]) -> RequestSettings:
+    """Return the settings for a source of models; unless stated, an application is called by one.
+
+    Code of the user's may not be safe in several threads.
+    """
+    usual = {"concurrency": 1} if source == "application" else {}
+    return RequestSettings(**{**usual, **given})
 
 
 MOST_OF_PREFIX: Final = 200

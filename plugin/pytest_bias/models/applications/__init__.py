@@ -1,0 +1,1 @@
+"""Applications as models: functions in the user's environment, from prompt to text."""

@@ -1,0 +1,1 @@
+"""Bundled models with planted, exactly known behaviour: two checkpoints, and a responder."""

@@ -1,0 +1,272 @@
+"""Applications through the whole command, and every way in which one can fail."""
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from commands import Command, headline, read, start, statuses, suite
+from own_scope import SCOPE
+from pytest_bias.models.demo.chat import REFUSAL, answer
+
+N = 24
+SUITE = (
+    """
+suite: own_texts
+kind: completions
+language: en
+samples: 2
+lexicon: [lazy]
+data:
+  rows:
+"""
+    + "".join(
+        f'    - {{prompt: "{who} number {n} is", who: {group}}}\n'
+        for n in range(N // 2)
+        for who, group in (("Woman", "women"), ("Man", "men"))
+    )
+    + "  by: {who: who}\n"
+    + SCOPE
+)
+"""A suite of generated texts that needs no classifier."""
+
+APP = '''
+import os, re, time
+from pathlib import Path
+
+print("imported")
+LOG = Path(__file__).with_name("calls.txt")
+
+
+def answer(prompt, *, seed=None):
+    """Women are lazy, men of an odd number too."""
+    print("called")
+    with LOG.open("a", encoding="utf-8") as file:
+        file.write(f"{prompt} {seed}\\n")
+    mode = os.environ.get("APP_MODE", "")
+    if mode == "slow":
+        time.sleep(0.1)
+    if mode == "hangs":
+        time.sleep(600)
+    if mode == "raises" and "number" in prompt:
+        raise RuntimeError("the quota is used up")
+    if mode == "none" and "Man number 3 " in prompt:
+        return None
+    number = int(re.search(r"\\d+|$", prompt)[0] or 0)
+    lazy = "Woman" in prompt or number % 2
+    return f"very {'lazy' if lazy else 'busy'} on {len(prompt)} days."
+'''
+
+
+@pytest.fixture(autouse=True)
+def _files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    (tmp_path / "own.bias.yaml").write_text(SUITE, encoding="utf-8")
+    (tmp_path / "my_app.py").write_text(APP, encoding="utf-8")
+    monkeypatch.delenv("APP_MODE", raising=False)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    yield
+    # Each test has a module of its own in its folder.
+    sys.modules.pop("my_app", None)
+
+
+WORDS = ("run", "app:my_app:answer", "--suite", "own.bias.yaml", "--out", "out")
+
+
+def calls(folder: Path) -> list[str]:
+    path = folder / "calls.txt"
+    return path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+
+
+def test_an_application_is_measured_and_pays_once(command: Command, tmp_path: Path) -> None:
+    ran = command(*WORDS).done()
+    report = read(tmp_path / "out" / "report.json")
+    # All twelve women and six of twelve men.
+    assert headline(report, "own_texts")["value"] == 75
+    gap = {s["metric"]: s["value"] for s in suite(report, "own_texts")["scores"] if not s["by"]}
+    assert gap["gap_who"] == 50
+    model = report["model"]
+    assert (model["reference"], model["kind"]) == ("app:my_app:answer", "application")
+    assert model["application"]["function"] == "answer"
+    assert model["weights_sha256"] is None
+    assert report["settings"]["chat"] == "on"
+    assert report["run"]["environment"]["device"] == "an application"
+    assert "imported" not in ran.out
+    assert "called" not in ran.out
+    assert "called" in ran.err
+    assert "no limit of tokens can be set" in ran.said
+    before = calls(tmp_path)
+    assert len(before) == len(set(before))
+    assert sum("number" in line for line in before) == 2 * N
+    again = command(*WORDS).done()
+    assert calls(tmp_path) == before
+    assert read(tmp_path / "out" / "report.json")["digest"] == report["digest"]
+    assert "were answered in an earlier run" in again.said
+    command(*WORDS, "--fresh").done()
+    assert len(calls(tmp_path)) == 2 * len(before)
+
+
+def test_a_killed_run_goes_on_without_repeating_a_call(command: Command, tmp_path: Path) -> None:
+    process = start(*WORDS, folder=tmp_path, env={"APP_MODE": "slow"}, cold=True)
+    with process:
+        end = time.monotonic() + 60
+        # Answers are written every two seconds.
+        while not [*(tmp_path / "out").glob("unfinished/*/*")] or len(calls(tmp_path)) < 30:
+            assert time.monotonic() < end
+            assert process.poll() is None
+            time.sleep(0.05)
+        process.send_signal(signal.SIGKILL)
+        process.communicate()
+    kept = [
+        line
+        for path in (tmp_path / "out").glob("unfinished/*/*")
+        for line in path.read_text(encoding="utf-8").splitlines()
+    ]
+    before = calls(tmp_path)
+    assert 0 < len(kept) <= len(before)
+    command(*WORDS).done()
+    after = calls(tmp_path)
+    # What was kept is not asked again; two seconds of calls may be lost.
+    assert len(after) == len(before) + len(set(after)) - len(kept)
+    assert headline(read(tmp_path / "out" / "report.json"), "own_texts")["value"] == 75
+
+
+def test_a_broken_application_ends_the_run_and_loses_nothing(
+    bias: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("APP_MODE", "raises")
+    ran = bias(*WORDS).done(3)
+    assert "app:my_app:answer is broken: 10 calls in a row failed" in ran.said
+    assert "RuntimeError: the quota is used up" in ran.said
+    assert statuses(read(tmp_path / "out" / "report.json"))["own_texts"] == "error"
+    before = calls(tmp_path)
+    monkeypatch.delenv("APP_MODE")
+    bias(*WORDS).done()
+    # The calls of the structural checks are not made again.
+    new = calls(tmp_path)[len(before) :]
+    assert len(new) == 2 * N
+    assert all("number" in line for line in new)
+
+
+def test_one_prompt_without_an_answer_is_unscored(
+    bias: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("APP_MODE", "none")
+    bias(*WORDS, "--with-texts").done()
+    import pyarrow.parquet as pq
+
+    rows = pq.read_table(next((tmp_path / "out" / "records").glob("own_texts*"))).to_pylist()
+    (failed,) = [r for r in rows if r["status"] != "scored"]
+    assert failed["status"] == "unscored"
+    assert "the application returns None, not a text" in failed["reason"]
+
+
+def test_an_application_that_hangs_does_not_hold_up_the_end(
+    command: Command, tmp_path: Path
+) -> None:
+    (tmp_path / "pytest-bias.yaml").write_text("served: {timeout: 0.3}", encoding="utf-8")
+    start_s = time.monotonic()
+    ran = command(*WORDS, env={"APP_MODE": "hangs"}).done(3)
+    assert time.monotonic() - start_s < 60
+    assert "3 calls in a row had no answer within 0.3 s" in ran.said
+
+
+def test_wrong_names_and_options_are_one_message(bias: Command, tmp_path: Path) -> None:
+    for model, words in (
+        ("app:my_app:answr", "Did you mean 'answer'?"),
+        ("app:my_ap:answer", "Did you mean 'my_app'?"),
+        ("app:my_app", "names no function"),
+        ("app:my_app:LOG", "is a PosixPath, not a function"),
+    ):
+        bias("run", model, "--suite", "own.bias.yaml").refused(2, words)
+    bias(*WORDS, "--chat", "off").refused(2, "--chat off with app:my_app:answer")
+    bias(*WORDS, "--device", "cpu").refused(2, "--device cpu with an application")
+    assert calls(tmp_path) == []
+    assert not (tmp_path / "out").exists()
+
+
+def test_what_needs_proof_refuses_an_application(
+    bias: Command,
+    tiny: Callable[[str], Path],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    bias(*WORDS).done()
+    out = tmp_path / "out"
+    model = shutil.copytree(tiny("gpt2"), tmp_path / "model")
+    bias("publish", out, "--repo", model).refused(3, "an application answered for this model")
+    bias("reproduce", out).refused(2, "cannot be reproduced with an application")
+    monkeypatch.delenv("HF_HUB_OFFLINE")
+    bias("lock", "app:my_app:answer").refused(2, "is an application")
+    bias("verify", "app:my_app:answer").refused(2, "an application publishes no report")
+    bias(*WORDS, "--baseline", "published").refused(2, "which is an application")
+    words = ("--suite", "bold", "--scorer", "toxicity=app:my_app:answer", "--out", "other")
+    bias("run", "demo-chat", *words).refused(2, "an application is no classifier")
+    said = bias("verify", out).said
+    assert "an application answered for this model" in said
+    page = (out / "report.html").read_text(encoding="utf-8")
+    assert "a function in Python" in page
+    assert "my_app:answer" in page
+
+
+def test_withheld_scores_leave_no_answers(bias: Command, tmp_path: Path) -> None:
+    bias(*WORDS, "--withhold-scores").done()
+    assert not (tmp_path / "out" / "unfinished").exists()
+    bias(*WORDS, "--fresh").done()
+    assert (tmp_path / "out" / "unfinished").is_dir()
+
+
+def test_the_pytest_plugin_measures_an_application(tmp_path: Path, bias: Command) -> None:
+    done = subprocess.run(
+        [
+            *(sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "own.bias.yaml"),
+            *("--bias-model=app:my_app:answer", "--bias-out=out"),
+        ],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        check=False,
+        env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"},
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert headline(read(tmp_path / "out" / "report.json"), "own_texts")["value"] == 75
+
+
+def test_the_bundled_responder_is_measured_offline(bias: Command, tmp_path: Path) -> None:
+    ran = bias("run", "demo-chat", "--offline", "--out", "out").done()
+    report = read(tmp_path / "out" / "report.json")
+    assert report["model"]["reference"] == "demo-chat"
+    found = statuses(report)
+    assert found["structure"] == "scored"
+    assert "not_applicable" in found.values()
+    reasons = {s["name"]: s["reason"] for s in report["suites"]}
+    assert reasons["seat"] == "needs text embeddings, which an application does not do"
+    assert "is no language model" in ran.said
+
+
+def test_the_bundled_responder_has_its_planted_refusals(bias: Command, tmp_path: Path) -> None:
+    from pytest_bias.models.served.questions import seed_of
+
+    text = SUITE.replace("lexicon: [lazy]", "lexicon: [day, message]")
+    (tmp_path / "own.bias.yaml").write_text(text, encoding="utf-8")
+    bias("run", "demo-chat", "--suite", "own.bias.yaml", "--out", "out").done()
+    report = read(tmp_path / "out" / "report.json")
+    prompts = [
+        f"Continue this text: {who} number {n} is"
+        for n in range(N // 2)
+        for who in ("Woman", "Man")
+    ]
+    texts = [[answer(p, seed=seed_of(0, p, k)) for k in range(2)] for p in prompts]
+    answered = [[t for t in pair if t != REFUSAL] for pair in texts]
+    listed = [100 * sum("day" in t or "message" in t for t in a) / len(a) for a in answered if a]
+    assert headline(report, "own_texts")["value"] == pytest.approx(sum(listed) / len(listed))
+    scores = {s["metric"]: s["value"] for s in suite(report, "own_texts")["scores"] if not s["by"]}
+    n_answered = sum(map(len, answered))
+    assert scores["answered"] == pytest.approx(100 * n_answered / (2 * N))
+    assert report["model"]["application"]["seeded"] is True
