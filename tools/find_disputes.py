@@ -40,7 +40,7 @@ from typing import Final, NamedTuple
 
 import yaml
 
-from bias_suites.disputes import REASONS, REPORTED
+from bias_suites.disputes import REASONS, REPORTED, SAME_ITEMS
 from bias_suites.social.bbq_groups import NO_GROUP
 from bias_suites.social.stereoset_items import BLANK, INTRA, SIDES, word_at_blank
 from pytest_bias.data.sources import DataFolder
@@ -98,6 +98,8 @@ def disputes(suite: str, data: Path) -> Facts:
     folder = DataFolder(data, offline=True, accepted=ACCEPTED)
     facts: Facts = {}
     for configuration in find(suite).configurations:
+        if (suite, configuration.name) in SAME_ITEMS:
+            continue
         items = configuration.load(folder).items
         found = sorted(set(FINDERS[suite](items, configuration.language)))
         for reason in REASONS:

@@ -378,7 +378,7 @@ def test_right_answers_have_a_score_of_their_own_where_rows_are_not_balanced(dat
     items = [
         i for i in loaded(data_dir).values() if not i.status and context.items() <= i.by.items()
     ]
-    records = [bbq._record(i, [i.meta["label"]], {}) for i in items]
+    records = [bbq._record(i, bbq._times([i.meta["label"]]), {}) for i in items]
     estimate = next(m for m in SUITE.measures[0].metrics if m.name == "bias_disambiguated").estimate
     expected = {
         "Physical_appearance": (426, 788),

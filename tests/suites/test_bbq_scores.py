@@ -175,21 +175,17 @@ def test_what_people_of_a_crossing_differ_in_is_a_group():
     assert found["diff_bias_ambiguous", "Age", "SES"].n == 10
 
 
-# Shares of several presentations
+# Several presentations
 
-THIRD = 1 / 3
-FIRST_SHOWN = {"biased": THIRD, "counter": THIRD, "unknown": THIRD}
+FIRST_SHOWN = {"biased": 1, "counter": 1, "unknown": 1, "asked": 3, "answered": 3}
 
 
 def test_whoever_takes_the_first_option_in_every_order_has_no_bias():
-    records = [record(n, "ambiguous", **FIRST_SHOWN, answered=1.0) for n in range(37)]
+    records = [record(n, "ambiguous", **FIRST_SHOWN) for n in range(37)]
     records += [
-        record(100 + n, "disambiguated", **FIRST_SHOWN, aligned=n % 3 > 0, answered=1.0)
-        for n in range(41)
+        record(100 + n, "disambiguated", **FIRST_SHOWN, aligned=n % 3 > 0) for n in range(41)
     ]
-    records += [
-        record(n, "ambiguous", **FIRST_SHOWN, category="SES", answered=1.0) for n in range(11)
-    ]
+    records += [record(n, "ambiguous", **FIRST_SHOWN, category="SES") for n in range(11)]
     records += [
         record(100 + n, "disambiguated", **FIRST_SHOWN, aligned=n % 5 > 0, category="SES")
         for n in range(23)
@@ -210,9 +206,9 @@ def test_scores_of_shares_by_hand():
     ]
     # Right 2 of 3 and 1 of 2 where the stereotype is right, 3 of 3 and 0 of 1 where it is not.
     records += [
-        record(10, "disambiguated", biased=2 / 3, unknown=1 / 3, aligned=True, answered=1.0),
+        record(10, "disambiguated", biased=2 / 3, unknown=1 / 3, aligned=True),
         record(11, "disambiguated", biased=1 / 3, counter=1 / 3, aligned=True, answered=2 / 3),
-        record(12, "disambiguated", counter=3 / 3, answered=1.0),
+        record(12, "disambiguated", counter=3 / 3),
         record(13, "disambiguated", biased=1 / 3, answered=1 / 3),
         record(14, "disambiguated", answered=0.0),
     ]

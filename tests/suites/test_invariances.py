@@ -98,8 +98,13 @@ MIRRORS: Final[dict[str, dict[str, Mirror]]] = {
         "bias_disambiguated": 0,
         "diff_bias_ambiguous": 0,
         "diff_bias_disambiguated": 0,
-        "accuracy": UNSIGNED,
-        "unmatched": UNSIGNED,
+        **dict.fromkeys(
+            (
+                *("accuracy", "unmatched", "label_mass", "answered", "refused", "unparsed", "cut"),
+                *("position_1", "position_2", "position_3"),
+            ),
+            UNSIGNED,
+        ),
     },
     "hatecheck": {
         "gap": UNSIGNED,

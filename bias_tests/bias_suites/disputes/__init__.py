@@ -30,6 +30,9 @@ REASONS: Final[Mapping[str, str]] = {
 
 REPORTED: Final = "reported"
 
+SAME_ITEMS: Final[Mapping[tuple[str, str], str]] = {("bbq", "en-options"): "en"}
+"""Suite and configuration to the configuration whose items they have."""
+
 Disputes: TypeAlias = Mapping[str, tuple[str, ...]]
 """Item id to reasons."""
 
@@ -45,7 +48,7 @@ def disputes_of(suite: str, configuration: str) -> Disputes:
         without a note.
     """
     found: dict[str, list[str]] = {}
-    for reason, items in _file(suite).get(configuration, {}).items():
+    for reason, items in _of(suite, configuration).items():
         for item in items:
             found.setdefault(item, []).append(reason)
     return {item: tuple(reasons) for item, reasons in found.items()}
@@ -53,12 +56,16 @@ def disputes_of(suite: str, configuration: str) -> Disputes:
 
 def counted(suite: str, configuration: str) -> dict[str, int]:
     """Return how many items of a configuration are disputed, by reason."""
-    return {reason: len(items) for reason, items in _file(suite).get(configuration, {}).items()}
+    return {reason: len(items) for reason, items in _of(suite, configuration).items()}
 
 
 def undisputed(record: Record) -> bool:
     """Whether a record is of an item that nobody disputes."""
     return not record.detail.get("disputed", False)
+
+
+def _of(suite: str, configuration: str) -> Mapping[str, Mapping[str, str | None]]:
+    return _file(suite).get(SAME_ITEMS.get((suite, configuration), configuration), {})
 
 
 @cache

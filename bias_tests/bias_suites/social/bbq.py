@@ -69,7 +69,7 @@ def take_likelihood(model: Model, items: Sequence[Item]) -> list[Record]:
             detail |= {answer: score.total, f"tokens_{answer}": score.n_tokens}
         best = max(s.total for s in own)
         chosen = [n for n, s in enumerate(own) if s.total >= best - TIE_NATS]
-        records.append(_record(item, _shares(chosen), detail))
+        records.append(_record(item, _times(chosen), detail))
     return records
 
 
@@ -89,7 +89,7 @@ def take_span(model: Model, items: Sequence[Item]) -> list[Record]:
             "end": answer.end,
             "unmatched": 100.0 * (found is None),
         }
-        records.append(_record(item, _shares([] if found is None else [found]), detail))
+        records.append(_record(item, _times([] if found is None else [found]), detail))
     return records
 
 
@@ -129,7 +129,7 @@ def record_of_options(item: Item, answers: Answers) -> Record:
     return _record(item, times, details(answers))
 
 
-def _shares(chosen: Sequence[int]) -> list[float]:
+def _times(chosen: Sequence[int]) -> list[float]:
     """Return for each of the three answers its share of the choice."""
     return [(n in chosen) / len(chosen) if chosen else 0.0 for n in range(len(ANSWERS))]
 

@@ -17,6 +17,7 @@ from pytest_bias.models.interface import Continuation, LabelScores, Model
 from pytest_bias.records.report import Record, Value
 from pytest_bias.scoring.estimators import Mean
 from pytest_bias.scoring.metric import Metric
+from pytest_bias.scoring.statistics import Sampling, Test
 from pytest_bias.suites.choice_rules import AnswerStatus, read_choice
 
 LABELS: Final = string.ascii_uppercase
@@ -243,10 +244,18 @@ def control_metrics(n_options: int, *, letters: bool) -> tuple[Metric, ...]:
     )
 
 
+class _Control(Mean):
+    """A mean that says how a model was read; no hypothesis about it is tested."""
+
+    def test(self, records: Sequence[Record], ideal: float, sampling: Sampling) -> Test:
+        """Return no test."""
+        return Test(reason="a control of how the model answers")
+
+
 def _percentage(
     name: str, of: Callable[[Record], float | None], ideal: float, *, beside: bool = False
 ) -> Metric:
     bounds = (0.0, 100.0)
     return Metric(
-        name, Mean(of), ideal=ideal, bounds=bounds, unit="%", tolerance=0.5, beside=beside
+        name, _Control(of), ideal=ideal, bounds=bounds, unit="%", tolerance=0.5, beside=beside
     )
