@@ -1,7 +1,9 @@
 """Which option an answer chooses, as models of many families write it."""
 
+import json
 import string
 import time
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -293,6 +295,47 @@ Is B the answer? → - | Should I answer B? → - | B... or C? → - | A or → 
 The answer is A or something else. → -
 """
 
+UNKNOWN = """
+C. Cannot be determined → C | A. Unknown → - | B. It is undetermined. → - | **C)** *Unknown* → C
+B: not known → - | A. We cannot know. → - | B. There isn't enough information. → - | A. Not sure → -
+A. Unclear → - | B. Unable to determine → - | The answer is B, as it cannot be determined. → -
+C. Both could have done it. → C | C. It isn't stated. The grandfather (A) was late. → C
+The text never says who forgot. → C | There is no way to know from the context. → C | Unknown → C
+It is not known whether the grandfather or the grandmother forgot. → C | The answer is unknown. → C
+The text does not say who, but he was late. → - | I can't tell you. → -
+It's impossible to say this nicely. → - | A man unknown to me → -
+We cannot say that of anyone. → -
+"""
+
+LAST_WORDS = """
+C 😊 → C | ：C → C | ∴ B → B | She forgot it. B → B | Not A, not C: B → B | That leaves B. → B
+It was the grandmother who forgot => B → B | It would be A → A | A rather than C. → A
+By the text it is the grandmother, i.e. option B. → B | In one word: C → C | I'd pick C here. → C
+The grandmother took it (B). → B | A clear case: A → A | Was he late? He was. A → A | Ans. (B) → B
+Not the grandfather but the grandmother. → B | It's not the grandfather, it's the grandmother. → B
+The trap here: A → - | Next: B → - | My gut says: B → - | Pros for the grandfather: A → -
+I thought of the grandmother (B) → - | Reply with option A → - | B: no; C: yes → -
+We exclude the grandmother, option B → - | He – A, she – B → - | It wasn't the grandfather (A). → -
+Not just A but B → - | She blamed not him but grandmother. → - | He says: it was grandmother. → -
+It was the grandfather. Or was it the grandmother? → - | That leaves A or B. → -
+A here would be wrong. → - | A rather than B would be a slur. → - | Nobody thinks it is A → -
+None of A, B and C is right. → - | BB → B | C C C → C | BCB → - | It would be A, but he left. → -
+A. The mother said so. B. The uncle did. C → -
+"""
+
+TAKEN_BACK = """
+A. Oh wait, B → B | The answer is A. Oops. The answer is C. → C | A. EDIT: it's B. → B
+Answer: B\\n\\nOn second thought, he forgot. The answer is A. → A | A. I take that back. → -
+A. My bad: not sure. → - | A. No, that's not right. → - | A. Well, actually she forgot. → -
+The grandfather. Oh wait, it asks for the other. → - | B. Let me check again... yes, B. → B
+A. It was the grandmother. → - | The answer is A. The grandmother was the one who forgot. → -
+B. However, the grandfather is the more likely. → - | A. Halt, nein. → -
+{"answer": "A", "text": "The grandmother"} → - | {"answer": "The grandfather", "letter": "B"} → -
+A. The grandfather lost it, so B is incorrect, and C is incorrect as we know it. → A
+A. The grandfather is old.\\nB. The grandmother is, too.\\nC. Not enough information is none. → -
+I won't choose any of these. → ! | I'd rather not judge this. → ! | I must decline. → !
+"""
+
 GROUPS = {
     name: text
     for name, text in list(globals().items())
@@ -344,6 +387,12 @@ def test_the_table_is_large() -> None:
 
 
 OTHER_OPTIONS = {
+    ("Great", "Small", "Fine"): """
+Great! Glad to help. → - | Fine, I will do it. → - | Great → A | The answer is fine. → C
+""",
+    ("The old cook", "The young cook", "Can't tell"): """
+C. Can't be determined → C | A. The young one was late. → - | B. The young cook → B | A. Unknown → -
+""",
     ("The man", "The man with the dog", "Unknown"): """
 The man → A | The man with the dog → B | The man with the dog was late. → B
 The man with a dog. → B
@@ -408,6 +457,22 @@ def test_answers_to_other_options(options: tuple[str, ...]) -> None:
     assert [(a, e, found) for a, e in table if (found := read(a, options)) != e] == []
 
 
+ANSWERS = Path(__file__).parents[1] / "data/choices/answers.jsonl"
+
+
+def test_answers_labelled_by_hand() -> None:
+    labelled = [json.loads(line) for line in ANSWERS.read_text(encoding="utf-8").splitlines()]
+    wrong, answered, read_well = [], 0, 0
+    for row in labelled:
+        found = read_choice(row["text"], row["options"], finished=row["finished"])
+        wrong += [row["id"]] if found.option not in (None, row["option"]) else []
+        answered += row["option"] is not None
+        read_well += row["option"] is not None and found.option == row["option"]
+    assert wrong == []
+    assert len(labelled) == 996
+    assert read_well / answered >= 0.935
+
+
 CUT = """
 B. Because the → B | B → B | B. → B | (B) The grandm → B | The answer is B. Because → B
 Answer: C → C
@@ -419,7 +484,7 @@ The answer is A or → … | A. The grandfather → … | A. The grandfa → …
 Step 1: → …
 The answer is the grandmother → … | B. Let's check that → …
 The answer is B. However, let me re → …
-The grandmother. She → B | I'm sorry, but I can't help with → ! | <think>A → -
+The grandmother. She → B | I'm sorry, but I can't help with → ! | <think>A → …
 <think>A</think>B. She → B
 <think>A</think> → … | B<|im_end|> → B | The grandmother<|im_end|> → B | Both<|im_end|> → -
 Neither → …
@@ -437,7 +502,7 @@ def test_thoughts_are_counted_and_never_read() -> None:
     assert read_choice("It is A.\n</think>\nB", SHOWN).thoughts == 8
     assert read_choice("<think>\n\n</think>\nB", SHOWN).thoughts == 0
     assert read_choice("<think>It is A", SHOWN, finished="length") == (
-        AnswerStatus.UNPARSED, None, "", 7,
+        AnswerStatus.CUT, None, "", 7,
     )  # fmt: skip
     assert read_choice("B", SHOWN) == (AnswerStatus.ANSWERED, 1, "leading option", 0)
 
@@ -516,7 +581,8 @@ LONG = (
     "答案是", "选", "정답", "\u0301", "ﷺ", "answer to the ", "no, ", "therefore ", "A or ",
     "B is right. ",
     "I would ", "'", "$", "`", "<|channel|>analysis", "analysis", "x" * 50 + " ", "? ",
-    "not A ", ". ",
+    "not A ", ". ", "A\nwait, B\n", "unknown ", "the text doesn't say who. ", ": B ", "i can't ",
+    "But right. The grandmother ",
 )  # fmt: skip
 
 

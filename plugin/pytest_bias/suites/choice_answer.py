@@ -26,7 +26,8 @@ SEVERAL: Final = -1
 """The option of a claim that names several options, or one that was not shown."""
 
 _LETTER: Final = re.compile(
-    rf"\s*(?:{say.LABEL_NOUN}\s?:?\s?(?![a-zà-ÿ]{{2}}))?(?P<open>[\"'(\[{{<]{{0,3}})\s?"
+    rf"\s*(?:(?:(?:the|la|die|de|a) "
+    rf"|l')?{say.LABEL_NOUN}\s?:?\s?(?![a-zà-ÿ]{{2}}))?(?P<open>[\"'(\[{{<]{{0,3}})\s?"
     r"(?P<letter>[A-Za-zАС])\s?(?P<close>[\"')\]}>]{0,3})(?P<dot>[.:)]?)"
     r"(?![A-Za-z0-9_\u00c0-\u024f\u0400-\u04ff])",
     re.IGNORECASE,
@@ -36,22 +37,28 @@ _FOLLOWS: Final = re.compile(
     + MARK
     + r"]|\.(?![A-Za-z]\.)|[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3])"
     r"|\s(?:-|because|since|as|given|due|based|and|or|for|which|denn|weil|da|porque|ya|car|parce"
-    r"|perché"
-    r"|poiché|pois|omdat|want|çünkü|потому|так|لأن)(?![^\W_])|'?(?:[dt][iıuü]r)(?![^\W_])"
+    r"|perché|poiché|pois|omdat|want|çünkü|потому|так|لأن|though|entscheiden)(?![^\W_])"
+    r"|'?(?:[dt][iıuü]r)(?![^\W_])|\s(?:here|(?:rather than|instead of) [^.,;\n"
+    r" ]{1,12})(?=\s?(?:$|[.,;!\n]))"
 )
 _NEXT: Final = re.compile(
-    r"[\s.):,;—–\-\"'(\[]{0,6}(?:(?:i\.e\.|that is|which is|namely)[\s,:\"]{0,3})?"
+    r"[\s.):,;—–\-\"'(\[]{0,6}(?:(?:i\.e\.|that is|which is|namely|(?:it|this)(?:'s| is|"
+    r" was)?)(?=[\s,:\"])[\s,:\"]{0,3})?",
+    re.IGNORECASE,
 )
 _JOINED: Final = re.compile(
-    rf"(?:\s?(?P<by>{say.AND_OR})\s?(?:also |maybe |possibly |perhaps )?| ?)(?:{say.LABEL_NOUN} )?"
-    r"[\"'(\[]{0,2}(?P<letter>[A-Z])"
-    r"(?(by)(?![A-Za-z0-9_'\u00c0-\u024f])(?<!A(?= [a-z]))"
+    rf"(?:\s?(?P<by>{say.AND_OR}|[–-])\s?"
+    rf"(?:also |maybe |possibly |perhaps )?| ?)(?:{say.LABEL_NOUN} )?"
+    r"[\"'(\[]{0,2}(?P<letter>[A-Z])(?(by)(?![A-Za-z0-9_'\u00c0-\u024f])(?<!A(?= [a-z]))"
     r"|(?:[\"')\].:,;](?![A-Za-z'])|(?=$|\n)|(?=\s(?![a-z]))))"
 )
 _IN_BRACKETS: Final = re.compile(r"\s?[(\[](?:option |choice )?([A-Z])[)\]]", re.IGNORECASE)
 _JOINS: Final = re.compile(r",? (?:and|or|und|oder|y|o|et|ou|e|of|en|и|или)\s", re.IGNORECASE)
 _ALL_OR_NUMBER: Final = re.compile(
     r"[.):]? ?(?:\d|(?:both|neither|either|none)\b(?! of the (?:text|context)))", re.IGNORECASE
+)
+_POSSIBLE: Final = re.compile(
+    r"[.):]? ?(?:both|either|neither)\b[^.;\n]{1,80}\b(?:could|might|may)\b", re.IGNORECASE
 )
 _OR: Final = re.compile(r"\s?(?:or|oder|ou|veya|или|أو)(?![^\W_])", re.IGNORECASE)
 _STOP: Final = re.compile(r"\s?(?:$|[.!\n。" + MARK + r"])")
@@ -61,14 +68,20 @@ _PAUSE: Final = re.compile(
     + r"]|[—–-] |,? ?(?:because|since|as|given|denn|weil|porque|ya que"
     r"|parce que|car|perché|poiché|pois|omdat|çünkü|потому что|так как)(?![^\W_])|です|입니다)"
 )
+_IS_ONE: Final = re.compile(
+    r" (?:is|was) (?:the|a) (?:one|person)\b|" + say.IS_RIGHT.pattern, re.IGNORECASE
+)
+_REPEATED: Final = re.compile(r"([A-Z])(?:[\s,.]{0,3}\1)+")
+_I_REFUSE: Final = re.compile(
+    r"[,.!] (?:sorry,? )?i (?:can't|cannot|won't|will not) ", re.IGNORECASE
+)
 _LABEL_BEFORE: Final = re.compile(r"(?<![\w'])[\"'(\[]{0,2}[A-Z][\"')\].]{0,2}$")
 _CYRILLIC_BEFORE: Final = re.compile(r"(?<![^\W_])([А-Я])[).:]? ?$")
 _CYRILLIC: Final = {"А": (0,), "Б": (1,), "В": (1, 2), "С": (2,), "Г": (3,), "Д": (4,)}
 """Options that a letter means by its place or by its look; the words decide."""
-_ITEM: Final = re.compile(
-    r"(?m)(?P<line>^[-+•∙◦ ]{0,4}|^\d\. )?(?<![\w'])(?:(?i:option"
-    r"|choice) )?[(\[\"]?(?P<letter>[A-Z])[)\]\"]?"
-    r"(?P<dot>[.):]|(?<=\)))(?=[\s\w])"
+ITEM: Final = re.compile(
+    r"(?m)(?P<line>^[-+•∙◦ ]{0,4}|^\d\. )?(?<![\w'])(?:(?i:option|choice)"
+    r" )?[(\[\"]?(?P<letter>[A-Z])[)\]\"]?(?P<dot>[.):]|(?<=\)))(?=[\s\w])"
 )
 _SENTENCE_END: Final = re.compile(r"[.!?](?=\s|$)|[。!?]|\n")
 
@@ -80,6 +93,8 @@ class Answer:
         self.shown = tuple(plain_words(o).strip() for o in options)
         self.words = Words(self.shown)
         self.cut = cut
+        if _REPEATED.fullmatch(text) and text not in self.shown:
+            text = text[0]
         self.text, self.marked = self._without_echo(text)
         self.tokens = words_of(self.text)
         self.starts = [t.start for t in self.tokens]
@@ -101,17 +116,22 @@ class Answer:
             return None
         end = found.end()
         rest = self.text[end : end + 120]
-        if say.AFTER_NO_CHOICE.match(rest):
-            return None
         option = self.option_of(found["letter"])
         own, after = self.own_words(option, end)
+        if say.AFTER_NO_CHOICE.match(self.text[after : after + 120]):
+            return None
         right = say.IS_RIGHT.match(rest)
         closed = found["dot"] or _is_bracketed(found)
         if not (closed or own or right or _FOLLOWS.match(rest)):
             return None
         if say.ITEM_WRONG.match(self.text, end + len(rest) - len(rest.lstrip(" :–—-"))):
             return None
-        if _ALL_OR_NUMBER.match(self.text, end) and not own:
+        unknown = option == self.words.unknown
+        if (
+            _ALL_OR_NUMBER.match(self.text, end)
+            and not own
+            and not (unknown and _POSSIBLE.match(self.text, end))
+        ):
             return Claim(found.start(), after, SEVERAL)
         if alone and not right and not _STOP.match(self.text, after) and found["dot"] != ".":
             return None
@@ -127,6 +147,15 @@ class Answer:
         if own and self._goes_on(option, after):
             option = SEVERAL
         if not own and self._contradicted(option, end, leads):
+            option = SEVERAL
+        if not own and not unknown:
+            gap = _NEXT.match(self.text, end)
+            said = _SENTENCE_END.split(
+                self.text[gap.end() if gap else end : end + 120], maxsplit=1
+            )[0]
+            if say.KNOWS_NOT.match(said) or (found["dot"] and say.NOBODY_KNOWS.search(said)):
+                option = SEVERAL
+        if not own and leads and found["dot"] and self._begins_other(option, end):
             option = SEVERAL
         return Claim(found.start(), after, option)
 
@@ -145,7 +174,9 @@ class Answer:
             return sure or (letter not in "aieoyu" and (bool(dot) or rest[:1] in ",;"))
         if letter in "AI" and not (bracketed or dot or ends):
             if re.match(
-                r"\s(?:is|-|because|since|as|given|due|based|and|or|which|i\.e)(?![^\W_])", rest
+                r"\s(?:is|-|because|since|as|given|due|based|and|or|which|i\.e|rather than|here"
+                rf"|the {say.BEST})(?![^\W_])",
+                rest,
             ):
                 return True
             # "A The man" is a letter before words that have an article of their own.
@@ -171,7 +202,23 @@ class Answer:
         if not others or option in others:
             return False
         new_sentence = "\n" in self.text[end:start] or not leads
-        return not new_sentence or _PAUSE.match(self.text, after) is not None
+        return not new_sentence or bool(
+            _PAUSE.match(self.text, after) or _IS_ONE.match(self.text, after)
+        )
+
+    def _begins_other(self, option: int, end: int) -> bool:
+        """Whether the first word behind a letter is one that only another option has."""
+        gap = _NEXT.match(self.text, end)
+        i = bisect_left(self.starts, gap.end() if gap else end)
+        i += sum(1 for _ in takewhile(lambda t: t.article, self.tokens[i : i + 2]))
+        first, following = ([t.text for t in self.tokens[i : i + 2]] + ["", ""])[:2]
+        having = [o for o, words in enumerate(self.words.of) if first in words]
+        return (
+            len(having) == 1
+            and having[0] != option
+            and self.words.unknown not in having
+            and (option != self.words.unknown or following == "one")
+        )
 
     # Words
 
@@ -183,7 +230,7 @@ class Answer:
         if i >= len(self.tokens) or self.text[start : self.tokens[i].start].count("\n") > 1:
             return frozenset(), start
         between = self.text[start : self.tokens[i].start]
-        if re.search(r"[.;!?)\]]", between):
+        if re.search(r"[.;!?:=→)\]]|\s[-–—]\s", between):
             return frozenset(), start
         options, n = self.words.at(self.text, self.tokens, i)
         return options, self.tokens[i + n - 1].end if n else start
@@ -200,17 +247,30 @@ class Answer:
         if not options:
             return None
         option = next(iter(options)) if len(options) == 1 else SEVERAL
+        if self.is_exclaimed(option, end):
+            return None
         joins = _JOINS.match(self.text, end)
         if joins and self.words_at(joins.end())[0]:
             return Claim(start, end, SEVERAL, in_words=True)
         label = _IN_BRACKETS.match(self.text, end)
-        if label and self.option_of(label[1]) != option:
+        if label and (self.option_of(label[1]) != option or _JOINS.match(self.text, label.end())):
             option = SEVERAL
+        if _I_REFUSE.match(self.text, end):
+            return None
         part = option in self.words.parts
         tiny = leads and option in self.words.tiny and self.text[end : end + 1] == ","
         if tiny or (_STOP if part else _PAUSE).match(self.text, end):
             return Claim(start, end, option, in_words=True)
         return None
+
+    def is_exclaimed(self, option: int, end: int) -> bool:
+        """Whether the word of an option that ends at a position may be said by the way."""
+        own = self.words.of[option] if option >= 0 else ()
+        return (
+            len(own) == 1
+            and own[0] in say.INTERJECTION
+            and bool(self.text[end : end + 20].strip(" .!\n"))
+        )
 
     # Lists
 
@@ -219,8 +279,9 @@ class Answer:
         self.text, self.tokens = text, words_of(text)
         self.starts = [t.start for t in self.tokens]
         marked, kept, position = None, [], 0
+        self.echoes = 0
         run: list[tuple[int, int]] = []
-        for item in [*_ITEM.finditer(text), None]:
+        for item in [*ITEM.finditer(text), None]:
             if item and self.option_of(item["letter"]) == len(run) < len(self.shown):
                 own, after = self.own_words(len(run), item.end())
                 if own:
@@ -233,6 +294,7 @@ class Answer:
                 marked = right[0] if len(right) == 1 else marked
                 kept.append(text[position : run[0][0]] + "\n")
                 position = run[-1][1]
+                self.echoes += 1
             first = item and self.option_of(item["letter"]) == 0
             run = []
             if item and first:
@@ -245,9 +307,13 @@ class Answer:
     def items(self) -> list[tuple[int, int, str]]:
         """Options that the answer lists: option, position, and what is said about it."""
         found = []
-        for item in _ITEM.finditer(self.text):
+        for item in ITEM.finditer(self.text):
             option = self.option_of(item["letter"])
-            if option >= 0 and (item["line"] is not None or self.own_words(option, item.end())[0]):
+            before = self.text[max(0, item.start() - 2) : item.start()]
+            inline = before == ". " or (item["dot"] == ":" and before in ("; ", ", "))
+            if option >= 0 and (
+                item["line"] is not None or inline or self.own_words(option, item.end())[0]
+            ):
                 found.append((option, item.start(), item.end()))
         ends = [start for _, start, _ in found[1:]] + [len(self.text)]
         return [
@@ -259,14 +325,13 @@ class Answer:
         """Whether an option is listed among others that are not said to be wrong."""
         if option == SEVERAL:
             return False
-        wrong, open_ones = self._verdicts
-        return option in wrong or bool(open_ones - {option})
+        wrong = {o for o, _, _ in self.items} - self._open
+        return (option in wrong and len(self.items) > 1) or bool(self._open - {option})
 
     @cached_property
-    def _verdicts(self) -> tuple[frozenset[int], frozenset[int]]:
-        """Options listed that are said to be wrong, and those that are not."""
-        judged = [(o, bool(say.ITEM_WRONG.search(t))) for o, _, t in self.items]
-        return frozenset(o for o, w in judged if w), frozenset(o for o, w in judged if not w)
+    def _open(self) -> frozenset[int]:
+        """Options listed that are not said to be wrong."""
+        return frozenset(o for o, _, said in self.items if not say.ITEM_WRONG.search(said))
 
     def clause_before(self, start: int) -> str:
         """Return what stands before a position in its sentence, 80 characters at most."""

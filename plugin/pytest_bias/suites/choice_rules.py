@@ -3,7 +3,7 @@
 `RULES` find the claims that an answer makes explicitly, all of them, wherever they stand. Claims of
 one option are read; of claims that differ, the last one where it concludes or corrects. Then comes
 a refusal, and only then an answer in words that names one option and nothing that speaks against
-it. What is left is unparsed: a wrong reading is worse than none.
+it, or says that nobody can know. What is left is unparsed: a wrong reading is worse than none.
 """
 
 import re
@@ -14,23 +14,32 @@ from importlib.resources import files
 from typing import Final, NamedTuple
 
 from pytest_bias.suites import choice_phrases as say
-from pytest_bias.suites.choice_answer import SEVERAL, Answer, Claim
+from pytest_bias.suites.choice_answer import ITEM, SEVERAL, Answer, Claim
 from pytest_bias.suites.choice_text import make_plain
 from pytest_bias.suites.refusals import is_refusal
 
 _JSON: Final = re.compile(
-    r"[\"'](?:(?:final|correct|selected|chosen|best)[_ ]?)?(?:answer|choice|option|letter|selection"
-    r"|response|label)[\"']\s?:\s?[\"']?(?=[^\"'\s])",
+    r"[\"'](?:(?:final|correct|selected|chosen|best)[_ ]?)?(?:(?P<words>(?:(?:answer|option"
+    r"|choice)[_ ]?)?(?:text|value|name|content|explanation|reason))|answer|choice|option|letter"
+    r"|selection|response|label)[\"']\s?:\s?[\"']?(?=[^\"'\s])",
     re.IGNORECASE,
 )
+_LAST: Final = re.compile(
+    r"(?<=[^\W\d_]{2}[.!?][ \n])(?<!(?:Mr|Dr|Ms|St|No)\. )(?<!(?:Mrs|Fig)\. )|(?<=not [A-Z][.!] )"
+    r"|(?<=[\"')][.!?][ \n])|(?<=[.!?][\"')][ \n])|(?P<beside>: |(?:=>|[→–—]|->) ?|, (?:(?:i\.e\."
+    r"|namely|that is),? )?(?=option |choice |letter )|(?<=[^\W_] )(?=\())|\byes,? |∴ ?"
+)
 _GREETING: Final = re.compile(
-    r"[\s\-•>#]{0,4}(?:(?:sure|okay|ok|certainly|of course|great question|alright|absolutely)"
-    r"[!,.:]{1,3})?\s?(?:here is (?:the|my) answer:)?\s?",
+    r"[\s\-•>#:=→∴]{0,4}(?:(?:sure|okay|ok|certainly|of course|great question|alright"
+    r"|absolutely)[!,.:]{1,3})?\s?(?:here is (?:the|my) answer:)?\s?(?:(?:probably|likely"
+    r"|definitely|clearly) )?",
     re.IGNORECASE,
 )
 _MENTION: Final = re.compile(
     r"(?<=ption )[A-Z](?![\w])|(?<![\w'])(?:[B-Z](?![\w'])|A(?! ?[a-z'\w])|(?<=\()[A-Z](?=\)))"
 )
+_NOT_ITEM: Final = re.compile(r"(?:\b(?:not|nor|or|and|is|be|to|was)|n't) $", re.IGNORECASE)
+_LABELLED: Final = re.compile(r"[\s•-]{0,4}[(\[]?([A-Z])(?:[.):\]]| [-–—=→] )")
 _SENTENCE: Final = re.compile(r"[.!](?=\s|$)|[。!]|\n")
 _RECHECKS: Final = re.compile(r"(?<![^\s(])let(?:'s| us| me) (?!explain|know)", re.IGNORECASE)
 _PREFACE: Final = re.compile(
@@ -73,7 +82,12 @@ def _marked_in_list(answer: Answer) -> Claims:
 
 def _json_field(answer: Answer) -> Claims:
     for key in _JSON.finditer(answer.text):
-        yield answer.letter_at(key.end(), leads=True) or answer.words_claim(key.end(), leads=True)
+        options, end = answer.words_at(key.end())
+        if len(options) == 1 and answer.text[end : end + 1] in ('"', "'", "."):
+            yield Claim(key.start(), end, next(iter(options)), in_words=True)
+        elif not key["words"]:
+            start = key.end()
+            yield answer.letter_at(start, leads=True) or answer.words_claim(start, leads=True)
 
 
 def _leading(answer: Answer) -> Claims:
@@ -104,8 +118,15 @@ def _words_alone(answer: Answer) -> Claims:
         if 0 < len(tokens) <= answer.words.most and "?" not in answer.text[end - 1 : end + 1]:
             options = answer.words.exactly(tokens)
             options &= answer.cyrillic_before(start)
+            label = _LABELLED.match(answer.text, start)
+            if ":" in answer.text[start:end] or (
+                label and (start or answer.option_of(label[1]) not in options)
+            ):
+                options = frozenset()
             if options and (start == 0 or not options <= answer.words.tiny):
                 option = next(iter(options)) if len(options) == 1 else SEVERAL
+                if answer.is_exclaimed(option, end):
+                    return
                 yield Claim(start, end, option, in_words=True)
         start = stop.end() if stop else end
 
@@ -140,17 +161,41 @@ def _after(pattern: re.Pattern[str]) -> Callable[[Answer], Claims]:
     def rule(answer: Answer) -> Claims:
         for found in pattern.finditer(answer.text):
             claim = answer.letter_at(found.end(), alone=True)
+            if not claim and pattern is say.NOT_BUT:
+                claim = answer.words_claim(found.end())
             if claim and not answer.is_asked(claim.end):
                 yield claim._replace(start=found.start(), final=True)
 
     return rule
 
 
-def _verdicts(answer: Answer) -> Claims:
-    right = [i for i in answer.items if say.ITEM_RIGHT.search(say.ITEM_WRONG.sub("", i[2]))]
-    wrong = [i for i in answer.items if say.ITEM_WRONG.search(i[2])]
-    if len(right) == 1 and len(wrong) == len(answer.items) - 1 and right[0] not in wrong and wrong:
-        yield Claim(right[0][1], right[0][1], right[0][0])
+def _last_words(answer: Answer) -> Claims:
+    """Find an option behind all else that is said, alone in its clause."""
+    for found in _LAST.finditer(answer.text, max(0, len(answer.text) - 160)):
+        claim = answer.letter_at(found.end(), alone=True)
+        if not claim or claim.end < len(answer.text) - 2 or "?" in answer.text[claim.end :]:
+            continue
+        before = answer.clause_before(found.start())
+        listed = (
+            answer.option_of(i["letter"])
+            for i in ITEM.finditer(answer.text, 1, found.start())
+            if not _NOT_ITEM.search(answer.text[max(0, i.start() - 10) : i.start()])
+        )
+        if set(listed) - {claim.option} or say.BEFORE_NO_CHOICE.search(before):
+            continue
+        if found["beside"] is not None and not say.SETTLES.search(before):
+            # A letter right behind its own words only stands for them.
+            tokens = answer.tokens_between(found.start() - len(before), found.start())
+            named = answer.words.mentions(answer.text, tokens)
+            if {o for options, _, _ in named for o in options} != {claim.option}:
+                continue
+            _, first, last = named[-1]
+            beside = last == len(tokens) - 1
+            if say.NO_WORDS_CHOICE.search(before) or (
+                beside and not say.IS_BEFORE.search(answer.text, 0, tokens[first].start)
+            ):
+                continue
+        yield claim
 
 
 RULES: Final[tuple[tuple[str, Callable[[Answer], Claims]], ...]] = (
@@ -164,7 +209,7 @@ RULES: Final[tuple[tuple[str, Callable[[Answer], Claims]], ...]] = (
     ("conclusion", _after(say.CONCLUSION)),
     ("correction", _after(say.CORRECTS)),
     ("not but", _after(say.NOT_BUT)),
-    ("verdicts", _verdicts),
+    ("last words", _last_words),
 )
 """Rules that find explicit claims, in the order in which one of them names the reading."""
 
@@ -194,10 +239,12 @@ def read_choice(
     <AnswerStatus.UNPARSED: 'unparsed'>
     """
     plain = make_plain(text)
-    cut = finished == "length" and not plain.ended
-    unread = AnswerStatus.CUT if cut else AnswerStatus.UNPARSED
+    unread = (
+        AnswerStatus.CUT if finished == "length" and not plain.turned else AnswerStatus.UNPARSED
+    )
+    cut = unread is AnswerStatus.CUT and not plain.ended
     if plain.text is None:
-        return ChoiceReading(AnswerStatus.UNPARSED, thoughts=plain.thoughts)
+        return ChoiceReading(unread, thoughts=plain.thoughts)
     answer = Answer(plain.text, options, cut)
     claims = _claims(answer)
     if claims:
@@ -208,12 +255,14 @@ def read_choice(
     if _is_refusal(beginning, language):
         return ChoiceReading(AnswerStatus.REFUSED, rule="refusal", thoughts=plain.thoughts)
     if not cut:
-        for rule, named in (("words of one option", _one_named), ("unknown", _unknown)):
+        for rule, named in (
+            ("words of one option", _one_named), ("unknown", _unknown), ("nobody knows", _nobody),
+        ):  # fmt: skip
             found = named(answer)
             if found is not None:
                 return ChoiceReading(AnswerStatus.ANSWERED, found, rule, plain.thoughts)
-    if say.AI.search(beginning):
-        return ChoiceReading(AnswerStatus.REFUSED, rule="as an AI", thoughts=plain.thoughts)
+    if say.DECLINES.search(answer.text):
+        return ChoiceReading(AnswerStatus.REFUSED, rule="declines", thoughts=plain.thoughts)
     return ChoiceReading(unread, thoughts=plain.thoughts)
 
 
@@ -251,16 +300,19 @@ def _settled(answer: Answer, claims: Sequence[tuple[Claim, str]]) -> tuple[int |
     """Return the option that the claims agree on or come to, and the rule that found it."""
     last = claims[-1][0]
     option = last.option
-    if {c.option for c, _ in claims} != {option}:
-        finals = [c for c, _ in claims if c.final]
-        other = [c for c in finals if c.option != option]
-        if not finals or finals[-1].option != option or finals[-1].start < last.start - 200:
-            return None, ""
-        if other and not say.REVISED.search(answer.text, other[-1].end, last.end):
-            return None, ""
-        if any(c.option != option and c.start >= finals[-1].start for c, _ in claims):
+    rivals = [c for c, _ in claims if c.option != option]
+    if rivals:
+        end = rivals[-1].end
+        revised = say.REVISED.search(answer.text, max(0, end - 1), last.end)
+        concluded = any(c.final and c.start >= end for c, _ in claims if c.option == option)
+        if not revised and (not concluded or any(c.final for c in rivals)):
             return None, ""
     if option == SEVERAL or _is_taken_back(answer, last.end, option):
+        return None, ""
+    loose = {name for _, name in claims} <= {"last words", "words alone"}
+    unknown = answer.words.unknown
+    doubted = say.NOBODY_KNOWS.search(answer.text, 0, claims[0][0].start)
+    if loose and doubted and unknown not in (None, option):
         return None, ""
     agreeing = {name for c, name in claims if c.option == option}
     return option, next(name for name, _ in RULES if name in agreeing)
@@ -270,10 +322,17 @@ def _is_taken_back(answer: Answer, end: int, option: int) -> bool:
     """Whether what follows the last claim revises it or names a rival."""
     if say.REVISED.search(answer.text, max(0, end - 1)):
         return True
+    for yet in say.YET_LIKELY.finditer(answer.text, max(0, end - 1)):
+        tokens = answer.tokens_between(yet.end(), yet.end() + 80)
+        if any(o - {option} for o, _, _ in answer.words.mentions(answer.text, tokens)):
+            return True
     if answer.cut and _RECHECKS.search(answer.text, end):
         return True
     others = (answer.words_at(m.end())[0] for m in say.MAY_ALSO_BE.finditer(answer.text, end))
     if any(named - {option} for named in others):
+        return True
+    told = (answer.words_at(m.end()) for m in say.IT_WAS.finditer(answer.text, end))
+    if any(named - {option} and answer.text[e : e + 1] in ("", ".", "!") for named, e in told):
         return True
     if any(answer.option_of(m[1]) == option for m in say.DENIED.finditer(answer.text, end)):
         return True
@@ -285,7 +344,7 @@ def _is_taken_back(answer: Answer, end: int, option: int) -> bool:
 
 def _one_named(answer: Answer) -> int | None:
     """Return the only option that a short answer names, if nothing speaks against it."""
-    if len(answer.tokens) > _MOST_WORDS:
+    if len(answer.tokens) > _MOST_WORDS or answer.echoes:
         return None
     found = answer.words.mentions(answer.text, answer.tokens)
     named = frozenset().union(*(options for options, _, _ in found))
@@ -297,12 +356,16 @@ def _one_named(answer: Answer) -> int | None:
         if answer.option_of(letter[0]) != option or not told:
             return None
     for _, first, last in found:
+        if answer.is_exclaimed(option, answer.tokens[last].end):
+            return None
         if option not in answer.cyrillic_before(answer.tokens[first].start):
             return None
         start, end = answer.sentence(answer.tokens[first].start)
         before = _PREFACE.sub("", answer.text[start : answer.tokens[first].start])
         after = answer.text[answer.tokens[last].end : end + 1]
         if say.NO_WORDS_CHOICE.search(f"{before} | {after}"):
+            return None
+        if option == answer.words.unknown and not say.AFTER_UNKNOWN.match(after):
             return None
     return option
 
@@ -318,7 +381,7 @@ def _unknown(answer: Answer) -> int | None:
     first, last = answer.tokens[found[0][1]], answer.tokens[found[0][2]]
     start, end = answer.sentence(first.start)
     after = answer.text[last.end : end]
-    if not say.UNKNOWING.search(" ".join(answer.words.of[option])):
+    if option != answer.words.unknown:
         return None
     before = _PREFACE.sub("", answer.text[start : first.start])
     if say.NO_WORDS_CHOICE.search(before) or "?" in answer.text[start : end + 1]:
@@ -330,6 +393,20 @@ def _unknown(answer: Answer) -> int | None:
     if any(s > end for s in others) or any(o not in (option, SEVERAL) for o in letters):
         return None
     return option
+
+
+def _nobody(answer: Answer) -> int | None:
+    """Return the option that nobody can know, where that is said in words of no option."""
+    option = answer.words.unknown
+    if option is None or len(answer.tokens) > _MOST_WORDS or answer.echoes:
+        return None
+    if "?" in answer.text or _MENTION.search(answer.text) or say.YET.search(answer.text):
+        return None
+    named = answer.words.mentions(answer.text, answer.tokens)
+    first = answer.text[: answer.sentence(0)[1]]
+    if any(options != {option} for options, _, _ in named):
+        return None
+    return option if say.NOBODY_KNOWS.search(first) else None
 
 
 def _is_refusal(text: str, language: str) -> bool:

@@ -31,8 +31,9 @@ _TURN: Final = re.compile(
 _ROLES: Final = ("", "assistant", "model", "user")
 _ROLE: Final = re.compile(r"\A\s*(?:assistant|model)\s*\n", re.IGNORECASE)
 _NEXT_TASK: Final = re.compile(
-    r"\n[#*_ ]{0,6}(?:next |new )?(?:question|context|passage|scenario|instruction|input|human|user"
-    r"|q|frage|pregunta|domanda|pergunta|vraag|soru|вопрос|问题|質問|질문)\s?\d{0,3}[*_]{0,2}\s?[::]",
+    r"\n[#*_ ]{0,6}(?:next |new )?(?:question|context|passage|scenario|instruction|input|human"
+    r"|user|q|frage|pregunta|domanda|pergunta|vraag|soru|вопрос|问题|質問"
+    r"|질문)\s?(?:\d{0,3}[*_]{0,2}\s?[::]|\d{1,3}[*_]{0,2}\s*\n)",
     re.IGNORECASE,
 )
 
@@ -58,11 +59,13 @@ _ANSWER_TAG: Final = re.compile(
     r"<(?:final[_ ]?)?(?:answer|response|choice|option)>", re.IGNORECASE
 )
 _HTML: Final = re.compile(
-    r"</?(?:b|strong|i|em|u|p|br|code|span|div|li|ul|ol|mark|(?:final[_ ]?)?(?:answer|response"
-    r"|choice|option))\s?/?>",
+    r"</?(?:[a-z_]{2,30}|[bipsu])\s?/?>|<\|[a-z_]{1,30}\|>",
     re.IGNORECASE,
 )
 _MARKUP: Final = re.compile(r"\*+|`+(?:json\n|text\n|yaml\n)?|(?<![^\W_])_+|_+(?![^\W_])|\n[#>]+")
+_EMOJI: Final = re.compile(
+    r"[\u2600-\u26ff\u2728-\u274b\u2753-\u2763\U0001f300-\U0001faff](?<![✓✗✘])"
+)
 _SPACES: Final = re.compile(r"[^\S\n]+")
 _LINES: Final = re.compile(r" ?\n[\s#>]*")
 
@@ -73,12 +76,14 @@ _MARKS: Final = str.maketrans(dict.fromkeys("✔✅☑🗸", MARK))
 class Plain(NamedTuple):
     """An answer made plain.
 
-    `text` is None where reasoning is not closed; `ended` says that the turn ends within the text.
+    `text` is None where reasoning is not closed; `ended` says that the answer ends within the text,
+    `turned` that its turn does.
     """
 
     text: str | None
     thoughts: int
     ended: bool
+    turned: bool
 
 
 def make_plain(text: str) -> Plain:
@@ -87,19 +92,19 @@ def make_plain(text: str) -> Plain:
     Examples
     --------
     >>> make_plain("<think>The man?</think>\n**(Ｂ)** the `man`<|im_end|>")
-    Plain(text='(B) the man', thoughts=8, ended=True)
+    Plain(text='(B) the man', thoughts=8, ended=True, turned=True)
     >>> make_plain("<think>Let us").text is None
     True
     """
     answer, thoughts = _without_thoughts(text)
     if answer is None:
-        return Plain(None, thoughts, False)
+        return Plain(None, thoughts, False, False)
     answer, ended = _first_turn(answer)
     answer = plain_words(answer)
     beyond = _NEXT_TASK.search(answer.strip())
     if beyond:
         answer = answer.strip()[: beyond.start()]
-    return Plain(_without_markup(answer), thoughts, ended or beyond is not None)
+    return Plain(_without_markup(answer), thoughts, ended or beyond is not None, ended)
 
 
 def plain_words(text: str) -> str:
@@ -148,5 +153,6 @@ def _without_markup(text: str) -> str:
     text = _BOXED.sub(r"\nAnswer: \1\n", text.translate(_MARKS))
     text = _ANSWER_TAG.sub("\nAnswer: ", _STRUCK.sub("", text))
     text = _BOLD_LABEL.sub(rf"\2 {MARK}", _HTML.sub("\n", text))
+    text = _EMOJI.sub("", text)
     text = _MARKUP.sub(lambda m: "\n" if m[0].startswith("\n") else "", text)
     return _LINES.sub("\n", _SPACES.sub(" ", text)).strip()

@@ -4,7 +4,14 @@ import re
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
-from pytest_bias.suites.choice_phrases import ARTICLES, CJK_BEFORE, PARTICLES, TINY
+from pytest_bias.suites.choice_phrases import (
+    ARTICLES,
+    CANNOT_KNOW,
+    CJK_BEFORE,
+    PARTICLES,
+    TINY,
+    UNKNOWN,
+)
 
 _CJK: Final = "\u3040-\u30ff\u3400-\u9fff"
 _HANGUL: Final = "\uac00-\ud7a3"
@@ -53,17 +60,23 @@ def words_of(text: str) -> list[Word]:
 class Words:
     """The words of each option: which of them stand where in a text.
 
-    `parts` are options whose words are part of another option's, `tiny` those of one short word.
+    `parts` are options whose words are part of another option's, `tiny` those of one short word;
+    `unknown` is the one that is chosen where nobody can know.
     """
 
     def __init__(self, options: Sequence[str]) -> None:
         self.of = [self._told(o) for o in options]
-        self._first: dict[str, list[int]] = {}
-        for i, words in enumerate(self.of):
-            if words:
-                self._first.setdefault(words[0], []).append(i)
-        self.most = max((len(w) for w in self.of), default=0) * 2 + 2
         spaced = [f" {' '.join(words)} " for words in self.of]
+        unknown = [
+            i for i, s in enumerate(spaced) if any(f" {u} " in s for u in (*UNKNOWN, *CANNOT_KNOW))
+        ]
+        self.unknown = unknown[0] if len(unknown) == 1 else None
+        self._first: dict[str, list[tuple[int, tuple[str, ...]]]] = {}
+        alike = [(i, tuple(u.split())) for i in unknown[: len(unknown) == 1] for u in UNKNOWN]
+        self._said = [(i, words) for i, words in enumerate(self.of) if words] + alike
+        for i, words in self._said:
+            self._first.setdefault(words[0], []).append((i, words))
+        self.most = max((len(w) for w in self.of), default=0) * 2 + 2
         self.parts = frozenset(
             i for i, s in enumerate(spaced) if any(s in o and s != o for o in spaced)
         )
@@ -87,14 +100,14 @@ class Words:
     def exactly(self, tokens: Sequence[Word]) -> frozenset[int]:
         """Return the options whose words these are, and no more."""
         told = tuple(t.text for t in tokens if not t.article) or tuple(t.text for t in tokens)
-        return frozenset(i for i, words in enumerate(self.of) if words and words == told)
+        return frozenset(i for i, words in self._said if words == told)
 
     def at(self, text: str, tokens: Sequence[Word], i: int) -> tuple[frozenset[int], int]:
         """Return the options of the longest words that begin at a token, and how many tokens."""
         best: list[int] = []
         most = 0
-        for option in self._first.get(tokens[i].text, ()):
-            n = self._length(tokens, i, self.of[option])
+        for option, words in self._first.get(tokens[i].text, ()):
+            n = self._length(tokens, i, words)
             if n and n >= most and self._is_whole(text, tokens[i], tokens[i + n - 1]):
                 best = [*best, option] if n == most else [option]
                 most = n
