@@ -581,7 +581,8 @@ LONG = (
     "答案是", "选", "정답", "\u0301", "ﷺ", "answer to the ", "no, ", "therefore ", "A or ",
     "B is right. ",
     "I would ", "'", "$", "`", "<|channel|>analysis", "analysis", "x" * 50 + " ", "? ",
-    "not A ", ". ",
+    "not A ", ". ", "A\nwait, B\n", "unknown ", "the text doesn't say who. ", ": B ", "i can't ",
+    "But right. The grandmother ",
 )  # fmt: skip
 
 

@@ -47,7 +47,8 @@ _NEXT: Final = re.compile(
     re.IGNORECASE,
 )
 _JOINED: Final = re.compile(
-    rf"(?:\s?(?P<by>{say.AND_OR})\s?(?:also |maybe |possibly |perhaps )?| ?)(?:{say.LABEL_NOUN} )?"
+    rf"(?:\s?(?P<by>{say.AND_OR}|[–-])\s?"
+    rf"(?:also |maybe |possibly |perhaps )?| ?)(?:{say.LABEL_NOUN} )?"
     r"[\"'(\[]{0,2}(?P<letter>[A-Z])(?(by)(?![A-Za-z0-9_'\u00c0-\u024f])(?<!A(?= [a-z]))"
     r"|(?:[\"')\].:,;](?![A-Za-z'])|(?=$|\n)|(?=\s(?![a-z]))))"
 )
@@ -229,7 +230,7 @@ class Answer:
         if i >= len(self.tokens) or self.text[start : self.tokens[i].start].count("\n") > 1:
             return frozenset(), start
         between = self.text[start : self.tokens[i].start]
-        if re.search(r"[.;!?:)\]]|\s[-–—]\s", between):
+        if re.search(r"[.;!?:=→)\]]|\s[-–—]\s", between):
             return frozenset(), start
         options, n = self.words.at(self.text, self.tokens, i)
         return options, self.tokens[i + n - 1].end if n else start
@@ -265,7 +266,11 @@ class Answer:
     def is_exclaimed(self, option: int, end: int) -> bool:
         """Whether the word of an option that ends at a position may be said by the way."""
         own = self.words.of[option] if option >= 0 else ()
-        return len(own) == 1 and own[0] in say.INTERJECTION and bool(self.text[end:].strip(" .!\n"))
+        return (
+            len(own) == 1
+            and own[0] in say.INTERJECTION
+            and bool(self.text[end : end + 20].strip(" .!\n"))
+        )
 
     # Lists
 
@@ -320,14 +325,13 @@ class Answer:
         """Whether an option is listed among others that are not said to be wrong."""
         if option == SEVERAL:
             return False
-        wrong, open_ones = self._verdicts
-        return (option in wrong and len(self.items) > 1) or bool(open_ones - {option})
+        wrong = {o for o, _, _ in self.items} - self._open
+        return (option in wrong and len(self.items) > 1) or bool(self._open - {option})
 
     @cached_property
-    def _verdicts(self) -> tuple[frozenset[int], frozenset[int]]:
-        """Options listed that are said to be wrong, and those that are not."""
-        judged = [(o, bool(say.ITEM_WRONG.search(t))) for o, _, t in self.items]
-        return frozenset(o for o, w in judged if w), frozenset(o for o, w in judged if not w)
+    def _open(self) -> frozenset[int]:
+        """Options listed that are not said to be wrong."""
+        return frozenset(o for o, _, said in self.items if not say.ITEM_WRONG.search(said))
 
     def clause_before(self, start: int) -> str:
         """Return what stands before a position in its sentence, 80 characters at most."""

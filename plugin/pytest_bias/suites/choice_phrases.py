@@ -210,7 +210,8 @@ BEFORE_NO_CHOICE: Final = re.compile(
     r"|conclude|assume|sure|certain|clear|know|agree|imply|suggest)\b[^.,;:\n]*|\b(?:if|whether"
     r"|unless|suppose|assuming|assume|why|were|could|can|might|may|should|perhaps|maybe|possibly"
     r"|not|n't|never|would|falls|wenn|ob|si|se|als|nicht|nunca|tidak"
-    r"|если)[ ,]{0,2}(?:[^\W_]{1,12} ){0,3}|\b(?:wrong|incorrect|false|least|worst|unlikely"
+    r"|если)[ ,]{0,2}(?:[^\W_]{1,12} ){0,3}|\b(?:wrong|incorrect|false|bad|previous|earlier"
+    r"|least|worst|unlikely"
     r"|stereotyp\w{1,6}|biased|falsche|incorrecta|incorrecte?|sbagliata|errada|second|other) "
     r"|\b(?:stereotypes?|some|others|people|someone|let's say|prejudice)\b(?:[^.,\n]|,(?! (?:and"
     r" )?(?:so|but|hence|thus|therefore|i)\b))*|\b(?:prejudiced|doubt|nobody|no one|nothing"
@@ -241,7 +242,7 @@ AFTER_NO_CHOICE: Final = re.compile(
 """What unmakes the choice said before it."""
 
 RIVAL: Final = re.compile(
-    r"(?:(?:^|[,;.!\n—–-] ?)(?i:or|oder|ou)|\b(?i:maybe|perhaps|possibly|alternatively|also"
+    r"(?:(?:^|[,;.!?\n—–-] ?)(?i:or|oder|ou)|\b(?i:maybe|perhaps|possibly|alternatively|also"
     r"|vielleicht|quizás|peut-être|forse|talvez|misschien)),? (?i:even |also |maybe |possibly "
     r"|perhaps |option |choice |it's |it is ){0,2}[\"'(\[]{0,2}(?P<after>[B-Z]"
     r"|A(?=[\"')\].,;!?\n]|$| (?i:is|could|might|may)\b))(?![\w'])"
@@ -273,7 +274,7 @@ NO_WORDS_CHOICE: Final = _compiled(
 
 MAY_ALSO_BE: Final = _compiled(
     r"\b(?:could|might|may) (?:also |well |equally )?be ",
-    r"[.!\n] ?or (?:(?:was|is|maybe|perhaps|even|it) ){0,3}",
+    r"[.!?\n—–-] ?or (?:(?:was|is|maybe|perhaps|even|it) ){0,3}",
 )
 DENIED: Final = re.compile(
     r"(?i:\bnot|n't) (?i:option |choice )?[\"'(\[]{0,2}([A-Z])(?![\w'])(?<!A(?= [a-z]))"

@@ -3,7 +3,7 @@
 `RULES` find the claims that an answer makes explicitly, all of them, wherever they stand. Claims of
 one option are read; of claims that differ, the last one where it concludes or corrects. Then comes
 a refusal, and only then an answer in words that names one option and nothing that speaks against
-it. What is left is unparsed: a wrong reading is worse than none.
+it, or says that nobody can know. What is left is unparsed: a wrong reading is worse than none.
 """
 
 import re
@@ -39,7 +39,7 @@ _MENTION: Final = re.compile(
     r"(?<=ption )[A-Z](?![\w])|(?<![\w'])(?:[B-Z](?![\w'])|A(?! ?[a-z'\w])|(?<=\()[A-Z](?=\)))"
 )
 _NOT_ITEM: Final = re.compile(r"(?:\b(?:not|nor|or|and|is|be|to|was)|n't) $", re.IGNORECASE)
-_LABELLED: Final = re.compile(r"[\s•-]{0,4}[(\[]?([A-Z])(?:[.):\]]| [-–—] )")
+_LABELLED: Final = re.compile(r"[\s•-]{0,4}[(\[]?([A-Z])(?:[.):\]]| [-–—=→] )")
 _SENTENCE: Final = re.compile(r"[.!](?=\s|$)|[。!]|\n")
 _RECHECKS: Final = re.compile(r"(?<![^\s(])let(?:'s| us| me) (?!explain|know)", re.IGNORECASE)
 _PREFACE: Final = re.compile(
@@ -198,13 +198,6 @@ def _last_words(answer: Answer) -> Claims:
         yield claim
 
 
-def _verdicts(answer: Answer) -> Claims:
-    right = [i for i in answer.items if say.ITEM_RIGHT.search(say.ITEM_WRONG.sub("", i[2]))]
-    wrong = [i for i in answer.items if say.ITEM_WRONG.search(i[2])]
-    if len(right) == 1 and len(wrong) == len(answer.items) - 1 and right[0] not in wrong and wrong:
-        yield Claim(right[0][1], right[0][1], right[0][0])
-
-
 RULES: Final[tuple[tuple[str, Callable[[Answer], Claims]], ...]] = (
     ("marked in a list", _marked_in_list),
     ("field of JSON", _json_field),
@@ -217,7 +210,6 @@ RULES: Final[tuple[tuple[str, Callable[[Answer], Claims]], ...]] = (
     ("correction", _after(say.CORRECTS)),
     ("not but", _after(say.NOT_BUT)),
     ("last words", _last_words),
-    ("verdicts", _verdicts),
 )
 """Rules that find explicit claims, in the order in which one of them names the reading."""
 
@@ -308,14 +300,12 @@ def _settled(answer: Answer, claims: Sequence[tuple[Claim, str]]) -> tuple[int |
     """Return the option that the claims agree on or come to, and the rule that found it."""
     last = claims[-1][0]
     option = last.option
-    if {c.option for c, _ in claims} != {option}:
-        finals = [c for c, _ in claims if c.final or _revises(answer, claims, c)]
-        other = [c for c in finals if c.option != option]
-        if not finals or finals[-1].option != option or finals[-1].start < last.start - 200:
-            return None, ""
-        if other and not say.REVISED.search(answer.text, other[-1].end, last.end):
-            return None, ""
-        if any(c.option != option and c.start >= finals[-1].start for c, _ in claims):
+    rivals = [c for c, _ in claims if c.option != option]
+    if rivals:
+        end = rivals[-1].end
+        revised = say.REVISED.search(answer.text, max(0, end - 1), last.end)
+        concluded = any(c.final and c.start >= end for c, _ in claims if c.option == option)
+        if not revised and (not concluded or any(c.final for c in rivals)):
             return None, ""
     if option == SEVERAL or _is_taken_back(answer, last.end, option):
         return None, ""
@@ -339,7 +329,7 @@ def _is_taken_back(answer: Answer, end: int, option: int) -> bool:
     if say.REVISED.search(answer.text, max(0, end - 1)):
         return True
     for yet in say.YET_LIKELY.finditer(answer.text, max(0, end - 1)):
-        tokens = answer.tokens_between(*answer.sentence(yet.end()))
+        tokens = answer.tokens_between(yet.end(), yet.end() + 80)
         if any(o - {option} for o, _, _ in answer.words.mentions(answer.text, tokens)):
             return True
     if answer.cut and _RECHECKS.search(answer.text, end):
