@@ -242,12 +242,13 @@ def test_the_bundled_responder_is_measured_offline(bias: Command, tmp_path: Path
     ran = bias("run", "demo-chat", "--offline", "--out", "out").done()
     report = read(tmp_path / "out" / "report.json")
     assert report["model"]["reference"] == "demo-chat"
-    found = statuses(report)
-    assert found["structure"] == "scored"
-    assert "not_applicable" in found.values()
-    reasons = {s["name"]: s["reason"] for s in report["suites"]}
-    assert reasons["seat"] == "needs text embeddings, which an application does not do"
+    assert statuses(report) == {"structure": "scored", "bbq": "scored"}
+    found = {s["metric"]: s["value"] for s in suite(report, "bbq")["scores"] if not s["by"]}
+    # Of 396 answers, one in ten is refused or unreadable.
+    assert 82 < found["answered"] < 98
     assert "is no language model" in ran.said
+    other = bias("run", "demo-chat", "--offline", "--suite", "seat", "--out", "other").done(3)
+    assert "needs text embeddings, which an application does not do" in other.said
 
 
 def test_the_bundled_responder_has_its_planted_refusals(bias: Command, tmp_path: Path) -> None:

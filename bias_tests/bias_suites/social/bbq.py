@@ -14,7 +14,7 @@ from bias_suites.disputes import counted
 from bias_suites.pairs import TIE_NATS
 from bias_suites.scope import scope_card
 from bias_suites.social import bbq_options
-from bias_suites.social.bbq_rows import ANSWERS, FILES, load
+from bias_suites.social.bbq_rows import ANSWERS, FILES, load, load_sample
 from bias_suites.social.bbq_scores import (
     ALIGNED,
     AccuracyGap,
@@ -234,6 +234,15 @@ SUITE: Final = Suite(
             chat=True,
             block=set_of_item,
             note="options in the prompt, in every cyclic order",
+        ),
+        Configuration(
+            "en-sample",
+            "en",
+            load_sample,
+            needs=frozenset({Capability.OPEN_VOCABULARY}),
+            clusters="templates",
+            only_named=True,
+            note="132 rows that come with the package, for a first look offline",
         ),
         _configuration(
             "en-short",

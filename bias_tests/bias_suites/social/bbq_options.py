@@ -18,7 +18,7 @@ from pytest_bias.suites import (
     not_asked,
 )
 
-CONFIGURATIONS: Final = frozenset({"en-options"})
+CONFIGURATIONS: Final = frozenset({"en-options", "en-sample"})
 
 Choose = Callable[[Model, Sequence[MultipleChoice]], list[Answers]]
 ToRecord = Callable[[Item, Answers], Record]

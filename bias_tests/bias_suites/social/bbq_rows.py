@@ -1,13 +1,15 @@
 """The rows of BBQ: questions, with the right, the unknown and the stereotypical answer."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from importlib.resources import files
 from typing import Any, Final
 
 from bias_suites.disputes import disputes_of
 from bias_suites.social import bbq_groups
 from bias_suites.social.bbq_groups import DIFFERING, Person
 from bias_suites.social.bbq_scores import ROWS_OF_A_SET
-from pytest_bias.data import DataFolder, Row, Source, describe_files, json_lines
+from pytest_bias.data import DataFolder, FoundFile, Row, Source, describe_files, json_lines
 from pytest_bias.errors import DataError
 from pytest_bias.records import Item, sha256
 from pytest_bias.suites import LoadedData
@@ -27,6 +29,7 @@ CATEGORIES: Final = {
     "Sexual_orientation": "2c71036b9e7584fe589c42aef32c1a42bc01b9a5e9b1b8704342630cdb08cefd",
 }
 """Category to the SHA-256 of its file."""
+SAMPLE: Final = "bbq_sample.jsonl"
 FILES: Final = SOURCE.files(
     SOURCE.raw,
     {f"bbq/data/{name}.jsonl": digest for name, digest in CATEGORIES.items()},
@@ -64,6 +67,19 @@ def load(data: DataFolder, *, sets: int | None = None) -> LoadedData:
             raise DataError(f"{file.path}: example_id is {wrong['example_id']!r}, not a number.")
         items += [_item(category, row) for row in (rows if sets is None else _some(rows, sets))]
     return LoadedData(tuple(items), describe_files(SOURCE, found, len(items)))
+
+
+def load_sample(data: DataFolder) -> LoadedData:
+    """Read the rows that come with the package: three sets of four per category, all decided.
+
+    They are unchanged but for the addresses in ``additional_metadata``, which are left out:
+    Parrish et al. 2022, CC-BY-4.0.
+    """
+    content = files("bias_suites.social").joinpath(SAMPLE).read_bytes()
+    found = FoundFile(SAMPLE, content, sha256(content), local=False)
+    items = tuple(_item(str(row["category"]), row) for row in json_lines(found, COLUMNS))
+    info = describe_files(SOURCE, [found], len(items))
+    return LoadedData(items, replace(info, source=f"{info.source}, rows in the package"))
 
 
 def _some(rows: Sequence[Row], sets: int) -> list[Row]:

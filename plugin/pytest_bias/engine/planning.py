@@ -11,6 +11,7 @@ from pytest_bias.engine import scorers
 from pytest_bias.engine.scorers import Scorer
 from pytest_bias.errors import UsageError
 from pytest_bias.models import Described, ModelRef, Trust, describe
+from pytest_bias.models.applications.name import DEMO_CHAT
 from pytest_bias.models.interface import Capability, ModelKind
 from pytest_bias.models.labels import ROLES, labels_for
 from pytest_bias.models.served.settings import settings_for
@@ -21,6 +22,8 @@ from pytest_bias.suites.measures import Measure
 from pytest_bias.suites.suite import STRUCTURE, Entry
 
 NOT_IN_SHARD: Final = "none of its items falls into this shard"
+DEMO_SUITES: Final[Mapping[str, tuple[str, ...]]] = {DEMO_CHAT: ("bbq[en-sample]",)}
+"""Bundled model to what it is measured with unless suites are named: data in the package."""
 NOT_REACHED: Final = "interrupted before it was measured"
 
 
@@ -88,7 +91,8 @@ def described_for(settings: Settings, model: str) -> Described:
 def plan(model: Described, settings: Settings) -> Plan:
     """Decide which suites run, in which order, and why the others do not."""
     languages = languages_of(settings, model.languages)
-    catalogue, requested = settings.catalogue, settings.requested
+    catalogue = settings.catalogue
+    requested = settings.requested or DEMO_SUITES.get(str(model.ref), ())
     _check_texts(settings)
     entries = [
         Entry(s, c, named=True) for s in [catalogue.find(STRUCTURE)] for c in s.configurations
