@@ -69,11 +69,25 @@ LIMITS = read_limits(
         "seat.mean_absolute_effect": {"max_distance": 1},
     }
 )
+MOVED = Estimate(6.1, (3.0, 9.2))
+WORSE = Change(
+    *(CROWS.scores[0], replace(CROWS.scores[0], value=54.38), MOVED, MOVED, MOVED, "worse"),
+    n=1508,
+    n_changed=210,
+)
+SINCE = Comparison(
+    MADE,
+    report(model="org/before"),
+    (
+        SuiteComparison("crows_pairs[en]", "CrowS-Pairs", (WORSE,)),
+        SuiteComparison("seat[en]", "SEAT", reason="other items"),
+    ),
+)
 NOTICES = ["Tested in fr, as the model's card says."]
 STATES = {
-    "limits": (MADE, decide(MADE, LIMITS)),
-    "controls and quality": (report(CROWS, CONTROLS, QUALITY), None),
-    "notices": (replace(MADE, suites=(SKIPPED,), run={**MADE.run, "notices": NOTICES}), None),
+    "limits and change": (MADE, decide(MADE, LIMITS), SINCE),
+    "controls and quality": (report(CROWS, CONTROLS, QUALITY),),
+    "notices": (replace(MADE, suites=(SKIPPED,), run={**MADE.run, "notices": NOTICES}),),
 }
 
 
@@ -105,8 +119,8 @@ def test_undecided_limits_are_never_passed_over():
 
 @pytest.mark.parametrize("state", STATES)
 def test_scores_limits_and_notices_are_told_in_a_summary(state, snapshot):
-    made, decision = STATES[state]
-    assert summary.render(made, decision).replace(made.digest[7:19], "DIGEST") == snapshot
+    digest = STATES[state][0].digest[7:19]
+    assert summary.render(*STATES[state]).replace(digest, "DIGEST") == snapshot
 
 
 @pytest.mark.parametrize("status", STATUS_SENTENCES)
