@@ -64,7 +64,9 @@ def test_of_a_hidden_suite_no_message_is_told(tmp_path):
     assert hidden.is_hidden
     finish(report(SOUND, hidden), read_settings({"model": "demo"}), (), None, tmp_path, {}, 0.95)
     assert "aunt" not in "".join(p.read_text("utf-8", "replace") for p in tmp_path.glob("*.*"))
-    assert "TypeError, more of which is not disclosed" in (read_report(tmp_path).suites[1].reason or "")
+    assert "TypeError, more of which is not disclosed" in (
+        read_report(tmp_path).suites[1].reason or ""
+    )
 
 
 def test_a_fault_that_is_of_no_suite_is_raised():
