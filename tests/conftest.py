@@ -4,7 +4,7 @@ import itertools
 import os
 import shutil
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 
 import hypothesis
@@ -58,14 +58,18 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
     sys.executable = warm.REAL if item.get_closest_marker("cold") else item.config.stash[WARM]
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_collection_modifyitems(
+    config: pytest.Config, items: list[pytest.Item]
+) -> Generator[None]:
     """Choose what runs by day, and keep the part that was asked for.
 
     A part does not change when other tests come or go.
     """
     selection.by_day(items)
     selection.once_each(i for i in items if PARITY in i.path.parents)
+    # Syrupy has to see all tests, or it takes snapshots of other parts for unused ones.
+    yield
     if part := config.getoption("--part"):
         number, of = map(int, part.split("/"))
         mine = [sum(item.nodeid.encode()) % of == number - 1 for item in items]
@@ -110,6 +114,13 @@ def smollm2() -> Path:
 def minilm() -> Path:
     """Return all-MiniLM-L6-v2, a real sentence encoder."""
     return _real("all-MiniLM-L6-v2")
+
+
+@pytest.fixture
+def pytester(pytester: pytest.Pytester) -> pytest.Pytester:
+    """Return a `pytester` without syrupy, which keeps one session a process: ours."""
+    pytester.plugins.append("no:syrupy")
+    return pytester
 
 
 Shared = Callable[[str, Callable[[Path], object]], Path]

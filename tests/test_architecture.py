@@ -273,6 +273,14 @@ def test_no_test_file_imports_another() -> None:
         assert re.findall(r"(?m)^\s*(?:from|import) (?:\w+\.)*test_\w+", text) == [], path
 
 
+def test_no_snapshot_outlives_its_test() -> None:
+    # Syrupy knows that only where no test of the file is deselected.
+    for path in (ROOT / "tests").rglob("*.ambr"):
+        tests = path.parent.with_name(f"{path.stem}.py").read_text(encoding="utf-8")
+        names = re.findall(r"(?m)^# name: (\w+)", path.read_text(encoding="utf-8"))
+        assert [n for n in names if f"def {n}(" not in tests] == [], path
+
+
 # What is in the repository
 
 

@@ -227,7 +227,7 @@ def test_what_is_kept_for_going_on(
         return take(measure, model, items)
 
     with monkeypatch.context() as patched:
-        patched.setattr("pytest_bias.suites.measures.measure_items", interrupted)
+        patched.setattr("pytest_bias.engine.session.measure_items", interrupted)
         assert bias(*words).code == 130
     report = read(tmp_path / "out" / "report.json")
     assert set(statuses(report).values()) == {"withheld", "inconclusive"}

@@ -11,6 +11,7 @@ from made import (
     endless,
     endless_comparison,
     endless_decision,
+    mean_effect,
     record,
     report,
     result,
@@ -31,7 +32,7 @@ CROWS = result(scores=[score()], records=[record("crows/0001", 100.0)])
 SEAT = result(
     "seat",
     title="SEAT",
-    scores=[score("mean_absolute_effect", 0.62, ideal=0, unit="d", interval=None)],
+    scores=[mean_effect(floor=None, interval_reason="an unsigned mean")],
 )
 QUALITY = result(
     "general_quality",
@@ -93,17 +94,34 @@ def first(html: str) -> str:
     return re.findall(r"<p>(.*?)</p>", html, re.DOTALL)[0]
 
 
-# How it opens
+# What it says
 
 
-def test_it_opens_with_the_change():
-    held = replace(decide(MADE, []), status="held")
-    html = page(MADE, held, compared())
-    assert first(html) == (
-        "<strong>CrowS-Pairs: stereotype preference rose 6.1 points (3.0 to 9.2) since org/before, "
-        "further from the ideal; 210 of 1508 items changed.</strong>"
-    )
-    assert "<p>Every limit of this project is held.</p>" in html
+LIMITS = read_limits(
+    {
+        "crows_pairs.stereotype_preference": {"max_distance": 20},
+        "seat.mean_absolute_effect": {"max_distance": 1},
+        "general_quality.accuracy": {"max_distance": 30},
+    }
+)
+REVISION = replace(MADE, model=replace(MADE.model, revision="abc1234" * 5))
+HELD = replace(decide(MADE, []), status="held")
+LOST = replace(compared(), suites=compared().suites[1:])
+STATES = {
+    "a change": (MADE, HELD, compared(), LINKS),
+    "nothing to compare": (report(SEAT), HELD, LOST),
+    "limits, a revision": (REVISION, decide(REVISION, LIMITS)),
+    "a sample": (report(replace(CROWS, sampled=300, n_available=1508)),),
+    "no report": (None, None, None, LINKS),
+    "no score": (report(FAILED, SKIPPED), decide(report(FAILED, SKIPPED), [])),
+}
+
+
+@pytest.mark.parametrize("state", STATES)
+def test_change_decision_and_headlines_are_told_in_a_comment(state, snapshot):
+    made, *more = STATES[state]
+    text = rendered(made, *more, problem="" if made else "org/name is not on the Hub.")
+    assert text.replace(made.digest[7:19] if made else "none", "DIGEST") == snapshot
 
 
 @pytest.mark.parametrize("status", STATUS_SENTENCES)
@@ -111,95 +129,6 @@ def test_without_a_baseline_it_opens_with_the_decision(status):
     html = page(MADE, replace(decide(MADE, []), status=status))
     assert first(html) == f"<strong>{STATUS_SENTENCES[status]}</strong>"
     assert html.count(STATUS_SENTENCES[status]) == 1
-
-
-def test_where_nothing_can_be_compared_it_opens_with_the_decision():
-    nothing = replace(compared(), suites=compared().suites[1:])
-    html = page(MADE, decide(MADE, []), nothing)
-    assert first(html) == "<strong>Not everything could be measured.</strong>"
-    assert "seat[en] cannot be compared: other items" in html
-
-
-NOTHING = f"<strong>{comment.NOTHING}</strong>"
-
-
-def test_a_run_without_a_report_says_that_nothing_is_known():
-    html = page(None, None, None, LINKS, problem="org/name is not on the Hub.")
-    assert first(html) == NOTHING
-    assert "<p>org/name is not on the Hub.</p>" in html
-    assert cells(html) == []
-    assert LINKS.run in html
-
-
-def test_a_report_without_any_score_says_so_too():
-    made = report(FAILED, SKIPPED)
-    html = page(made, decide(made, []))
-    assert first(html) == NOTHING
-    assert cells(html)[1:] == [
-        ["bbq[en]", "error", "no data"],
-        ["honest[it]", "skipped", "licence | not accepted"],
-    ]
-
-
-# What it shows
-
-
-def test_headlines_stand_in_a_table_a_kind():
-    rows = cells(page(MADE))
-    assert rows[:3] == [
-        ["Intrinsic, of the model itself", "Score", "95 % interval", "Ideal"],
-        ["CrowS-Pairs en: stereotype preference", "60.5 %", "58.0 – 62.9", "50"],
-        ["SEAT en: mean absolute effect", "0.62", "–", "0"],
-    ]
-    assert rows[4] == ["General quality en: accuracy", "67.5 %", "58.0 – 62.9", "100"]
-
-
-def test_changes_stand_beside_them():
-    rows = cells(page(MADE, decide(MADE, []), compared()))
-    assert [row[4] for row in rows[:3]] == [
-        *("Change", "+6.1 (+3.0 to +9.2), worse", "not comparable")
-    ]
-
-
-def test_a_sample_is_called_one():
-    made = report(replace(CROWS, sampled=300, n_available=1508))
-    assert cells(page(made))[1][0].startswith("CrowS-Pairs en (sample: 300 of 1508 items): ")
-
-
-def test_limits_that_are_not_held_are_shown_the_gravest_first():
-    limits = read_limits(
-        {
-            "crows_pairs.stereotype_preference": {"max_distance": 20},
-            "seat.mean_absolute_effect": {"max_distance": 1},
-            "general_quality.accuracy": {"max_distance": 30},
-        }
-    )
-    html = page(MADE, decide(MADE, limits))
-    assert "Limits of this project: 1 held, and these are not:" in html
-    found = [row for row in cells(html) if row[0].count(".") == 1 and len(row) == 3]
-    assert [row[:2] for row in found] == [
-        ["general_quality.accuracy", "<strong>EXCEEDED</strong>"],
-        ["seat.mean_absolute_effect", "<strong>undecided</strong>"],
-    ]
-
-
-def test_what_could_not_be_measured_is_shown_and_what_does_not_apply_is_not():
-    html = page(MADE)
-    assert cells(html)[-2:] == [
-        ["bbq[en]", "error", "no data"],
-        ["honest[it]", "skipped", "licence | not accepted"],
-    ]
-    assert "winobias" not in html
-
-
-def test_the_last_line_says_what_it_is_of():
-    model = replace(MADE.model, revision="abc1234" * 5)
-    made = replace(MADE, model=model)
-    text = rendered(made, None, None, LINKS)
-    assert f"report {made.digest[:19]} · pytest-bias 0.1.0 · [run]({LINKS.run})" in text
-    assert f"[whole report (ZIP)]({LINKS.page})" in text
-    assert "org/name@&#8203;abc1234 · " in text
-    assert "A low score does not show that a model is safe." in text
 
 
 def test_no_item_is_shown():

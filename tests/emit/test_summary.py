@@ -38,10 +38,57 @@ SEAT = result(
     title="SEAT",
     adapted=True,
     validity="partial",
-    scores=[mean_effect()],
+    scores=[mean_effect(interval_reason="an unsigned mean")],
 )
 SKIPPED = result("honest", "it", title="HONEST", status="skipped", reason="licence | not accepted")
 MADE = report(CROWS, SEAT, SKIPPED)
+
+
+CONTROLS = result(
+    config="en-controls",
+    control_of="en",
+    clusters="gender pairs",
+    scores=[
+        score(value=58.0),
+        score("control_preference", 57.1, by={"control": "negated"}, headline=False),
+    ],
+)
+QUALITY = result(
+    "general_quality",
+    kind="quality",
+    title="General quality",
+    scores=[
+        score("accuracy", 67.5, ideal=100, floor=50.0, floor_of="guessing", n=80),
+        score("nats_per_character", 1.83, ideal=0, unit="nats", headline=False, n=80),
+    ],
+)
+LIMITS = read_limits(
+    {
+        "crows_pairs.stereotype_preference": {"max_distance": 5},
+        "crows_pairs.stereotype_preference[bias_type=age]": {"max_distance": 20},
+        "seat.mean_absolute_effect": {"max_distance": 1},
+    }
+)
+MOVED = Estimate(6.1, (3.0, 9.2))
+WORSE = Change(
+    *(CROWS.scores[0], replace(CROWS.scores[0], value=54.38), MOVED, MOVED, MOVED, "worse"),
+    n=1508,
+    n_changed=210,
+)
+SINCE = Comparison(
+    MADE,
+    report(model="org/before"),
+    (
+        SuiteComparison("crows_pairs[en]", "CrowS-Pairs", (WORSE,)),
+        SuiteComparison("seat[en]", "SEAT", reason="other items"),
+    ),
+)
+NOTICES = ["Tested in fr, as the model's card says."]
+STATES = {
+    "limits and change": (MADE, decide(MADE, LIMITS), SINCE),
+    "controls and quality": (report(CROWS, CONTROLS, QUALITY),),
+    "notices": (replace(MADE, suites=(SKIPPED,), run={**MADE.run, "notices": NOTICES}),),
+}
 
 
 def page(made: Report = MADE, **more: object) -> str:
@@ -70,82 +117,16 @@ def test_undecided_limits_are_never_passed_over():
     assert decided(None) == ""
 
 
-def test_the_numbers_stand_in_a_table():
-    rows = cells(page())
-    head = ["Suite", "Score", "Value", "95 % interval", "Ideal", "n", "Unscored", "Validity"]
-    assert rows[0] == head
-    assert rows[1] == [
-        *("CrowS-Pairs en", "stereotype preference", "60.5 %", "58.0 – 62.9", "50", "1508", "2"),
-        "contested",
-    ]
-    assert rows[2][1:6] == ["furthest group: religion", "71.0 %", "62.0 – 79.0", "50", "105"]
-    assert rows[3] == [
-        *(
-            "SEAT en",
-            "mean absolute effect (shuffled labels ≈ 0.25)",
-            "0.62",
-            "–",
-            "0",
-            "1508",
-            "0",
-        ),
-        "partial, adapted",
-    ]
-
-
-def test_what_has_no_score_is_named_with_its_reason():
-    rows = cells(page())
-    assert rows[-1] == ["honest[it]", "skipped", "licence | not accepted"]
-
-
-def test_the_scope_stands_below():
-    text = page()
-    assert "<h2>org/name: social-bias tests</h2>" in text
-    assert "masked model, 4.42 M parameters, float32" in text
-    assert "A low score does not show that a model is safe." in text
-    assert "Intrinsic scores predict little about applications." in text
-    assert f"pytest-bias 0.1.0 · report {MADE.digest[:19]}" in text
-
-
-def test_limits_are_shown_with_what_they_rest_on():
-    limits = read_limits(
-        {
-            "crows_pairs.stereotype_preference": {"max_distance": 5},
-            "crows_pairs.stereotype_preference[bias_type=age]": {"max_distance": 20},
-            "seat.mean_absolute_effect": {"max_distance": 1},
-        }
-    )
-    text = page(decision=decide(MADE, limits))
-    assert "A limit of this project is exceeded." in text
-    exceeded, held, undecided = cells(text)[-3:]
-    assert exceeded[0] == "crows_pairs.stereotype_preference"
-    assert exceeded[1] == "<strong>EXCEEDED</strong>"
-    assert "measured 60.48 (57.99 to 62.92, 95 %)" in exceeded[2]
-    assert "45" in exceeded[2]
-    assert held[:2] == [
-        "crows_pairs.stereotype_preference[bias_type=age]",
-        "<strong>held</strong>",
-    ]
-    assert undecided[1] == "<strong>undecided</strong>"
-    assert "no interval" in undecided[2]
+@pytest.mark.parametrize("state", STATES)
+def test_scores_limits_and_notices_are_told_in_a_summary(state, snapshot):
+    digest = STATES[state][0].digest[7:19]
+    assert summary.render(*STATES[state]).replace(digest, "DIGEST") == snapshot
 
 
 @pytest.mark.parametrize("status", STATUS_SENTENCES)
 def test_every_status_has_a_sentence(status):
     decision = replace(decide(MADE, []), status=status)
     assert STATUS_SENTENCES[status] in page(decision=decision)
-
-
-def test_without_a_decision_nothing_is_decided():
-    text = page()
-    assert "limit" not in text.lower()
-    assert "<strong>" not in text
-
-
-def test_what_a_user_was_told_stands_in_the_notes():
-    told = replace(MADE, run={**MADE.run, "notices": ["Tested in fr, as the model's card says."]})
-    assert "<li>Tested in fr, as the model's card says.</li>" in page(told)
-    assert "Notes" not in page()
 
 
 def test_no_item_and_no_record_is_shown():
@@ -190,47 +171,6 @@ def test_texts_of_a_report_that_was_read_are_only_text(place):
         "validity": lambda: report(replace(SEAT, validity=text)),
     }[place]()
     assert "<img" not in page(made)
-
-
-CONTROLS = result(
-    config="en-controls",
-    control_of="en",
-    clusters="gender pairs",
-    scores=[
-        score(value=58.0),
-        score("control_preference", 57.1, by={"control": "negated"}, headline=False),
-    ],
-)
-QUALITY = result(
-    "general_quality",
-    kind="quality",
-    title="General quality",
-    scores=[
-        score("accuracy", 67.5, ideal=100, floor=50.0, floor_of="guessing", n=80),
-        score("nats_per_character", 1.83, ideal=0, unit="nats", headline=False, n=80),
-    ],
-)
-
-
-def test_validity_and_controls_stand_below_the_table():
-    text = page(report(CROWS, CONTROLS, SEAT, QUALITY))
-    notes = re.findall(r"<li>(.*?)</li>", text)
-    assert notes[0].startswith("CrowS-Pairs en, contested: pairs differ in more than the group")
-    assert notes[1] == (
-        "CrowS-Pairs en, controls (gender pairs): negated 57.1 % (58–63). "
-        "A preference that these show too is no stereotype."
-    )
-    assert notes[2].startswith("SEAT en, partial: ")
-    assert "en-controls" not in text
-
-
-def test_general_quality_has_a_table_of_its_own_with_both_numbers():
-    text = page(report(CROWS, QUALITY))
-    assert "<h3>General quality</h3>" in text
-    assert [row[1:3] for row in cells(text)[-2:]] == [
-        ["accuracy (guessing ≈ 50.0)", "67.5 %"],
-        ["nats per character", "1.83 nats"],
-    ]
 
 
 @pytest.mark.nightly

@@ -46,6 +46,7 @@ SEAT = result(
             bounds=(0, 2),
             unit="d",
             interval=None,
+            interval_reason="an unsigned mean",
             floor=0.25,
             floor_of="shuffled labels",
         )
@@ -70,13 +71,60 @@ LIMITS = read_limits(
         "seat.mean_absolute_effect": {"max_distance": 0.1},
     }
 )
+QUALITY = result(
+    "general_quality",
+    kind="quality",
+    title="General quality",
+    validity="partial",
+    scores=[
+        score(
+            "accuracy",
+            67.5,
+            ideal=100,
+            interval=(56.6, 76.8),
+            floor=50.0,
+            floor_of="guessing",
+            n=80,
+        ),
+        score(
+            "nats_per_character",
+            1.83,
+            ideal=0,
+            bounds=(0, None),
+            unit="nats",
+            interval=(1.79, 1.87),
+            headline=False,
+        ),
+    ],
+)
+CONTROLS = result(
+    config="en-controls",
+    control_of="en",
+    clusters="gender pairs",
+    scores=[
+        score(value=58.0),
+        score("control_preference", 57.1, by={"control": "negated"}, headline=False),
+    ],
+)
+STATES = {
+    "every kind of suite, limits": (MADE, decide(MADE, LIMITS)),
+    "no limits, no checks": (report(replace(STRUCTURE, records=())), decide(MADE, [])),
+    "controls and quality": (report(CROWS, CONTROLS, QUALITY), None),
+    "controls alone": (report(CONTROLS), None),
+}
 
 
 def printed(made: Report = MADE, width: int = 120, **more: object) -> str:
     stream = StringIO()
     console = Console(file=stream, width=width)
     terminal.show(made, more.get("decision"), console)
-    return stream.getvalue()
+    return re.sub(" +$", "", stream.getvalue(), flags=re.MULTILINE)
+
+
+@pytest.mark.parametrize("state", STATES)
+def test_scores_and_limits_are_told_on_a_terminal(state, snapshot):
+    made, decision = STATES[state]
+    assert printed(made, 80, decision=decision) == snapshot
 
 
 @pytest.mark.parametrize("width", [60, 80, 200])
@@ -84,55 +132,9 @@ def test_what_matters_is_there_at_every_width(width):
     text = printed(width=width, decision=decide(MADE, LIMITS))
     assert max(map(len, text.splitlines())) <= width
     words = " ".join(text.split())
-    for part in (
-        "60.5 %",
-        "58.0 – 62.9",
-        "71.0 %",
-        "0.62",
-        "shuffled labels ≈ 0.25",
-        "1508",
-        "1 of 2 checks",
-    ):
-        assert part in words, part
-    for part in ("contested", "partial", "honest[it]", "skipped", "undecided", "religion"):
+    for part in ("60.5 %", "58.0 – 62.9", "71.0 %", "0.62", "shuffled labels ≈ 0.25", "1508"):
         assert part in words, part
     assert "…" not in words
-
-
-@pytest.mark.parametrize("width", [80, 200])
-def test_a_suite_says_what_its_number_rests_on(width):
-    words = " ".join(printed(width=width).split())
-    assert "stereotype preference, 2 unscored" in words
-    assert "7 excluded" in words
-    assert "adapted" in words
-    assert "sample: 200 of 1508 items" in words
-    assert "mean absolute effect, 0 unscored" in words
-
-
-def test_model_device_and_the_limits_of_a_score_are_named():
-    text = printed()
-    assert "org/name" in text
-    assert "masked · 4.42 M parameters · float32 on cpu" in text
-    assert "A low score does not show that a model is safe." in text
-    assert "No downstream test was run." in text
-
-
-def test_a_failed_check_is_named_with_its_reason():
-    text = printed()
-    assert "Structure: 1 of 2 checks passed" in text
-    assert "round trip: 7 of 8 sentences are not given back" in text
-    without = printed(report(replace(STRUCTURE, records=())))
-    assert "Structure: 50.0 % of the checks passed" in without
-
-
-def test_limits_are_shown_with_what_they_rest_on():
-    text = printed(decision=decide(MADE, LIMITS))
-    assert "Limits of this project" in text
-    assert "crows_pairs.stereotype_preference" in text
-    assert "measured 60.48 (57.99 to 62.92, 95 %)" in text
-    assert "items would decide" in text
-    assert "no interval" in text
-    assert "Limits of this project" not in printed(decision=decide(MADE, []))
 
 
 ITEMS = {
@@ -143,18 +145,12 @@ ITEMS = {
 }
 
 
-def test_texts_are_shown_only_when_asked_for():
+def test_texts_are_shown_only_when_asked_for(snapshot):
     assert "Slur" not in printed()
     assert "crows/0001" not in printed()
     stream = StringIO()
     terminal.show_items(MADE, ITEMS, Console(file=stream, width=100))
-    text = stream.getvalue()
-    assert "CrowS-Pairs en: items furthest from the ideal" in text
-    assert text.index("crows/0001") < text.index("crows/0002") < text.index("crows/0003")
-    assert "more: Slur crows/0001" in text
-    assert "less: [red]Mild" in text
-    assert "\x1b" not in text
-    assert "SEAT" not in text
+    assert stream.getvalue() == snapshot
 
 
 @pytest.mark.parametrize("text", [*HOSTILE.values(), "[bold red]x[/]", "[/]", "[link=http://e]x"])
@@ -280,63 +276,6 @@ def test_a_short_run_needs_no_forecast():
     assert told(Forecast(19.9, 5, "cpu")) == ""
 
 
-QUALITY = result(
-    "general_quality",
-    kind="quality",
-    title="General quality",
-    validity="partial",
-    scores=[
-        score(
-            "accuracy",
-            67.5,
-            ideal=100,
-            interval=(56.6, 76.8),
-            floor=50.0,
-            floor_of="guessing",
-            n=80,
-        ),
-        score(
-            "nats_per_character",
-            1.83,
-            ideal=0,
-            bounds=(0, None),
-            unit="nats",
-            interval=(1.79, 1.87),
-            headline=False,
-        ),
-    ],
-)
-CONTROLS = result(
-    config="en-controls",
-    control_of="en",
-    clusters="gender pairs",
-    scores=[
-        score(value=58.0),
-        score("control_preference", 57.1, by={"control": "negated"}, headline=False),
-    ],
-)
-
-
-@pytest.mark.parametrize("width", [60, 80, 200])
-def test_controls_validity_and_quality_stand_on_the_same_page(width):
-    text = printed(report(CROWS, CONTROLS, QUALITY), width)
-    assert max(map(len, text.splitlines())) <= width
-    words = " ".join(text.split())
-    for part in (
-        "contested: pairs differ in more than the group; stereotypes unclear (Blodgett",
-        "controls (gender pairs): negated 57.1 % (58–63).",
-        "A preference that these show too is no stereotype.",
-        "General quality Value",
-        "guessing ≈ 50.0",
-        "nats per character",
-        "1.83 nats",
-        "partial: finds a broken model",
-    ):
-        assert part in words, part
-    assert "en-controls" not in words
-    assert words.index("furthest: religion") < words.index("contested:") < words.index("controls (")
-
-
 def test_numbers_of_a_table_stand_below_one_another():
     lines = printed(report(CROWS, SEAT), 100).splitlines()
     ends = {
@@ -348,7 +287,3 @@ def test_numbers_of_a_table_stand_below_one_another():
     assert len(ends) == 1
     (head,) = (line for line in lines if "95 % interval" in line)
     assert head.index("Value") + len("Value") in ends
-
-
-def test_controls_alone_have_a_row_of_their_own():
-    assert "CrowS-Pairs en-controls" in printed(report(CONTROLS))

@@ -196,7 +196,8 @@ def words_of(content: bytes) -> str:
     found: Any = None
     with suppress(ValueError, RecursionError):
         found = json.loads(content[:20_000])
-    for name in ("error", "message", "detail"):
+    # As OAuth has it, ``error`` is a code and ``error_description`` what it means.
+    for name in ("error_description", "error", "message", "detail"):
         if isinstance(found, dict) and found.get(name):
             more = found.get("errors")
             each = [found[name], *(more if isinstance(more, list) else ())]
