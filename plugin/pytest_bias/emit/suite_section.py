@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from pytest_bias.emit import templates
 from pytest_bias.emit.floors import FLOORS
@@ -22,11 +22,13 @@ from pytest_bias.emit.wording import (
     p_number,
     plural,
     suite_label,
+    value,
 )
 from pytest_bias.records.about import Furthest
 from pytest_bias.records.report import DataInfo, Item, SuiteResult
 from pytest_bias.records.score import Score
 from pytest_bias.scoring.finite import missing
+from pytest_bias.suites.choice_rules import AnswerStatus
 from pytest_bias.suites.suite import STRUCTURE
 from pytest_bias.untrusted import clean
 
@@ -56,6 +58,7 @@ def section(suite: SuiteResult, items: Mapping[str, Item]) -> str:
             if headline
             else f"It has no value: {missing(suite)}.",
             beside=[headline_sentence(s) for s in beside_headline(suite)],
+            answers=answers_of(suite),
             uncertainty=resampled(suite, headline) if headline else "",
             picture=picture,
             table=scores_table(suite),
@@ -75,6 +78,29 @@ def section(suite: SuiteResult, items: Mapping[str, Item]) -> str:
             records="" if suite.is_hidden else clean(suite.records_path, 200),
         )
     )
+
+
+class Part(NamedTuple):
+    """A part of all answers: its name, where it begins in a bar of 100, and its percentage."""
+
+    name: str
+    start: float
+    width: float
+    words: str
+
+
+def answers_of(suite: SuiteResult) -> list[Part]:
+    """Return how many answers to questions with options were of each status; empty without any."""
+    whole = {s.metric: s for s in suite.scores if not s.by}
+    found: list[Part] = []
+    for name in AnswerStatus:
+        score = whole.get(name)
+        if score is None or score.value is None:
+            return []
+        start = found[-1].start + found[-1].width if found else 0.0
+        words = f"{value(score)} {name}"
+        found.append(Part(str(name), round(start, 3), round(score.value, 3), words))
+    return found
 
 
 def _facts(suite: SuiteResult, headline: Score | None) -> Iterator[Fact]:
