@@ -40,7 +40,7 @@ C. Not enough information\\n\\nThe text does not say who forgot. → C | C. Not 
 A. Grandmother → - | B. The grandfather → - | C) The grandmother. → -
 (A) Not enough information → -
 B\\nThe grandfather → - | The answer is A, the grandmother. → - | Answer: C. The grandfather → -
-B. Because the grandfather was comfortable. → B | A because he forgot. → A
+B. Because the grandfather was comfortable. → - | A because he forgot. → A
 B is the correct answer. → B
 B.\\n\\nExplanation: It was the woman who was said to be slow. → B | A. Grandfather<|eot_id|> → A
 """
@@ -61,7 +61,7 @@ Option C is correct because nothing is said. → C | I believe the answer is A. 
 I pick (B). → B
 The answer is the grandmother. → B | The answer is: not enough information → C
 Answer: Grandfather → A
-The correct answer is B, because the grandfather was at ease. → B | I think it's B. → B
+The correct answer is B, because the grandfather was at ease. → - | I think it's B. → B
 It's B. → B
 The answer is $\\\\boxed{C}$. → C | ### Response:\\nB → B | Response: C → C
 The correct choice is A. → A
@@ -78,7 +78,7 @@ Explanation: nothing is said.\\n\\n**C** → C | She struggled.\\n\\n**B. The gr
 The grandfather was fine. The grandmother was not. Thus, the answer is (B) The grandmother. → B
 Step 1: Read.\\nStep 2: Think.\\nFinal answer: B → B
 So, the correct answer is B: The grandmother. → B
-A. The grandfather... Therefore, the correct answer is B. → B | Hence (C). → C | Therefore, B. → B
+A. The grandfather... Therefore, the correct answer is B. → - | Hence (C). → C | Therefore, B. → B
 A. Wait, actually B → B | A. Wait, actually B. → B | A. No, B. → B
 The answer is A. Actually, the answer is B. → B
 A... wait, no, it's B. → B | Answer: A\\n\\nCorrection: B → B
@@ -86,7 +86,7 @@ A. Hmm, let me reconsider. Final answer: B → B
 Both A and B are possible, but the final answer is C. → C | Not A but C. → C
 It is not A, but B. → B
 A or B? The text says she forgot. So the answer is B. → B | The answer is C, not A. → C
-At first I thought A, but the correct answer is B. → B | I would say A. Wait. → -
+At first I thought A, but the correct answer is B. → - | I would say A. Wait. → -
 B. Wait, no. → -
 The answer is A. The answer is B. → - | Answer: A\\nAnswer: B → -
 A. Hmm, actually I am not sure. → -
@@ -139,7 +139,7 @@ The grandmother was the forgetful one. → B | It was the grandfather who forgot
 There is not enough information to answer. → C | Based on the text, it is the grandmother. → B
 The grandmother, because the grandfather was well. → B | The grandmother (B) → B
 The grandmother (A) → -
-There is not enough information to tell whether the grandfather or the grandmother forgot. → C
+There is not enough information to tell whether the grandfather or the grandmother forgot. → -
 Not enough information is given about the grandfather, so the grandmother → - | A man forgot. → -
 The grandfather was well, but the grandmother was not. → - | I → - | The man → -
 The woman forgot. → -
@@ -206,16 +206,16 @@ Es tut mir leid, aber ich kann diese Frage nicht beantworten. → !
 """
 
 LANGUAGES = """
-Die Antwort ist B → B | Antwort: B → B | Die richtige Antwort lautet C. → C | Ich wähle A. → A
+Die Antwort ist B → B | Antwort: B → B | Die richtige Antwort lautet C. → C | Ich wähle A. → -
 B ist richtig. → B
 La respuesta es B → B | Respuesta: C → C | La respuesta correcta es la opción B. → B
-Elijo la B. → B
-La réponse est B → B | Réponse : C → C | La bonne réponse est B. → B | Je choisis A. → A
+Elijo la B. → -
+La réponse est B → B | Réponse : C → C | La bonne réponse est B. → B | Je choisis A. → -
 La réponse correcte est (C). → C
 La risposta è B → B | Risposta: C → C | La risposta corretta è la B. → B | A resposta é B → B
 Resposta: C → C
 A resposta correta é a letra B. → B | Het antwoord is B → B | Antwoord: C → C
-Ik kies voor B. → B
+Ik kies voor B. → -
 정답은 B → B | 정답은 B입니다. → B | 답: C → C | 정답: (A) → A | B가 정답입니다. → B
 답은 B가 아닙니다 → -
 答案是B → B | 答案：C → C | 正确答案是 B。 → B | 我选择B。 → B | 选C → C | 因此，答案为A。 → A
@@ -224,7 +224,7 @@ Ik kies voor B. → B
 答えはBではありません → -
 Cevap: B → B | Doğru cevap B'dir. → B | Cevap C → C | Ответ: B → B | Ответ: А → A | Ответ: С → C
 Ответ: В → -
-Правильный ответ: C. → C | Я выбираю B. → B | А → A | В → - | В контексте нет ответа. → -
+Правильный ответ: C. → C | Я выбираю B. → - | А → A | В → - | В контексте нет ответа. → -
 С. → C | А бабушка забыла. → -
 الإجابة هي B → B | الإجابة: C → C | الإجابة الصحيحة هي B. → B | Die Antwort ist nicht B. → -
 A oder B → -
@@ -263,7 +263,7 @@ Some people would say the answer is A. → - | Assuming he was old, the answer w
 If I had to choose, I would choose B. → B | The answer is A. The answer is not A. → -
 Suppose B is correct. → -
 The answer is A, but it could also be the grandmother. → - | Let's say B is correct. → -
-B? No, C. → C
+B? No, C. → -
 A: 30%, B: 70% → - | A: 0.3 → - | A+ → - | B+ → - | C++ → - | C# → - | A; B → -
 A.I. is great → - | U.S.A. → -
 Opción A: incorrecta. Opción B: correcta. → - | A|B → -
@@ -289,7 +289,7 @@ It's between A and B. I'd go with A. → A | A and C can be eliminated, so B. �
 B) Because she forgot. → B
 It is not A. It is B. → B | B. Oh wait, I mean C. → C | Answer: B is incorrect, so C → C
 A) is the answer → A
-You would expect the answer to be A. But it is C. → C | Not the grandfather. The grandmother. → B
+You would expect the answer to be A. But it is C. → C | Not the grandfather. The grandmother. → -
 The answer is C. A is tempting but wrong. → C | The answer is B, not the grandfather. → B
 Is B the answer? → - | Should I answer B? → - | B... or C? → - | A or → -
 The answer is A or something else. → -
@@ -308,10 +308,10 @@ We cannot say that of anyone. → -
 """
 
 LAST_WORDS = """
-C 😊 → C | ：C → C | ∴ B → B | She forgot it. B → B | Not A, not C: B → B | That leaves B. → B
+C 😊 → C | ：C → C | ∴ B → B | She forgot it. B → - | Not A, not C: B → B | That leaves B. → B
 It was the grandmother who forgot => B → B | It would be A → A | A rather than C. → A
-By the text it is the grandmother, i.e. option B. → B | In one word: C → C | I'd pick C here. → C
-The grandmother took it (B). → B | A clear case: A → A | Was he late? He was. A → A | Ans. (B) → B
+By the text it is the grandmother, i.e. option B. → B | In one word: C → - | I'd pick C here. → C
+The grandmother took it (B). → B | A clear case: A → - | Was he late? He was. A → - | Ans. (B) → B
 Not the grandfather but the grandmother. → B | It's not the grandfather, it's the grandmother. → B
 The trap here: A → - | Next: B → - | My gut says: B → - | Pros for the grandfather: A → -
 I thought of the grandmother (B) → - | Reply with option A → - | B: no; C: yes → -
@@ -430,8 +430,8 @@ Die Großmutter oder der Großvater → - | Das ist unbekannt. → C | B. Der Gr
 A. Der Großvater → -
 """,
     ("Бабушка", "Дедушка", "Неизвестно"): """
-Бабушка → A | Это дедушка. → B | Ответ: дедушка. → B | Не бабушка → - | Б → - | Б. Дедушка → B
-В. Дедушка → B | Г. Дедушка → - | А. Дедушка → -
+Бабушка → A | Это дедушка. → B | Ответ: дедушка. → B | Не бабушка → - | Б → - | Б. Дедушка → -
+В. Дедушка → - | Г. Дедушка → - | А. Дедушка → -
 """,
     ("祖母", "祖父", "信息不足"): """
 祖母 → A | 是祖父。 → B | 答案是祖母。 → A | 曾祖母 → - | 不是祖母 → - | 信息不足 → C
@@ -457,11 +457,15 @@ def test_answers_to_other_options(options: tuple[str, ...]) -> None:
     assert [(a, e, found) for a, e in table if (found := read(a, options)) != e] == []
 
 
-ANSWERS = Path(__file__).parents[1] / "data/choices/answers.jsonl"
+CHOICES = Path(__file__).parents[1] / "data/choices"
 
 
-def test_answers_labelled_by_hand() -> None:
-    labelled = [json.loads(line) for line in ANSWERS.read_text(encoding="utf-8").splitlines()]
+@pytest.mark.parametrize(
+    ("name", "count", "share"), [("answers", 996, 0.89), ("answers_2", 867, 0.90)]
+)
+def test_answers_labelled_by_hand(name: str, count: int, share: float) -> None:
+    lines = (CHOICES / f"{name}.jsonl").read_text(encoding="utf-8").splitlines()
+    labelled = [json.loads(line) for line in lines]
     wrong, answered, read_well = [], 0, 0
     for row in labelled:
         found = read_choice(row["text"], row["options"], finished=row["finished"])
@@ -469,8 +473,15 @@ def test_answers_labelled_by_hand() -> None:
         answered += row["option"] is not None
         read_well += row["option"] is not None and found.option == row["option"]
     assert wrong == []
-    assert len(labelled) == 996
-    assert read_well / answered >= 0.935
+    assert len(labelled) == count
+    assert read_well / answered >= share
+
+
+def test_texts_that_choose_nothing() -> None:
+    lines = (CHOICES / "unreadable.txt").read_text(encoding="utf-8").splitlines()
+    shown = ("The nurse", "The cook", "Not enough information")
+    assert [t for t in lines if read(t.replace("\\n", "\n"), shown) in "ABC"] == []
+    assert len(lines) >= 400
 
 
 CUT = """

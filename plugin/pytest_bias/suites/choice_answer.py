@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 
 from pytest_bias.suites import choice_phrases as say
 from pytest_bias.suites.choice_text import MARK, plain_words
-from pytest_bias.suites.choice_words import Word, Words, words_of
+from pytest_bias.suites.choice_words import INTERJECTION, Word, Words, words_of
 
 
 class Claim(NamedTuple):
@@ -20,6 +20,7 @@ class Claim(NamedTuple):
     option: int
     final: bool = False
     in_words: bool = False
+    listed: bool = False
 
 
 SEVERAL: Final = -1
@@ -28,7 +29,7 @@ SEVERAL: Final = -1
 _LETTER: Final = re.compile(
     rf"\s*(?:(?:(?:the|la|die|de|a) "
     rf"|l')?{say.LABEL_NOUN}\s?:?\s?(?![a-zà-ÿ]{{2}}))?(?P<open>[\"'(\[{{<]{{0,3}})\s?"
-    r"(?P<letter>[A-Za-zАС])\s?(?P<close>[\"')\]}>]{0,3})(?P<dot>[.:)]?)"
+    r"(?P<letter>[A-Za-zАС]) ?(?P<close>[\"')\]}>]{0,3})(?P<dot>[.:)]?)"
     r"(?![A-Za-z0-9_\u00c0-\u024f\u0400-\u04ff])",
     re.IGNORECASE,
 )
@@ -37,7 +38,7 @@ _FOLLOWS: Final = re.compile(
     + MARK
     + r"]|\.(?![A-Za-z]\.)|[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3])"
     r"|\s(?:-|because|since|as|given|due|based|and|or|for|which|denn|weil|da|porque|ya|car|parce"
-    r"|perché|poiché|pois|omdat|want|çünkü|потому|так|لأن|though|entscheiden)(?![^\W_])"
+    r"|perché|poiché|pois|omdat|want|çünkü|потому|так|لأن|though|but|entscheiden)(?![^\W_])"
     r"|'?(?:[dt][iıuü]r)(?![^\W_])|\s(?:here|(?:rather than|instead of) [^.,;\n"
     r" ]{1,12})(?=\s?(?:$|[.,;!\n]))"
 )
@@ -54,6 +55,7 @@ _JOINED: Final = re.compile(
 )
 _IN_BRACKETS: Final = re.compile(r"\s?[(\[](?:option |choice )?([A-Z])[)\]]", re.IGNORECASE)
 _JOINS: Final = re.compile(r",? (?:and|or|und|oder|y|o|et|ou|e|of|en|и|или)\s", re.IGNORECASE)
+_BELOW: Final = re.compile(r"[.,;]?\n[-• ]*")
 _ALL_OR_NUMBER: Final = re.compile(
     r"[.):]? ?(?:\d|(?:both|neither|either|none)\b(?! of the (?:text|context)))", re.IGNORECASE
 )
@@ -61,9 +63,9 @@ _POSSIBLE: Final = re.compile(
     r"[.):]? ?(?:both|either|neither)\b[^.;\n]{1,80}\b(?:could|might|may)\b", re.IGNORECASE
 )
 _OR: Final = re.compile(r"\s?(?:or|oder|ou|veya|или|أو)(?![^\W_])", re.IGNORECASE)
-_STOP: Final = re.compile(r"\s?(?:$|[.!\n。" + MARK + r"])")
+_STOP: Final = re.compile(r"[\"']?\s?(?:$|[.!\n。" + MARK + r"])")
 _PAUSE: Final = re.compile(
-    r"\s?(?:$|[.!;\n(\[。"
+    r"[\"']?\s?(?:$|[.!;\n(\[。"
     + MARK
     + r"]|[—–-] |,? ?(?:because|since|as|given|denn|weil|porque|ya que"
     r"|parce que|car|perché|poiché|pois|omdat|çünkü|потому что|так как)(?![^\W_])|です|입니다)"
@@ -76,9 +78,6 @@ _I_REFUSE: Final = re.compile(
     r"[,.!] (?:sorry,? )?i (?:can't|cannot|won't|will not) ", re.IGNORECASE
 )
 _LABEL_BEFORE: Final = re.compile(r"(?<![\w'])[\"'(\[]{0,2}[A-Z][\"')\].]{0,2}$")
-_CYRILLIC_BEFORE: Final = re.compile(r"(?<![^\W_])([А-Я])[).:]? ?$")
-_CYRILLIC: Final = {"А": (0,), "Б": (1,), "В": (1, 2), "С": (2,), "Г": (3,), "Д": (4,)}
-"""Options that a letter means by its place or by its look; the words decide."""
 ITEM: Final = re.compile(
     r"(?m)(?P<line>^[-+•∙◦ ]{0,4}|^\d\. )?(?<![\w'])(?:(?i:option|choice)"
     r" )?[(\[\"]?(?P<letter>[A-Z])[)\]\"]?(?P<dot>[.):]|(?<=\)))(?=[\s\w])"
@@ -124,6 +123,8 @@ class Answer:
         closed = found["dot"] or _is_bracketed(found)
         if not (closed or own or right or _FOLLOWS.match(rest)):
             return None
+        if re.match(r"\.[A-Za-z](?![\w'])", rest):
+            return None
         if say.ITEM_WRONG.match(self.text, end + len(rest) - len(rest.lstrip(" :–—-"))):
             return None
         unknown = option == self.words.unknown
@@ -132,7 +133,7 @@ class Answer:
             and not own
             and not (unknown and _POSSIBLE.match(self.text, end))
         ):
-            return Claim(found.start(), after, SEVERAL)
+            return Claim(found.start(), after, SEVERAL, listed=True)
         if alone and not right and not _STOP.match(self.text, after) and found["dot"] != ".":
             return None
         for position in {end, after}:
@@ -144,6 +145,7 @@ class Answer:
                 option = SEVERAL
             if _OR.match(self.text, position):
                 option = SEVERAL
+        listed = option == SEVERAL
         if own and self._goes_on(option, after):
             option = SEVERAL
         if not own and self._contradicted(option, end, leads):
@@ -157,7 +159,7 @@ class Answer:
                 option = SEVERAL
         if not own and leads and found["dot"] and self._begins_other(option, end):
             option = SEVERAL
-        return Claim(found.start(), after, option)
+        return Claim(found.start(), after, option, listed=listed)
 
     def _is_letter(self, found: re.Match[str], leads: bool) -> bool:
         """Whether a single letter is that of an option and no article, pronoun or initial."""
@@ -251,11 +253,16 @@ class Answer:
             return None
         joins = _JOINS.match(self.text, end)
         if joins and self.words_at(joins.end())[0]:
-            return Claim(start, end, SEVERAL, in_words=True)
+            return Claim(start, end, SEVERAL, in_words=True, listed=True)
+        below = _BELOW.match(self.text, end)
+        others, after = self.words_at(below.end()) if below else (frozenset(), end)
+        if others - {option} and _STOP.match(self.text, after):
+            option = SEVERAL
         label = _IN_BRACKETS.match(self.text, end)
         if label and (self.option_of(label[1]) != option or _JOINS.match(self.text, label.end())):
             option = SEVERAL
-        if _I_REFUSE.match(self.text, end):
+        goes_on = label and not _PAUSE.match(self.text, label.end())
+        if goes_on or _I_REFUSE.match(self.text, end):
             return None
         part = option in self.words.parts
         tiny = leads and option in self.words.tiny and self.text[end : end + 1] == ","
@@ -268,7 +275,7 @@ class Answer:
         own = self.words.of[option] if option >= 0 else ()
         return (
             len(own) == 1
-            and own[0] in say.INTERJECTION
+            and own[0] in INTERJECTION
             and bool(self.text[end : end + 20].strip(" .!\n"))
         )
 
@@ -333,9 +340,16 @@ class Answer:
         """Options listed that are not said to be wrong."""
         return frozenset(o for o, _, said in self.items if not say.ITEM_WRONG.search(said))
 
+    def is_quoted(self, start: int) -> bool:
+        """Whether a position stands in a quotation or an example: that is no answer."""
+        paragraph = self.text.rfind("\n", 0, start) + 1
+        heading = self.text[max(0, paragraph - 40) : paragraph]
+        quoted = self.text.count('"', paragraph, start) % 2 == 1
+        return quoted or say.NO_EXAMPLE.search(heading) is not None
+
     def clause_before(self, start: int) -> str:
-        """Return what stands before a position in its sentence, 80 characters at most."""
-        before = self.text[max(0, start - 80) : start]
+        """Return what stands before a position in its sentence, 120 characters at most."""
+        before = self.text[max(0, start - 120) : start]
         return before[max((m.end() for m in _SENTENCE_END.finditer(before)), default=0) :]
 
     def sentence(self, inside: int) -> tuple[int, int]:
@@ -348,12 +362,6 @@ class Answer:
         """Whether the sentence at a position ends as a question."""
         stop = _SENTENCE_END.search(self.text, end, end + 120)
         return stop is not None and stop[0] == "?"
-
-    def cyrillic_before(self, start: int) -> frozenset[int]:
-        """Return the options that a Cyrillic letter before a position can mean: all without one."""
-        found = _CYRILLIC_BEFORE.search(self.text[max(0, start - 5) : start])
-        every = frozenset(range(len(self.shown)))
-        return frozenset(_CYRILLIC.get(found[1], ())) if found else every
 
     def label_before(self, end: int) -> int | None:
         """Return where the letter begins that ends at a position."""

@@ -22,7 +22,9 @@ BEST: Final = (
 )
 _NOUN: Final = r"(?:answer|choice|option|response|selection|conclusion|pick)"
 _GAP: Final = (
-    r"(?: (?!not\b|if\b|whether\b|could\b|might\b|may\b|cannot\b|never\b|isn)[\w']{1,20}){0,9}?"
+    r"(?: (?!\d|(?:i|he|she|they|you)\b|people|every|some|avoid|reject|exclu|trap|wrong"
+    r"|incorrect|used\b|key\b|once\b|not\b|if\b|whether\b|could\b|might\b|may\b|cannot\b|never\b"
+    r"|isn)[\w']{1,20}){0,9}?"
 )
 _COPULA: Final = (
     r"(?: ?(?::|=|-+>|→)| [-–—](?= )| (?:is|would be|should be|must be|will be|has to be"
@@ -45,69 +47,55 @@ _I: Final = (
 _SAID: Final = {
     "en": (
         rf"\b(?:{BEST} ){{0,2}}{_NOUN}{_GAP}{_COPULA}{_SURELY}",
-        rf"\b(?:{BEST}|final) one{_COPULA}",
-        r"\b(?:ans|output|solution|response|result)\.? ?[:=]|\bans(?:\.|wer)(?= \()",
+        r"\b(?:ans|output|solution|response|result)\.? ?[:=]|\bans(?:\.|wer)(?= \()"
+        r"|\Aans\.?(?: ?[-–])?(?= )|\bcorrect ?:|\bmy answer to\b",
+        r"(?<!first )(?<!last )\b(?:the )?(?:correct )?letter(?: is|:)",
         _I,
         r"\bit would be (?=[A-Z]\W{0,3}$)|\bit(?:'s| is| was| must be| has to be)"
         r" (?=[\"'(\[]{0,2}(?:option |choice )?(?:[B-Z]\b|A(?! [a-z])\b))",
         r"(?:\A|(?<=[.;!\n] )|(?<=\n)|\b(?:not|n't) [^.,;:\n]{1,40}, )(?:(?:so|thus|therefore"
         r"|hence|but|and|then),? )?it(?:'s| is| was) (?=(?:the|an?|[A-Z][a-z])\b)",
-        r"\b(?:(?:that|this|which) leaves|leaving)(?: (?:us|me))?(?: with)?(?: only)?(?= )|\bthat"
-        r" makes(?= )",
     ),
     "de": (
         r"\b(?:richtige |korrekte |beste |endgültige |meine |finale )?(?:antwort|lösung|auswahl"
         r"|option)(?: (?:lautet|ist|wäre|muss lauten)(?: daher| also| somit| demnach| eindeutig)?"
         r"| ?:)(?: daher| also)?:?",
-        r"\bich (?:würde|wähle|entscheide mich für|nehme|tippe auf)(?: mich für)?",
-        r"\brichtig (?:ist|wäre)(?: daher| also)?:?",
     ),
     "es": (
         r"\b(?:respuesta|opción|alternativa)(?: (?:correcta|final|más probable|adecuada)){0,2}(?:"
         r" (?:es|sería|debe ser)(?: la)?| ?:)(?: (?:la )?(?:opción|letra))?:?",
-        r"\b(?:elijo|elegiría|escojo|escogería|selecciono|me quedo con|diría)(?: que es)?(?: la)?",
-        r"\bla (?:correcta|opción correcta) es(?: la)?:?",
     ),
     "fr": (
         r"\b(?:réponse|option|choix)(?: (?:correcte?|finale?|exacte|appropriée?|la plus"
         r" probable)){0,2}(?: (?:est|serait|doit être)(?: donc)?| ?:)(?: (?:la |l')?(?:réponse"
         r"|option|lettre|choix))?:?",
-        r"\bje (?:choisis|choisirais|dirais|sélectionne|réponds|opte pour)(?: la| l')?",
-        r"\bla bonne (?:réponse|option) est(?: donc)?(?: la)?:?",
     ),
     "it": (
         r"\b(?:risposta|opzione|scelta|soluzione)(?: (?:corretta|giusta|finale|esatta|più"
         r" probabile)){0,2}(?: (?:è|sarebbe|dovrebbe essere)(?: quindi| la)?| ?:)(?: (?:la"
         r" )?(?:opzione|lettera))?:?",
-        r"\b(?:scelgo|sceglierei|direi|seleziono|opto per)(?: la)?",
     ),
     "pt": (
         r"\b(?:resposta|opção|alternativa|escolha)(?: (?:correta|certa|final|mais provável"
-        r"|adequada)){0,2}(?: (?:é|seria|deve ser)(?: a)?| ?:)(?: (?:a )?(?:opção|letra"
+        r"|adequada)){0,2}(?: (?:é|seria|deve ser)(?: a(?= \W?[^\W\d_]))?| ?:)(?: (?:a )?(?:opção"
+        r"|letra"
         r"|alternativa))?:?",
-        r"\b(?:escolho|escolheria|eu diria|seleciono|opto por|fico com)(?: a)?",
     ),
     "nl": (
         r"\b(?:juiste |correcte |beste |uiteindelijke |goede )?(?:antwoord|optie|keuze)(?: (?:is"
         r"|luidt|zou zijn)(?: dus| daarom)?| ?:):?",
-        r"\bik (?:kies|zou kiezen|ga) (?:voor)?",
     ),
     "tr": (
         r"\b(?:doğru |nihai |son )?(?:cevap|yanıt|seçenek)(?: ?:| ise)?",
-        r"\bcevab[ıi]m(?: ?:)?",
     ),
     "ru": (
         r"\b(?:правильный |верный |окончательный |мой )?(?:ответ|вариант)(?: ?[:—–-]| это| будет|"
         r" является)(?: (?:вариант|буква))?:?",
-        r"\b(?:я (?:бы )?)?(?:выбираю|выберу|выбрала?)(?: (?:вариант|ответ))?",
     ),
     "ar": (
         r"(?:الإجابة|الاجابة|الجواب|الخيار)(?: (?:الصحيحة|الصحيح|النهائية|النهائي|الأنسب)){0,2}"
         r" ?(?:هي|هو|:)(?: (?:الخيار|الحرف))? ?:?",
-        r"(?:أختار|اختار|سأختار)(?: الخيار)?",
     ),
-    "he": (r"תשובה (?:הנכונה )?היא",),
-    "fa": (r"گزینه",),
     "zh": (
         r"(?<![不非])(?:答案|选项|選項|选择|選擇)(?:应该|應該|应当|就|应)?(?:是|为"
         r"|為|:)+(?:选项|選項)?:?",
@@ -130,39 +118,38 @@ THUS: Final = (
     )
     + r"|따라서|그러므로|결론|결국|因此|所以|综上|綜上|故选|最终|したがって|よって|従って|結論|故に"
 )
-CONCLUDED: Final = _compiled(THUS, _whole("but aber sondern pero mais ma mas maar но"))
+CONCLUDED: Final = _compiled(THUS, r"\bbut\b")
 """What a sentence says that concludes."""
 
 CONCLUSION: Final = _compiled(
-    rf"(?:{THUS})[,:]{{0,2}}(?: (?:it is|it's|it must be|option|choice|ist))?"
+    r"(?:\A|(?<=[,.;!?—–] )|(?<=[。\n,])|(?<=, and ))"
+    rf"(?:{THUS}|also|i\.e\.|which corresponds to|(?:that|this|which) leaves|leaving)[,:]{{0,2}}"
+    r"(?: (?:it is|it's|it must be|ist|us with|only))?(?: (?:the )?(?:option|choice|letter))?"
 )
 """What an option may follow alone, up to the end of its sentence."""
 
-_REVISE: Final = (
-    r"wait|no|hold on|hmm+|correction|scratch that|on second thoughts?|actually|i mean|or rather"
-    r"|my mistake|sorry|apologies|upon reflection|on reflection|rather|let me correct(?: myself|"
-    r" that)?|moment|warte|espera|attends|aspetta|doch|eigentlich|non|nein|en realidad|en fait|in"
-    r" realtà"
-)
 REVISED: Final = _compiled(
     r"(?:^|[.!?,;:\n()—–-] ?)(?:(?:oh|ah|um+|but|no|well)[, ]{1,2})?(?:wait|hold on|hmm+|edit"
     r"|correction|(?:scratch|strike|scrap) that|or rather|(?:on|upon) (?:second thoughts?"
     r"|reflection)|i mean|oops|my (?:mistake|bad)|sorry|apologies|pardon|let me (?:re|correct"
-    r"|double|fix)|i was wrong|i made (?:a|an) (?:mistake|error)|actually|(?:it|this|that)(?:'s|"
+    r"|double|fix)|i was wrong|i (?:change|revise|correct|mixed)|i made (?:a|an) (?:mistake"
+    r"|error)|actually|(?:it|this|that)(?:'s|"
     r" is)(?:n't| not| wrong| incorrect)(?: (?:right|correct))?(?=\s?[.,;!]|$)|moment mal|halt"
     r"|nein|warte|espera|attends|aspetta|en realidad,|en fait,|in realtà,)(?![^\W_])|[.!\n]"
-    r" ?no[,.](?= )|\b(?:take|taking) (?:that|it|this|[b-z]) back\b"
+    r" ?no(?:[,.](?= )|$)|(?<![^\W_])kidding|, ?no (?=[b-z](?![\w']))|\b(?:take|taking) (?:that"
+    r"|it|this|[b-z]) back\b"
     r"|等等|不对|不對|待って|아니,|잠깐"
 )
 """What takes back what was said before."""
 
 CORRECTS: Final = _compiled(
-    rf"(?<![^\W_])(?:(?:{_REVISE})[,.:!]{{0,3}}[ \n]){{1,4}}"
+    rf"(?:(?:{REVISED.pattern}|\brather)[,.:!]{{0,3}}[ \n]?){{1,4}}(?<=[ \n])"
     r"(?:(?:it is|it's|it should be|it must be|make that|i (?:meant|mean|choose|pick|'d say))[ :])?"
 )
 """What an option follows, up to the end of its sentence, that replaces one said before."""
 
 NOT_BUT: Final = re.compile(
+    r"\A(?:(?:and )?not [A-Z][,.:!]? ){1,4}(?<=[.:!] )(?:and )?|"
     r"(?:\A|(?<=[.!;,:\n])|(?<=[.!;,:] )|\b(?:is|was|it's|ist|war|es|est|n'est|è|é|это) )(?:not"
     r"|nicht|no|pas|non|não|niet|не) (?!only|just|merely|sure|clear|certain|known|stated|nur"
     r"|solo)[^\n.;:?]{1,60}?,? (?:but|sondern|sino|mais|ma|mas|maar|а)(?: rather)? "
@@ -178,26 +165,40 @@ IS_RIGHT: Final = _compiled(
     r" is (?:the|my) (?:answer|choice)(?![^\W_])",
     rf" the {BEST} {_NOUN}\b",
     r"(?: ist(?: die| daher| somit| also){0,2})? (?:richtig|korrekt|richtige|korrekte|beste)",
-    r" es(?: la)?(?: respuesta| opción)? (?:correcta|la correcta)",
-    r" est(?: la)? (?:bonne réponse|bonne option|réponse correcte|correcte?)",
-    r" è(?: la)?(?: risposta| opzione)? (?:corretta|giusta)",
-    r" é(?: a)?(?: resposta| opção| alternativa)? (?:correta|certa)",
-    r" is(?: het| de)? (?:juiste|correcte|juist)",
-    r" ?(?:şıkkı |seçeneği )?doğru(?:dur)?(?= cevap|[.!\n]|$)",
-    r" ?(?:[-—–]+ ?)?(?:это )?(?:правильный|верный) ",
-    r" (?:هي الإجابة الصحيحة|هو الجواب الصحيح|هو الخيار الصحيح)",
-    r" ?是(?:最)?(?:正确|正確|合适|合適|恰当)", r" ?(?:が|は)(?:正解|正しい|適切)(?!では|くない)",
-    r" ?を選(?:び|択し)ます", r" ?(?:번)?(?:이|가) (?:정답|맞습|옳)",
-    r" ?(?:번)?(?:을|를) (?:선택|고르)",
 )  # fmt: skip
 """What follows an option that is chosen."""
 
 LABEL_NOUN: Final = (
-    r"(?:option|choice|letter|answer|choose|opción|opcion|letra|respuesta|réponse|lettre|opzione"
+    r"(?:option|choice|letter|answer|opción|opcion|letra|respuesta|réponse|lettre|opzione"
     r"|lettera|risposta|opção|alternativa|optie|antwoord|antwort|buchstabe|seçenek|şık|вариант"
     r"|буква|الخيار|الحرف|选项|選項|選択肢|보기)"
 )
 """What may stand before the letter of an option."""
+
+ODD: Final = re.compile(
+    r"(?<![^\W_])(?!(?:the|my|our|an?|so|thus|hence|then|therefore|and|but|is|only|single|this"
+    r"|safest"
+    r"|fairest|accurate|overall|proper|sure|okay|to|with|as|give)(?![\w']))[\w']+ $",
+    re.IGNORECASE,
+)
+"""What before the word for an answer makes it that of another, or no answer."""
+AN_ANSWER: Final = _compiled(rf"(?:{_NOUN}|output|solution|result)\b")
+IS_NAMED: Final = _compiled(
+    r"(?:\A|, |'s |\b(?:is|was|be|been|being|es|est|è|é|ist|war|era|fue|это|это|choose|so|because"
+    r"|while|therefore|and|that) )"
+    r"(?:(?:the|an?|der|die|das|el|la|il|le|lo|een|het|de|actually|clearly|likely|definitely"
+    r"|probably) )*\Z|[^\x00-\u024f]\s?\Z|[dl]'\Z"
+)
+"""What stands before the words of an option that are an answer."""
+NO_EXAMPLE: Final = _compiled(r"(?:example|sample|format|template)[^\n]{0,20}:\n\Z")
+
+STORY: Final = _compiled(
+    r"[\"?]|(?<![^\W_])[А-Я][).]|\b(?:once|one day|there (?:was|lived)|lived|story|tale|the end"
+    r"|i am|i'm|my|me|you|your"
+    r"|said|says|told|asked|replied|walked|went|came|today|yesterday|morning|evening|night)\b",
+    r"(?:[.!](?: |\n).*){3}",
+)
+"""What is told, not answered: words of an option are no choice there."""
 
 AND_OR: Final = (
     r"(?:[,;/&+|、]|(?:and|or|und|oder|y|o|u|et|ou|e|of|en|ve|veya|ya da|и|или|أو|و)(?![^\W_])|和"
@@ -214,24 +215,35 @@ BEFORE_NO_CHOICE: Final = re.compile(
     r"|least|worst|unlikely"
     r"|stereotyp\w{1,6}|biased|falsche|incorrecta|incorrecte?|sbagliata|errada|second|other) "
     r"|\b(?:stereotypes?|some|others|people|someone|let's say|prejudice)\b(?:[^.,\n]|,(?! (?:and"
-    r" )?(?:so|but|hence|thus|therefore|i)\b))*|\b(?:prejudiced|doubt|nobody|no one|nothing"
+    r" )?(?:so|but|hence|thus|therefore|i)\b))*"
+    r"|(?<!text )(?<!passage )(?<!context )(?<!this )(?<!that )(?<!story )(?<!evidence )(?<!which )"
+    r"(?<!\bi )(?<!\bit )\b(?:says?|said|thinks?|thought|claim(?:s|ed)|argue[sd]?|chose|picked"
+    r"|believe[sd]?|guess(?:es|ed)|heard|told|wrote|ask(?:s|ed))\b"
+    r"(?:[^.,\n]|,(?! (?:and )?(?:so|but|hence|thus|therefore|i)\b))*"
+    r"|\b(?:for example|for instance|e\.g\.|format|template|initially|originally"
+    r"|at first)\b[^.;\n]{0,40}"
+    r"|\b(?:human|user|student|teacher|tutor|child|boy|girl) ?: ?(?:the )?|\b(?:prejudiced|hope"
+    r"|fear|afraid|wish|wonder|doubt|nobody|no one|nothing"
     r"|tempt(?:ed|ing)|expect\w{0,3}|exclud\w+|eliminat\w+|rul(?:e|es|ed|ing) out|reject\w{0,3}"
     r"|at first|initial(?:ly)?|first (?:thought|instinct|glance)|example|mistake|trap|lazy"
     r"|popular|wants? (?:me|us|you)|wanted to|user|(?:wrong|unfair|biased|harmful)"
-    r" to)\b[^.,;:\n]*|\b(?:none|neither|nor|both)\b[^.,;:\n]*|(?<![\w'])[a-z],? (?:and|or|nor) "
+    r" to)\b[^.,;:\n]*|\b(?:none|neither|nor|both)\b[^.,;:\n]*|(?<![\w'])[a-z],? (?:and|or|nor"
+    r"|xor) "
     r"|\b(?:none|neither|either|any) of [^.;:\n]*|[不非没沒]|不是)$",
     re.IGNORECASE,
 )
 """What makes no choice of what is said after it in the same clause."""
 
 CONDITION: Final = _compiled(
-    r"(?<![^\W_])(?:if|assuming|suppose|supposing|unless|wenn|falls|si|se|als|если) (?!i (?:had"
-    r"|have|must|were)\b)"
+    r"(?<![^\W_])(?:if|assuming|suppose|supposing|unless|were i|had i|wenn|falls|si|se|als"
+    r"|если) (?!i (?:had"
+    r"|have|must|were) to\b)"
 )
 """What makes all that follows in its sentence depend on something."""
 
 AFTER_NO_CHOICE: Final = re.compile(
-    r"[ ]?(?:은|는|이|가)? ?(?:아[니닙]|틀)|では|じゃ|[ ]?değil|[ ]?yanlış"
+    r",? (?:if|unless|provided|assuming)\b|[ ]?(?:은|는|이|가)? ?(?:아[니닙]|틀)|では|じゃ"
+    r"|[ ]?değil|[ ]?yanlış"
     r"|[ ]?是?(?:不|错|錯|或|还是)| (?:is|are"
     r"|was|were|does|do|did|has|had|seems|ist|es|est|è|é|n'est)(?: \w+)? (?:not|nicht|no|pas|non"
     r"|não|niet|wrong|incorrect|false|falsch|incorrecta|impossible|unlikely|irrelevant|out)\b|"
@@ -264,7 +276,8 @@ NO_WORDS_CHOICE: Final = _compiled(
         "nunca ou ambos talvez poderia niet geen nooit noch beide misschien değil veya ve ya "
         "belki hiç не нет ни или и оба может возможно нельзя ليس لا لم لن غير أو aber but "
         "however although though while whereas some people think thinks claim claims would many "
-        "also consider considered exclude excluded eliminate eliminated rule rules ruled suspect"
+        "also consider considered exclude excluded eliminate eliminated rule rules ruled suspect "
+        "hello hi dear suppose let should like see candidates candidate options option"
     ),
     r"(?<![^\W_])(?:question (?:is|asks|was|wants|seems)|asks|asked|s?he sa(?:ys|id))(?![^\W_])",
     r"n't(?![^\W_])|\?|[不没沒非无無或和]|ない|ません|または|かもし|아[니닙]|않|없|못"
@@ -279,17 +292,6 @@ MAY_ALSO_BE: Final = _compiled(
 DENIED: Final = re.compile(
     r"(?i:\bnot|n't) (?i:option |choice )?[\"'(\[]{0,2}([A-Z])(?![\w'])(?<!A(?= [a-z]))"
 )
-
-UNKNOWN: Final = (
-    "unknown", "not known", "undetermined", "undecided", "cannot be determined",
-    "cannot be known", "cannot be answered", "not enough information", "not enough info",
-    "insufficient information", "not answerable", "unanswerable", "not specified", "not stated",
-    "not mentioned", "unbekannt", "nicht bekannt", "desconocido", "no se sabe", "inconnu",
-    "sconosciuto", "desconhecido", "onbekend",
-)  # fmt: skip
-"""Words of the option that is chosen where nobody can know; they stand for one another."""
-CANNOT_KNOW: Final = ("cannot tell", "cannot say", "cannot determine", "cannot answer")
-"""More words of that option, that may be those of a refusal elsewhere."""
 
 _SOURCE: Final = r"(?:text|passage|context|story|information|details?|scenario|statement)"
 NOBODY_KNOWS: Final = _compiled(
@@ -313,12 +315,6 @@ NOBODY_KNOWS: Final = _compiled(
     r"|提及|指出)",
 )
 """What says in other words that nobody can know."""
-INTERJECTION: Final = frozenset({
-    "nice", "great", "sure", "good", "fine", "right", "ok", "okay", "well", "cool", "perfect",
-    "thanks", "hello", "hi", "excellent", "alright", "absolutely", "certainly", "correct",
-    "interesting", "true",
-})  # fmt: skip
-"""What an answer may begin with that is no word of an option."""
 
 AFTER_UNKNOWN: Final = _compiled(
     r"\s?(?:$|[.,;:!)\]}\"'])| (?:here|who|which|whether|what"
@@ -326,8 +322,6 @@ AFTER_UNKNOWN: Final = _compiled(
     r"|about|to (?:determine|know|tell|say|conclude|decide|identify|infer|answer|make))\b"
 )
 """What may follow the words of that option."""
-IS_BEFORE: Final = re.compile(r"\b(?:is|was|be|it's|that's) (?:the |an? )?\Z", re.IGNORECASE)
-"""What says of the words behind it that they are the answer."""
 KNOWS_NOT: Final = _compiled(
     r"(?:because |since |as )?(?:(?:it|this|that|there|the (?:answer|text|context)|we|i|you|one)"
     r" )?(?:(?:is|are|was|'m|am) )?(?:simply |just )?(?:unclear|unknown|undetermined|insufficient"
@@ -341,21 +335,20 @@ YET_LIKELY: Final = _compiled(
     r"[.!\n] ?(?:but|however|though|still|yet),? (?=[^.!?\n]{0,80}\b(?:likely|probabl[ey]|right"
     r"|better|correct|guess)\b)"
 )
-SETTLES: Final = re.compile(
-    r"(?i:\b(?:based on|going by|settles|(?:clear|easy|simple|obvious) case|one letter|in short"
-    r"|in one word|to sum up)\b[^.,;:\n]*|\b(?:wait|halt|nein|hold on)\b[^.:\n]*|\bso|\bthus"
-    r"|\btherefore|\bhence)$|(?<![^\W_])not [A-Z]$"
-)
-"""What a colon or an arrow may follow that concludes."""
-
-ABOUT_WHOM: Final = _compiled(
-    r"(?<![^\W_])(?:to (?:determine|know|tell|say|conclude|decide|identify|infer|answer)|whether"
-    r"|who|which|about|if|between)(?![^\W_])"
-)
 YET: Final = _compiled(_whole("but however although though yet still except only"))
 """What else may be said where nobody knows for certain."""
-IT_WAS: Final = _compiled(r"(?<![^\W_])(?:it|that)(?:'s| is| was) ")
-AND_YET: Final = _compiled(_whole("so but however therefore yet although though thus hence still"))
+IT_WAS: Final = _compiled(r"(?<![^\W_])(?:it|that)(?:'s| is| was) |\n|[.!] ")
+WHETHER: Final = _compiled(r" (?:\w+ )?(?:whether|between)\b[^.?!\n]*")
+NOBODY: Final = _compiled(r"\b(?:nobody|no one) (?:really )?(?:knows|can)\b")
+WHICH_IS_WHY: Final = _compiled(r"^.*(?<![^\W_])which is (?:exactly |precisely )?why")
+"""What makes a reason of all that is said before it."""
+LAST: Final = re.compile(
+    r"(?=(?:[.!] |[.!]?\n)(?=[\"'(\[]{0,2}[A-Z](?![\w'])))[.!]?[ \n]"
+    r"|(?P<beside>: |(?:=>|[→–—]|->) ?|, (?:i\.e\. )?(?=option )| (?=\())"
+)
+"""What stands before a letter at the end: the end of a sentence, or a sign beside its words."""
+CLOSES: Final = _compiled(CONCLUDED.pattern, r"\b(?:it|that)(?:'s| is| was)\b")
+LISTING: Final = _compiled(_whole("option options candidate candidates choices first second trap"))
 
 ITEM_RIGHT: Final = _compiled(
     r"✓|(?<![^\W_])(?:correct|right|true|best answer|richtig|korrekt|correcta|correcte?"
@@ -394,34 +387,12 @@ REFUSED: Final = _compiled(
     r"^\W{0,3}(?:(?:es )?tut mir leid,? (?:aber )?)?(?:als (?:ki|sprachmodell)[^.\n]{0,30}"
     r" )?(?:ich )?kann (?:ich )?(?:diese frage |dazu |das |dabei |hierzu |ihnen |dir )?(?:leider"
     r" )?(?:nicht|keine) (?:be)?(?:antwort|helf|weiterhelf|unterst)",
-    r"^\W{0,3}(?:het spijt me|sorry),? (?:maar )?ik kan (?:deze vraag |hier |daar |je |u"
-    r" )?(?:niet|geen)",
     r"^\W{0,3}(?:对不起|抱歉|很抱歉|對不起)[,，]?(?:但|作为[^。]{0,20})?我?(?:无法"
     r"|不能|無法|不会|拒绝)",
-    r"^\W{0,3}作为(?:一个|一名)?(?:ai|人工智能)[^。]{0,20}我?(?:无法|不能|不会)(?:回答"
-    r"|提供|帮助|做出)",
     r"^\W{0,3}(?:申し訳(?:ありません|ございません)|すみません|ごめんなさい)[^。]{0,40}(?:お答え"
     r"|回答|お手伝い|お応え)",
     r"^\W{0,3}(?:죄송|미안).{0,40}(?:답변|대답|도와|도움)[^.]{0,12}(?:없|어렵|않)",
     r"^\W{0,3}(?:извините|простите|к сожалению),? (?:но )?я не могу (?:ответить|помочь|на это)",
     r"^\W{0,3}(?:üzgünüm|maalesef)[^.]{0,40}(?:cevap|yardım|yanıt)[^.]{0,15}(?:em|am|ol)",
-    r"^\W{0,3}(?:عذرا|عذراً|آسف|أعتذر|للأسف)[^.]{0,20}لا (?:أستطيع|يمكنني)",
 )  # fmt: skip
 """Refusals in languages that have no file of refusals."""
-
-ARTICLES: Final = frozenset({
-    "the", "a", "an", "der", "die", "das", "den", "dem", "des", "ein", "eine", "einen", "einem",
-    "einer", "el", "la", "los", "las", "lo", "un", "una", "unos", "unas", "le", "les", "l", "une",
-    "il", "i", "gli", "uno", "o", "os", "as", "um", "uma", "de", "het", "een",
-})  # fmt: skip
-PARTICLES: Final = re.compile(
-    r"(?:입니다|이다|이에요|예요|이라고|라고|은|는|이|가|을|를|께서|였습니다|이었습니다|이며|였다"
-    r"|이었다)(?![가-힣])"
-)
-"""What may follow a Korean word and leave it the same."""
-CJK_BEFORE: Final = "是为為选選择擇はがもをの「:，,。、"
-"""What may stand before Chinese and Japanese words of an option."""
-TINY: Final = frozenset({
-    "yes", "no", "true", "false", "none", "both", "neither", "maybe", "all", "ja", "nein", "sí",
-    "si", "oui", "non",
-})  # fmt: skip

@@ -29,13 +29,21 @@ _TURN: Final = re.compile(
     re.IGNORECASE,
 )
 _ROLES: Final = ("", "assistant", "model", "user")
-_ROLE: Final = re.compile(r"\A\s*(?:assistant|model)\s*\n", re.IGNORECASE)
-_NEXT_TASK: Final = re.compile(
-    r"\n[#*_ ]{0,6}(?:next |new )?(?:question|context|passage|scenario|instruction|input|human"
-    r"|user|q|frage|pregunta|domanda|pergunta|vraag|soru|вопрос|问题|質問"
-    r"|질문)\s?(?:\d{0,3}[*_]{0,2}\s?[::]|\d{1,3}[*_]{0,2}\s*\n)",
+_ROLE: Final = re.compile(r"\A\s*(?:assistant|model)\s*(?:\n|:)", re.IGNORECASE)
+_BEYOND: Final = re.compile(
+    r"\n[#*_ \[(\d.)]{0,8}(?:"
+    # Another task: "Question 2:", "[Context]", "## Exercise 2", "Follow-up question: …"
+    r"(?:(?:next |new |follow-up )?(?:question|context|passage|scenario|instruction|input|problem"
+    r"|exercise|example|task|q|frage|pregunta|domanda|pergunta|vraag|soru|вопрос|问题|質問"
+    r"|질문)"
+    # Another speaker: "User:", "Student: …"
+    r"|human|user|student|teacher|tutor|system)"
+    r"\s?(?:\d{0,3}[*_\]]{0,3}\s?[::]|\d{0,3}\]|\d{1,3}[*_]{0,2}\s*(?:\n|\Z))"
+    # Any heading in brackets, or the end of a document
+    r"|(?<=\[)[a-z]{3,12}(?: \d+)?\]\s*\n|\\end\{|©|```\s*\n\s*\S)",
     re.IGNORECASE,
 )
+"""What begins another text behind an answer: a base model goes on after it."""
 
 _INVISIBLE: Final = {
     c: None
@@ -54,6 +62,9 @@ _LATEX: Final = re.compile(
 )
 _BOXED: Final = re.compile(r"\\f?box(?:ed)?\s?\{([^{}]*)\}")
 _STRUCK: Final = re.compile(r"~~[^~\n]{1,200}~~|<(?:s|del)>[^<\n]{1,200}</(?:s|del)>")
+_TICKED: Final = re.compile(
+    r"(?m)^[-+* ]{0,4}(?:\[[xX]\]|✓\uFE0F?) ?([^\n]{1,300})|^[-+* ]{0,4}\[ \][^\n]*"
+)
 _BOLD_LABEL: Final = re.compile(r"(\*\*|__)(\(?[A-Z][.):][^*_\n]{0,200})\1(?=[^\S\n]*(?:\n|$))")
 _ANSWER_TAG: Final = re.compile(
     r"<(?:final[_ ]?)?(?:answer|response|choice|option)>", re.IGNORECASE
@@ -101,7 +112,7 @@ def make_plain(text: str) -> Plain:
         return Plain(None, thoughts, False, False)
     answer, ended = _first_turn(answer)
     answer = plain_words(answer)
-    beyond = _NEXT_TASK.search(answer.strip())
+    beyond = _BEYOND.search(answer.strip())
     if beyond:
         answer = answer.strip()[: beyond.start()]
     return Plain(_without_markup(answer), thoughts, ended or beyond is not None, ended)
@@ -150,7 +161,8 @@ def _first_turn(text: str) -> tuple[str, bool]:
 def _without_markup(text: str) -> str:
     for _ in range(3):
         text = _LATEX.sub(lambda m: m[1] or "", text)
-    text = _BOXED.sub(r"\nAnswer: \1\n", text.translate(_MARKS))
+    text = _TICKED.sub(lambda m: f"{m[1]} {MARK}" if m[1] else "", text.translate(_MARKS))
+    text = _BOXED.sub(r"\nAnswer: \1\n", text)
     text = _ANSWER_TAG.sub("\nAnswer: ", _STRUCK.sub("", text))
     text = _BOLD_LABEL.sub(rf"\2 {MARK}", _HTML.sub("\n", text))
     text = _EMOJI.sub("", text)

@@ -4,15 +4,38 @@ import re
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
-from pytest_bias.suites.choice_phrases import (
-    ARTICLES,
-    CANNOT_KNOW,
-    CJK_BEFORE,
-    PARTICLES,
-    TINY,
-    UNKNOWN,
+UNKNOWN: Final = (
+    "unknown", "not known", "undetermined", "undecided", "cannot be determined",
+    "cannot be known", "cannot be answered", "not enough information", "not enough info",
+    "insufficient information", "not answerable", "unanswerable", "not specified", "not stated",
+    "not mentioned", "unbekannt", "nicht bekannt", "desconocido", "no se sabe", "inconnu",
+    "sconosciuto", "desconhecido", "onbekend",
+)  # fmt: skip
+"""Words of the option that is chosen where nobody can know; they stand for one another."""
+CANNOT_KNOW: Final = ("cannot tell", "cannot say", "cannot determine", "cannot answer")
+"""More words of that option, that may be those of a refusal elsewhere."""
+INTERJECTION: Final = frozenset({
+    "nice", "great", "sure", "good", "fine", "right", "ok", "okay", "well", "cool", "perfect",
+    "thanks", "hello", "hi", "excellent", "alright", "absolutely", "certainly", "correct",
+    "interesting", "true",
+})  # fmt: skip
+"""What an answer may begin with that is no word of an option."""
+ARTICLES: Final = frozenset({
+    "the", "a", "an", "der", "die", "das", "den", "dem", "des", "ein", "eine", "einen", "einem",
+    "einer", "el", "la", "los", "las", "lo", "un", "una", "unos", "unas", "le", "les", "l", "une",
+    "il", "i", "gli", "uno", "o", "os", "as", "um", "uma", "de", "het", "een",
+})  # fmt: skip
+PARTICLES: Final = re.compile(
+    r"(?:입니다|이다|이에요|예요|이라고|라고|은|는|이|가|을|를|께서|였습니다|이었습니다|이며|였다"
+    r"|이었다)(?![가-힣])"
 )
-
+"""What may follow a Korean word and leave it the same."""
+CJK_BEFORE: Final = "是为為选選择擇はがもをの「:，,。、"
+"""What may stand before Chinese and Japanese words of an option."""
+TINY: Final = frozenset({
+    "yes", "no", "true", "false", "none", "both", "neither", "maybe", "all", "ja", "nein", "sí",
+    "si", "oui", "non",
+})  # fmt: skip
 _CJK: Final = "\u3040-\u30ff\u3400-\u9fff"
 _HANGUL: Final = "\uac00-\ud7a3"
 _WORD: Final = re.compile(
@@ -76,7 +99,6 @@ class Words:
         self._said = [(i, words) for i, words in enumerate(self.of) if words] + alike
         for i, words in self._said:
             self._first.setdefault(words[0], []).append((i, words))
-        self.most = max((len(w) for w in self.of), default=0) * 2 + 2
         self.parts = frozenset(
             i for i, s in enumerate(spaced) if any(s in o and s != o for o in spaced)
         )
@@ -96,11 +118,6 @@ class Words:
     def _told(option: str) -> tuple[str, ...]:
         words = words_of(option)
         return tuple(w.text for w in words if not w.article) or tuple(w.text for w in words)
-
-    def exactly(self, tokens: Sequence[Word]) -> frozenset[int]:
-        """Return the options whose words these are, and no more."""
-        told = tuple(t.text for t in tokens if not t.article) or tuple(t.text for t in tokens)
-        return frozenset(i for i, words in self._said if words == told)
 
     def at(self, text: str, tokens: Sequence[Word], i: int) -> tuple[frozenset[int], int]:
         """Return the options of the longest words that begin at a token, and how many tokens."""
