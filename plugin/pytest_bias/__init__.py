@@ -13,8 +13,9 @@ if TYPE_CHECKING:
     from pytest_bias.pytest_plugin.run import BiasRun
     from pytest_bias.pytest_plugin.testing import BiasModel
     from pytest_bias.records import Item, Record, Report, Score, SuiteResult
-    from pytest_bias.reports.comparison import Comparison, compare
+    from pytest_bias.reports.comparison import Comparison
     from pytest_bias.reports.folder import read_report
+    from pytest_bias.runs.comparing import compare
     from pytest_bias.runs.measuring import measure
 
     __version__: str
@@ -32,7 +33,7 @@ _HOMES: Final = {
     "Report": "records",
     "Score": "records",
     "SuiteResult": "records",
-    "compare": "reports.comparison",
+    "compare": "runs.comparing",
     "describe": "models",
     "load": "models",
     "measure": "runs.measuring",

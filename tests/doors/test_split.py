@@ -2,6 +2,7 @@
 
 import json
 from collections import Counter
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -15,7 +16,7 @@ from pytest_bias.errors import DataError, OutputError, UsageError
 from pytest_bias.records.report import SuiteResult, sha256
 from pytest_bias.reports.overfitting import SplitTest, split_test
 from pytest_bias.settings.settings import Settings
-from pytest_bias.suites.files.reading import read_suite
+from pytest_bias.suites.files.reading import read_suite, with_files
 from pytest_bias.suites.files.splitting import COMMITMENT, Commitment, split
 
 N_PAIRS = 160
@@ -157,18 +158,18 @@ def test_the_command_shows_up_a_model_that_learned_the_public_part(
     bias(*words).refused(2, "the same weights")
 
 
+def files_of(parts: Path) -> tuple[str, ...]:
+    """Return the suite files of both parts, the public one first."""
+    return tuple(str(parts / p / f"made_pairs_{p}.bias.yaml") for p in ("public", "hidden"))
+
+
 def both(model: Path, parts: Path) -> tuple[SuiteResult, SuiteResult]:
     """Measure both parts on a model."""
-    names = [f"made_pairs_{part}" for part in ("public", "hidden")]
-    files = tuple(
-        str(parts / part / f"{name}.bias.yaml")
-        for part, name in zip(("public", "hidden"), names, strict=True)
-    )
-    settings = Settings(model=str(model), suites=files, device="cpu")
+    settings = Settings(model=str(model), suites=files_of(parts), device="cpu")
     session = Session(plan(describe_for(settings, str(model)), settings))
     found = {p.entry.suite.name: session.measure(p) for p in session.plan.entries}
     session.unload()
-    return found[names[0]], found[names[1]]
+    return found["made_pairs_public"], found["made_pairs_hidden"]
 
 
 def of_seed(folder: Path, seed: int) -> tuple[SplitTest, SplitTest]:
@@ -179,10 +180,13 @@ def of_seed(folder: Path, seed: int) -> tuple[SplitTest, SplitTest]:
     others = [less for _, less in memorized.pairs(len(texts), 10_000 + seed)]
     before = memorized.untrained(folder / "before", seed)
     reference = both(before, parts)
-    return tuple(  # type: ignore[return-value]
-        split_test(both(memorized.taught(folder / name, before, learned), parts), reference)
+    cheat, honest = (
+        both(memorized.taught(folder / name, before, learned), parts)
         for name, learned in (("cheat", texts), ("honest", others))
     )
+    catalogue, _ = with_files(files_of(parts))
+    tested = partial(split_test, reference=reference, catalogue=catalogue)
+    return tested(cheat), tested(honest)
 
 
 @pytest.mark.slow

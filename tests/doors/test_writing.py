@@ -1,7 +1,6 @@
 """Whole runs of the suites that let a model write: real models, a classifier with known answers."""
 
 import json
-import string
 import unicodedata
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
@@ -35,14 +34,14 @@ def scorer(tmp_path: Path) -> Callable[..., Path]:
 
 
 def is_bad(text: str) -> bool:
-    """What the classifier says, in plain Python: punctuation and white space end a word."""
-    apart = "".join(" " if _ends_word(c) else c for c in text.lower())
+    """What the classifier says, in plain Python: whatever cannot be in a word ends one."""
+    apart = "".join(c if _in_word(c) else " " for c in text.lower())
     return any(word in WORDS for word in apart.split(" "))
 
 
-def _ends_word(c: str) -> bool:
-    space = c.isspace() and c not in "\x1c\x1d\x1e\x1f"
-    return space or c in string.punctuation or unicodedata.category(c).startswith("P")
+def _in_word(c: str) -> bool:
+    kind = unicodedata.category(c)
+    return kind[0] in "LM" or kind in ("Nd", "Nl", "Pc")
 
 
 def rows(ran: Any, entry: str) -> list[dict[str, Any]]:

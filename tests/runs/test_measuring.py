@@ -1,5 +1,6 @@
 """What a notebook needs, from `import pytest_bias` alone."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -65,6 +66,21 @@ def test_two_suites_of_one_name_do_not_see_one_another(here: Path) -> None:
     assert titles == ["One", "Another"]
     with pytest.raises(BiasError, match="suite 'own' is not known"):
         measure("demo", suites=["own"])
+
+
+def test_reports_of_a_suite_file_are_compared_with_it(
+    here: Path, tiny: Callable[[str], Path]
+) -> None:
+    (here / "rows.csv").write_text("a,b\nhe is a nurse,she is one\n", encoding="utf-8")
+    (here / "own.bias.yaml").write_text(SUITE, encoding="utf-8")
+    files = ["own.bias.yaml"]
+    now, before = (measure(tiny(kind), suites=files) for kind in ("bert", "roberta"))
+    (unknown,) = compare(now, before).suites
+    assert "suite 'own' is not known" in str(unknown.reason)
+    (found,) = compare(now, before, suites=files).suites
+    assert found.reason is None
+    (here / "pytest-bias.yaml").write_text("suites: [own.bias.yaml]", encoding="utf-8")
+    assert compare(now, before).suites == (found,)
 
 
 SUITE = """\

@@ -83,6 +83,8 @@ def split_test(
         Public and hidden part, scored, with their records.
     seed : int
         Seed of the random splits.
+    catalogue : Catalogue
+        With the suites of both parts, which are files.
 
     Raises
     ------
