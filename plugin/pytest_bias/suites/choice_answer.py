@@ -92,8 +92,9 @@ class Answer:
         self.shown = tuple(plain_words(o).strip() for o in options)
         self.words = Words(self.shown)
         self.cut = cut
-        if _REPEATED.fullmatch(text) and text not in self.shown:
-            text = text[0]
+        again = _REPEATED.match(text)
+        if again and text not in self.shown and text[again.end() : again.end() + 1] in ("", "\n"):
+            text = again[1] + text[again.end() :]
         self.text, self.marked = self._without_echo(text)
         self.tokens = words_of(self.text)
         self.starts = [t.start for t in self.tokens]
@@ -302,6 +303,10 @@ class Answer:
                 kept.append(text[position : run[0][0]] + "\n")
                 position = run[-1][1]
                 self.echoes += 1
+            elif run and not item and self.echoes:
+                # The list once more, up to where the text ends.
+                kept.append(text[position : run[0][0]])
+                position = len(text)
             first = item and self.option_of(item["letter"]) == 0
             run = []
             if item and first:
