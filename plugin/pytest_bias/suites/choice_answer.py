@@ -82,6 +82,9 @@ ITEM: Final = re.compile(
     r"(?m)(?P<line>^[-+•∙◦ ]{0,4}|^\d\. )?(?<![\w'])(?:(?i:option|choice)"
     r" )?[(\[\"]?(?P<letter>[A-Z])[)\]\"]?(?P<dot>[.):]|(?<=\)))(?=[\s\w])"
 )
+_SUBJECT: Final = re.compile(
+    r" (?:is|was|are|were|has|had|does|did|can|cannot|could|may|might|would|seems|appears)\b"
+)
 _SENTENCE_END: Final = re.compile(r"[.!?](?=\s|$)|[。!?]|\n")
 
 
@@ -118,9 +121,12 @@ class Answer:
         rest = self.text[end : end + 120]
         option = self.option_of(found["letter"])
         own, after = self.own_words(option, end)
-        if say.AFTER_NO_CHOICE.match(self.text[after : after + 120]):
+        behind = self.text[after : after + 120].removeprefix(")")
+        if say.AFTER_NO_CHOICE.match(behind):
             return None
         right = say.IS_RIGHT.match(rest)
+        if found["dot"] != "." and _SUBJECT.match(behind) and not say.IS_RIGHT.match(behind):
+            return None
         closed = found["dot"] or _is_bracketed(found)
         if not (closed or own or right or _FOLLOWS.match(rest)):
             return None

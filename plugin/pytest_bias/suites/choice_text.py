@@ -38,7 +38,7 @@ _BEYOND: Final = re.compile(
     r"|질문)"
     # Another speaker: "User:", "Student: …"
     r"|human|user|student|teacher|tutor|system)"
-    r"\s?(?:\d{0,3}[*_\]]{0,3}\s?[::]|\d{0,3}\]|\d{1,3}[*_]{0,2}\s*(?:\n|\Z))"
+    r"\s?(?:\d{0,3}[*_\]]{0,3}\s?[::]|\d{0,3}\]|\d{1,3}[*_]{0,2}\s*(?:\n|\Z|[.)]\s))"
     # Any heading in brackets, or the end of a document
     r"|(?<=\[)[a-z]{3,12}(?: \d+)?\]\s*\n|\\end\{|©|```\s*\n\s*\S)",
     re.IGNORECASE,
