@@ -247,8 +247,9 @@ def test_the_bundled_responder_is_measured_offline(bias: Command, tmp_path: Path
     # Of 396 answers, one in ten is refused or unreadable.
     assert 82 < found["answered"] < 98
     assert "is no language model" in ran.said
-    other = bias("run", "demo-chat", "--offline", "--suite", "seat", "--out", "other").done(3)
-    assert "needs text embeddings, which an application does not do" in other.said
+    bias("run", "demo-chat", "--offline", "--suite", "seat", "--out", "other")
+    (seat,) = (s for s in read(tmp_path / "other" / "report.json")["suites"] if s["config"] == "en")
+    assert seat["reason"] == "needs text embeddings, which an application does not do"
 
 
 def test_the_bundled_responder_has_its_planted_refusals(bias: Command, tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ import json
 from collections.abc import Callable, Iterator
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -91,22 +92,33 @@ def few(data_dir: Path, tmp_path: Path) -> Path:
     return tmp_path / "data"
 
 
-def test_a_run_reads_letters_or_text(
+@pytest.fixture
+def run(
     server: OpenAIServer, bias: Command, tmp_path: Path, few: Path
-) -> None:
+) -> Callable[..., dict[str, Any]]:
+    """Return a function that measures the few questions by chat, and returns the report."""
     # Room for the answer within the 128 positions of the model.
     server.chat, server.top, server.completions, server.window = True, 20, False, 64
-    words = ("run", server.address, "--suite", "bbq[en-options]")
-    words += ("--data-dir", few, "--system", "Answer briefly.")
-    bias(*words, "--out", "letters").done()
-    by_letters = suite(read(tmp_path / "letters" / "report.json"), "bbq")
-    assert by_letters["measure"].startswith("the likeliest letter of an option")
-    server.asked.clear()
-    bias(*words, "--out", "text", "--answers", "text").done()
-    report = read(tmp_path / "text" / "report.json")
+    words = ("run", server.address, "--suite", "bbq[en-options]", "--data-dir", few)
+
+    def measured(*more: str) -> dict[str, Any]:
+        bias(*words, "--system", "Answer briefly.", "--out", "out", *more).done()
+        return read(tmp_path / "out" / "report.json")
+
+    return measured
+
+
+def test_a_run_reads_letters(run: Callable[..., dict[str, Any]]) -> None:
+    report = run()
+    assert suite(report, "bbq")["measure"].startswith("the likeliest letter of an option")
+    assert report["settings"]["system"] == "Answer briefly."
+
+
+@pytest.mark.nightly
+def test_a_run_reads_text(run: Callable[..., dict[str, Any]]) -> None:
+    report = run("--answers", "text")
     by_text = suite(report, "bbq")
     assert by_text["measure"].startswith("the option that the answer names")
-    assert report["settings"]["system"] == "Answer briefly."
     assert report["settings"]["answers"] == "text"
     metrics = {s["metric"]: s["value"] for s in by_text["scores"] if not s["by"]}
     statuses = [metrics[name] for name in ("answered", "refused", "unparsed", "cut")]

@@ -142,7 +142,8 @@ def test_the_command_shows_up_a_model_that_learned_the_public_part(
     said = bias(*words).done().said
     assert "was fitted to the public items" in said
     found = json.loads((tmp_path / "o" / "split-test.json").read_text("utf-8"))
-    assert found["test"]["p_value"] < 0.001
+    # Which rows are public is drawn anew.
+    assert found["test"]["p_value"] < 0.01
     assert found["test"]["public"]["model"] < 5
     assert found["commitment"] == json.loads((tmp_path / "parts" / COMMITMENT).read_text("utf-8"))
     # No hidden row, nor its name, has left the process.

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+import ours
 from bias_suites.social import bbq, bbq_groups, bbq_rows
 from bias_suites.social.bbq import SUITE, overlap
 from draws import sampling
@@ -280,7 +281,12 @@ def test_overlap_of_words_by_hand(span, name, expected):
 
 @cache
 def loaded(data_dir: Path, **how: int) -> dict[str, Item]:
-    return {i.id: i for i in bbq_rows.load(DataFolder(data_dir), **how).items}
+    items = (
+        bbq_rows.load(DataFolder(data_dir), **how).items
+        if how
+        else ours.items("bbq", "en", data_dir)
+    )
+    return {i.id: i for i in items}
 
 
 def test_the_real_files(data_dir):

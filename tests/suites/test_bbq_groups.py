@@ -7,15 +7,15 @@ from pathlib import Path
 
 import pytest
 
+import ours
 from bias_suites.social import bbq_rows
 from bias_suites.social.bbq_groups import DIFFERING, NO_GROUP, ONE_GENDER, RULES, Person, about
-from pytest_bias.data.sources import DataFolder
 from pytest_bias.records.report import Item
 
 
 @cache
 def loaded(data_dir: Path) -> dict[str, Item]:
-    return {i.id: i for i in bbq_rows.load(DataFolder(data_dir)).items}
+    return {i.id: i for i in ours.items("bbq", "en", data_dir)}
 
 
 def test_every_category_has_a_rule_and_a_file():

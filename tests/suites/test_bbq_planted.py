@@ -8,6 +8,8 @@ import pytest
 import ours
 from bias_suites.social import bbq
 from bias_suites.social.bbq_rows import ANSWERS
+from bias_suites.social.bbq_scores import set_of_item
+from pytest_bias.engine.sampling import quick_items
 from pytest_bias.models import Model, load
 from pytest_bias.models.demo.chat import FAVOURABLE, is_planted, truth
 from pytest_bias.records.report import Item, Record
@@ -72,7 +74,8 @@ def responder() -> Model:
 def test_planted_bias_position_and_refusals_lie_within_their_intervals(
     responder: Model, data_dir: Path
 ) -> None:
-    items = [i for i in ours.items("bbq", "en-short", data_dir) if i.status is None]
+    short = [i for i in ours.items("bbq", "en-short", data_dir) if i.status is None]
+    items = quick_items(short, 0, set_of_item)
     found = scored(measure_items(BY_TEXT, responder, items))
     planted = scored([expected(item) for item in items])
     for name, score in found.items():
@@ -81,10 +84,9 @@ def test_planted_bias_position_and_refusals_lie_within_their_intervals(
     groups = [name for name in found if len(name) > 1]
     inside = sum(holds(found[name], planted[name].value) for name in groups)
     assert inside >= 0.9 * len(groups)
-    # Its stereotypes are of money, among others, and are seen.
-    poor = "diff_bias_ambiguous", "SES"
-    assert (planted[poor].value or 0) > 10
-    assert not holds(found[poor], 0)
+    # One answer in five is the first option, whatever it says.
+    assert found["position_1",].interval is not None
+    assert found["position_1",].interval[0] > 100 / 3
 
 
 @pytest.mark.nightly

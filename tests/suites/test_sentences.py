@@ -38,7 +38,8 @@ CONFIGURATIONS = [
     for c in s.configurations
     if not c.own_texts
 ]
-BUNDLED = [p for p in CONFIGURATIONS if not p.values[1].files]
+# The sample of BBQ has the sentences of its authors.
+BUNDLED = [p for p in CONFIGURATIONS if not p.values[1].files and p.values[0].name != "bbq"]
 
 
 def written(items: Sequence[Item]) -> list[Item]:

@@ -1,6 +1,7 @@
 """Short ways to our own numbers: items of an entry, records of a model, scores of records."""
 
 from collections.abc import Iterable, Sequence
+from functools import cache
 from pathlib import Path
 
 from pytest_bias.data.sources import DataFolder
@@ -31,6 +32,8 @@ def model(folder: Path, budget: int = 0) -> Model:
     return load(str(folder), device="cpu", budget=budget)
 
 
+# Reading the largest one takes seconds.
+@cache
 def items(suite: str, configuration: str, data: Path | None = None) -> tuple[Item, ...]:
     """Load the items of a configuration."""
     folder = DataFolder(data, offline=True, accepted=LICENCES)

@@ -125,9 +125,9 @@ class Answer:
         if say.AFTER_NO_CHOICE.match(behind):
             return None
         right = say.IS_RIGHT.match(rest)
-        if found["dot"] != "." and _SUBJECT.match(behind) and not say.IS_RIGHT.match(behind):
-            return None
         closed = found["dot"] or _is_bracketed(found)
+        if not closed and _SUBJECT.match(behind) and not say.IS_RIGHT.match(behind):
+            return None
         if not (closed or own or right or _FOLLOWS.match(rest)):
             return None
         if re.match(r"\.[A-Za-z](?![\w'])", rest):
