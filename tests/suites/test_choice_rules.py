@@ -605,12 +605,10 @@ LONG = (
 
 @pytest.mark.parametrize("piece", LONG)
 def test_long_answers_take_time_in_proportion(piece: str) -> None:
-    def seconds(n: int) -> float:
-        begun = time.process_time()
-        read_choice(piece * (n // len(piece)), SHOWN)
-        return time.process_time() - begun
-
-    assert seconds(12_000) < 10 * seconds(3_000) + 0.3
+    begun = time.process_time()
+    read_choice(piece * (12_000 // len(piece)), SHOWN)
+    # In the square of its length, one would take minutes.
+    assert time.process_time() - begun < 5
 
 
 @pytest.mark.slow
