@@ -107,6 +107,7 @@ def _configuration(configuration: Configuration) -> str:
         "draft, runs only when named": configuration.draft,
         "runs only when named": configuration.only_named and not configuration.draft,
         "with --profile full, or when named": configuration.only_full,
+        "for chat models, in place of the others": configuration.chat,
         f"control of {configuration.control_of}": configuration.control_of is not None,
     }
     words = [text for text, holds in only.items() if holds]

@@ -481,3 +481,32 @@ def test_what_is_no_time_is_answered_with_examples(tmp_path, given):
 def test_a_budget_in_a_file(tmp_path, line, seconds):
     (tmp_path / FILE_NAME).write_text(line, encoding="utf-8")
     assert settings(tmp_path).budget == seconds
+
+
+# How a model is asked
+
+
+def test_a_system_text_is_given_or_read_from_a_file(tmp_path):
+    path = tmp_path / "system.txt"
+    path.write_text("Be brief.\nBe kind.\n", encoding="utf-8")
+    for given in ("Be brief.\nBe kind.", str(path)):
+        assert read_settings({"system": given}, folder=tmp_path).system == "Be brief.\nBe kind."
+    (tmp_path / FILE_NAME).write_text("system: system.txt\nanswers: text\n", encoding="utf-8")
+    settings = read_settings({}, folder=tmp_path)
+    assert (settings.system, settings.answers) == ("Be brief.\nBe kind.", "text")
+    assert read_settings({}, environment={"PYTEST_BIAS_SYSTEM": "Be fair."}).system == "Be fair."
+
+
+@pytest.mark.parametrize(
+    ("given", "why"),
+    [
+        ({"system": "prompts/none.txt"}, "--system 'prompts/none.txt': there is no such file"),
+        ({"system": "none.md"}, "--system 'none.md': there is no such file"),
+        ({"system": "  "}, "--system: the text is empty"),
+        ({"answers": "leters"}, "Did you mean 'letters'"),
+        ({"answer_tokens": 0}, "--answer-tokens 0: an answer has at least one token"),
+    ],
+)
+def test_what_cannot_be_asked_is_refused(tmp_path, given, why):
+    with pytest.raises(UsageError, match=re.escape(why)):
+        read_settings(given, folder=tmp_path, environment={})

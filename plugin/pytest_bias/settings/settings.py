@@ -209,6 +209,10 @@ def _check_together(settings: Settings) -> None:
         for name, hint in ONLY_OF_LISTS.items():
             if (value := getattr(settings, name)) != getattr(usual, name):
                 raise UsageError(f"{flags.get(name, '--out ')}{value} requires --models.", hint)
+    if settings.answer_tokens < 1:
+        raise UsageError(
+            f"--answer-tokens {settings.answer_tokens}: an answer has at least one token."
+        )
     if settings.ray_address and settings.engine != "ray":
         raise UsageError(f"--ray-address {settings.ray_address} requires --engine ray.")
 

@@ -47,6 +47,7 @@ def show_card(
             *([] if configuration.own_texts else [configuration.language]),
             *(["draft, runs only when named"] if configuration.draft else []),
             *(["runs only when named"] if configuration.only_named else []),
+            *(["for chat models, in place of the others"] if configuration.chat else []),
             *([configuration.note] if configuration.note else []),
             *([_scored_by(configuration.scorer)] if configuration.scorer else []),
         ]
