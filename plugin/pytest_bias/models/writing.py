@@ -86,7 +86,7 @@ class WritingModel(EncoderModel):
         """Return the log-probabilities of labels from one forward per prompt."""
         start = self.start()
         tokens = self.body.tokens
-        spelled = {label: spellings(tokens, label) for of in labels for label in of}
+        spelled = {label: spellings(tokens, label) for label in {w for of in labels for w in of}}
         tokens.prepare(prompts)
         read = {p: self._read(p, start, 1, chat=self.chat) for p in dict.fromkeys(prompts)}
         tokens.forget()
