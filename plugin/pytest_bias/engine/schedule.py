@@ -81,6 +81,8 @@ class Schedule:
 
     def _quick(self, entry: Entry, items: Sequence[Item]) -> tuple[Cluster, ...]:
         seed, block = self.settings.seed, entry.configuration.block
+        if block is None:
+            return self._order(entry, items).quick()
         return in_order(quick_items(items, seed, block), seed).quick()
 
     def expect(
