@@ -288,12 +288,6 @@ def _settled(answer: Answer, claims: Sequence[tuple[Claim, str]]) -> tuple[int |
     return option, next(name for name, _ in RULES if name in agreeing)
 
 
-def _revises(answer: Answer, claims: Sequence[tuple[Claim, str]], claim: Claim) -> bool:
-    """Whether a claim comes after what takes back those before."""
-    ends = [c.end for c, _ in claims if c.option != claim.option and c.end <= claim.start]
-    return bool(ends) and say.REVISED.search(answer.text, ends[-1] - 1, claim.end) is not None
-
-
 def _is_taken_back(answer: Answer, end: int, option: int) -> bool:
     """Whether what follows the last claim revises it or names a rival."""
     if say.REVISED.search(answer.text, max(0, end - 1)):
