@@ -50,12 +50,16 @@ ROWS_OF_A_SET: Final = 4
 
 def set_of(record: Record) -> tuple[str, int]:
     """Return the set of a row, whose questions ask for either of two people."""
-    return record.cluster, int(record.item.rpartition("/")[2]) // ROWS_OF_A_SET
+    return record.cluster, _number_of_set(record.item)
 
 
 def set_of_item(item: Item) -> int:
     """Return the number of the set of an item."""
-    return int(item.id.rpartition("/")[2]) // ROWS_OF_A_SET
+    return _number_of_set(item.id)
+
+
+def _number_of_set(name: str) -> int:
+    return int(name.rpartition("/")[2]) // ROWS_OF_A_SET
 
 
 def answered(record: Record) -> float:
