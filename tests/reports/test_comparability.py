@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from made import record, report, result
+from made import record, report, result, score
 from pytest_bias.records.report import DataInfo, Record, Report, SuiteResult
 from pytest_bias.records.score import Score
 from pytest_bias.reports.comparison import SuiteComparison, compare
@@ -343,3 +343,37 @@ def test_a_control_is_compared_but_not_decided_on():
     now, then = (replace(association(v), control_of="de") for v in (STEPS, [0.0] * 32))
     (found,) = compare(report(now), report(then)).suites
     assert {c.family for c in found.changes} == {"exploratory"}
+
+
+def bbq(measure: int, **settings: Any) -> SuiteComparison:
+    """Compare a result of BBQ with one that was asked by other settings."""
+    suite = find("bbq")
+    found = result(
+        "bbq",
+        "en-options",
+        measure=suite.measures_of("en-options")[measure].name,
+        scores=[
+            score("bias_ambiguous"),
+            score(("label_mass", "answered")[measure], headline=False),
+        ],
+        records=records([0.5] * 8),
+    )
+    plain = report(found)
+    other = replace(plain, settings={**plain.settings, **settings})
+    (compared,) = compare(plain, other).suites
+    return compared
+
+
+LETTERS, TEXT = 0, 1
+
+
+@pytest.mark.parametrize("measure", [LETTERS, TEXT])
+def test_prompts_with_another_template_or_system_text_are_other_prompts(measure: int) -> None:
+    assert bbq(measure, chat="on").reason == "chat on, now off; measure both with --chat off"
+    told = "another system text; measure both with the same --system"
+    assert bbq(measure, system="Be brief.").reason == told
+
+
+def test_a_greedy_answer_is_not_compared_with_samples() -> None:
+    told = "answers sampled, now decoded greedily; measure both with --answer-samples 1"
+    assert bbq(TEXT, answer_samples=5).reason == told

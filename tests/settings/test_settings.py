@@ -505,6 +505,11 @@ def test_a_system_text_is_given_or_read_from_a_file(tmp_path):
         ({"system": "  "}, "--system: the text is empty"),
         ({"answers": "leters"}, "Did you mean 'letters'"),
         ({"answer_tokens": 0}, "--answer-tokens 0: an answer has at least one token"),
+        ({"answer_samples": 0}, "--answer-samples 0: at least 1"),
+        (
+            {"answer_samples": 5, "answers": "letters"},
+            "--answer-samples 5 and --answers letters: the probabilities of letters are not",
+        ),
     ],
 )
 def test_what_cannot_be_asked_is_refused(tmp_path, given, why):

@@ -139,6 +139,19 @@ def test_what_is_no_answer_is_counted_and_is_no_choice():
     assert (found["position_1"], found["position_2"]) == (100, 0)
 
 
+def test_samples_of_an_order_count_as_often_as_they_are_asked():
+    writer = Writer(lambda prompt: ["A", "A", "B", "It depends."], chat=True)
+    writer.answer_samples, writer.seed = 4, 7
+    first, second = choose_by_text(writer, [WHO, MultipleChoice("Which?", ("this", "that"))])
+    assert [shown.order[0] for shown in first] == [0] * 4 + [1] * 4 + [2] * 4
+    assert [times_chosen(first, n) for n in range(3)] == [3, 3, 3]
+    assert [times_chosen(second, n) for n in range(2)] == [3, 3]
+    kept = details(second)
+    assert (kept["asked"], kept["answered"], kept["unparsed"]) == (8, 6, 2)
+    assert (kept["position_1"], kept["position_2"], kept["text_7"]) == (4, 2, "It depends.")
+    assert {(how["n"], how["sample"], how["seed"]) for _, how in writer.asked} == {(4, True, 7)}
+
+
 def test_without_an_answer_positions_have_no_value():
     (answers,) = choose_by_text(Writer(lambda prompt: ["Hm."], chat=True), [WHO])
     found = scores_of(answers, letters=False)

@@ -9,10 +9,10 @@ from rich.console import Console
 
 from pytest_bias.errors import UsageError
 from pytest_bias.settings.parameters import with_options
-from pytest_bias.settings.settings import read_settings
+from pytest_bias.settings.settings import ASKING, read_settings
 
 OF_LOCK: Final = (
-    *("suites", "languages", "profile", "seed", "chat", "system", "answers", "answer_tokens"),
+    *("suites", "languages", "profile", "seed", "chat", *ASKING),
     *("device", "devices", "device_map", "dtype"),
     *("data_dir", "scorers", "config", "fresh", "trust_remote_code", "allow_pickle"),
 )

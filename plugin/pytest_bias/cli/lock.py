@@ -19,16 +19,15 @@ from pytest_bias.models import ModelRef
 from pytest_bias.models.fingerprint import differences
 from pytest_bias.runs.finishing import run_job
 from pytest_bias.settings.options import OPTIONS
-from pytest_bias.settings.settings import Settings
+from pytest_bias.settings.settings import ASKING, Settings
 from pytest_bias.untrusted import clean
 
 OPTIONS_OF_A_RUN: Final = (
-    *("suites", "languages", "profile", "seed", "chat", "system", "answers", "answer_tokens"),
+    *("suites", "languages", "profile", "seed", "chat", *ASKING),
     *("device", "devices", "device_map", "dtype", "data_dir", "scorers"),
     *("fresh", "trust_remote_code", "allow_pickle"),
 )
-"""Options that ``--run`` accepts; the first eight come from the locked report, if there is one."""
-OF_THE_REPORT: Final = OPTIONS_OF_A_RUN[:8]
+"""Options that ``--run`` accepts."""
 
 GRAVITY: Final = (0, 1, 3, 2, EXIT_INTERRUPTED)
 """Exit codes, most severe last: of several, that one counts."""
@@ -147,9 +146,7 @@ def _as_locked(settings: Settings, before: Locked, given: Sequence[str]) -> Sett
         "seed": report.seed,
         # The model may have gained or lost its chat template since.
         "chat": "off" if report.chat == "off" else "auto",
-        "system": report.system,
-        "answers": report.answers,
-        "answer_tokens": report.answer_tokens,
+        **{name: getattr(report, name) for name in ASKING},
     }
     for name, value in as_locked.items():
         asked = settings.requested if name == "suites" else getattr(settings, name)

@@ -7,7 +7,12 @@ import typer
 from rich.console import Console
 
 from pytest_bias.settings.parameters import with_options
-from pytest_bias.settings.settings import read_settings, require_data_dir, require_model
+from pytest_bias.settings.settings import (
+    ASKING,
+    read_settings,
+    require_data_dir,
+    require_model,
+)
 
 commands = typer.Typer(
     help="Split a suite into a public and a hidden part, and test for over-fitting.",
@@ -40,9 +45,7 @@ def make(
         "device_map",
         "dtype",
         "chat",
-        "system",
-        "answers",
-        "answer_tokens",
+        *ASKING,
         "scorers",
         "data_dir",
         "out",

@@ -223,7 +223,7 @@ def _usable(model: Described, settings: Settings) -> frozenset[Capability]:
     UsageError
         If answers are to be read by letters, and the model gives no probabilities of them.
     """
-    if settings.answers == "text":
+    if settings.answers == "text" or settings.answer_samples > 1:
         return model.capabilities - {Capability.CHOOSE}
     lacks = settings.answers == "letters" and Capability.CHOOSE not in model.capabilities
     if lacks and Capability.GENERATE in model.capabilities:

@@ -4,7 +4,7 @@ import platform
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from importlib.metadata import version
-from typing import Any, Final
+from typing import Any
 
 from pytest_bias.engine.planning import Plan
 from pytest_bias.models.devices import in_words
@@ -15,7 +15,7 @@ from pytest_bias.records.report import Report, SuiteResult
 from pytest_bias.scoring import statistics
 from pytest_bias.scoring.families import with_decision_family
 from pytest_bias.scoring.scores import LEVEL
-from pytest_bias.settings.settings import Settings
+from pytest_bias.settings.settings import asked_otherwise
 from pytest_bias.suites.about import with_about
 
 
@@ -56,17 +56,6 @@ def build_report(
         run={**about_run, "notices": notices},
     )
     return with_about(report, settings.catalogue)
-
-
-def asked_otherwise(settings: Settings) -> dict[str, Any]:
-    """Return the settings of how a model is asked that are not the usual ones."""
-    usual = Settings()
-    found = {name: getattr(settings, name) for name in ASKING}
-    return {name: value for name, value in found.items() if value != getattr(usual, name)}
-
-
-ASKING: Final = ("system", "answers", "answer_tokens")
-"""Settings of how a model is asked, besides ``chat``; a report has those that are not usual."""
 
 
 def depends_on(plan: Plan, data: Mapping[str, Any]) -> dict[str, Any]:

@@ -123,7 +123,8 @@ class Session:
                 system=s.system,
             )
             found.scorers = scorers.loaded(self.plan.scorers, self.settings)
-            found.seed, found.answer_tokens = s.seed, s.answer_tokens
+            found.seed = s.seed
+            found.answer_tokens, found.answer_samples = s.answer_tokens, s.answer_samples
         except BiasError as error:
             return error
         found.label_names = {

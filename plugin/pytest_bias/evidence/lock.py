@@ -21,6 +21,7 @@ from pytest_bias.records.validation import checked
 from pytest_bias.reports.folder import REPORT, read_plain_report
 from pytest_bias.reports.publication_layout import BIAS, digest12
 from pytest_bias.reports.publication_pointer import published
+from pytest_bias.settings.settings import asked_as
 
 Verdict: TypeAlias = Literal["unchanged", "moved", "changed", "unknown"]
 
@@ -60,6 +61,7 @@ class LockedReport:
     system: str | None = None
     answers: str = "auto"
     answer_tokens: int = ANSWER_TOKENS
+    answer_samples: int = 1
 
     @classmethod
     def of(cls, report: Report, source: Literal["published", "measured"]) -> "LockedReport":
@@ -88,9 +90,7 @@ class LockedReport:
                     profile=settings["profile"],
                     seed=settings["seed"],
                     chat=settings["chat"],
-                    system=settings.get("system"),
-                    answers=settings.get("answers", "auto"),
-                    answer_tokens=settings.get("answer_tokens", ANSWER_TOKENS),
+                    **asked_as(settings),
                     scores=scores,
                     withheld=report.withheld is not None,
                 )

@@ -9,9 +9,9 @@ import yaml
 
 from pytest_bias.errors import OutputError, ReportError, UnknownName, UsageError
 from pytest_bias.evidence.lock import Locked
-from pytest_bias.models.interface import ANSWER_TOKENS
 from pytest_bias.records.documents import of_schema, write_whole
 from pytest_bias.records.validation import built
+from pytest_bias.settings.settings import asked_as
 
 SCHEMA: Final = "pytest-bias/lock/1"
 
@@ -88,7 +88,7 @@ def _plain(locked: Locked) -> dict[str, Any]:
     }
     report = asdict(locked.report) if locked.report else None
     if report:
-        usual = {"system": None, "answers": "auto", "answer_tokens": ANSWER_TOKENS}
+        usual = asked_as({})
         report = {k: v for k, v in report.items() if k not in usual or v != usual[k]}
         report["suites"], report["languages"] = list(report["suites"]), list(report["languages"])
         for score in report["scores"].values():

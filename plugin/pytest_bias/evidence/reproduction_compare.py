@@ -27,6 +27,7 @@ from pytest_bias.reports.comparability import asks_for_texts
 from pytest_bias.reports.publication_layout import is_badge_eligible
 from pytest_bias.scoring.estimators import Additive
 from pytest_bias.scoring.scores import estimator_for, members
+from pytest_bias.settings.settings import ASKING
 from pytest_bias.suites.catalogue import INSTALLED, Catalogue
 
 SAME_OUTCOMES: Final = 99.5
@@ -86,7 +87,7 @@ def model_digests(published: Report, again: Report) -> tuple[Digest, ...]:
         one, two = (_stated(r.model, name) for r in (published, again))
         if one is not None or two is not None:
             rows.append(Digest(what, one, two))
-    for name in ("seed", "profile", "chat", "system", "answers", "answer_tokens"):
+    for name in ("seed", "profile", "chat", *ASKING):
         rows.append(Digest(name, *(str(r.settings.get(name)) for r in (published, again))))
     return tuple(rows)
 

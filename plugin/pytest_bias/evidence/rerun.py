@@ -14,7 +14,7 @@ from pytest_bias.models.reference import DEMOS, asked_in_words
 from pytest_bias.records.report import Report
 from pytest_bias.reports.folder import default_folder, read_report
 from pytest_bias.reports.publication_layout import digest12
-from pytest_bias.settings.settings import Settings
+from pytest_bias.settings.settings import Settings, asked_as
 from pytest_bias.suites.catalogue import Catalogue
 
 if TYPE_CHECKING:
@@ -60,9 +60,7 @@ def settings_of(report: Report, found: Named, given: Settings, text: str) -> Set
         profile=report.settings["profile"],
         seed=report.settings["seed"],
         chat=report.settings["chat"],
-        system=report.settings.get("system"),
-        answers=report.settings.get("answers", plain.answers),
-        answer_tokens=report.settings.get("answer_tokens", plain.answer_tokens),
+        **asked_as(report.settings),
         dtype=report.model.dtype,
         scorers=_scorers(report),
         labels=_labels(report, given.catalogue),

@@ -82,6 +82,8 @@ class Model(ABC):
         Seed of the run, for suites that draw samples from the model.
     answer_tokens : int
         Maximum number of tokens of a generated answer to a question with options.
+    answer_samples : int
+        Number of answers that are sampled for each presentation of a question; 1 for a greedy one.
     scorers : mapping of str to Model
         Classifiers that the user named for generated texts, by role; used by `readings`.
     label_names : mapping of str to mapping
@@ -99,6 +101,7 @@ class Model(ABC):
     notices: tuple[str, ...] = field(default=(), init=False)
     seed: int = field(default=0, init=False)
     answer_tokens: int = field(default=ANSWER_TOKENS, init=False)
+    answer_samples: int = field(default=1, init=False)
     scorers: Mapping[str, "Model"] = field(default_factory=dict, init=False)
     label_names: Mapping[str, Mapping[str, str]] = field(default_factory=dict, init=False)
     repeat_tolerance: float = field(default=0.0, init=False)

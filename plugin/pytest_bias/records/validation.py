@@ -25,6 +25,7 @@ TYPES: Final[Mapping[tuple[str, str], Any]] = {
     ("settings", "system"): str,
     ("settings", "answers"): str,
     ("settings", "answer_tokens"): int,
+    ("settings", "answer_samples"): int,
     ("coverage", "languages"): Sequence[str],
     ("coverage", "social_suites"): Sequence[str],
     ("coverage", "capabilities"): Sequence[str],

@@ -1,11 +1,18 @@
 """Whether two results of a suite can be compared, and why not."""
 
+from typing import Final
+
 from pytest_bias.errors import UnknownName
 from pytest_bias.models.interface import Capability
 from pytest_bias.records.report import Report, SuiteResult
 from pytest_bias.scoring import statistics
 from pytest_bias.scoring.scores import statistics_of
+from pytest_bias.settings.settings import asked_as
 from pytest_bias.suites.catalogue import Catalogue
+from pytest_bias.suites.choice_rules import AnswerStatus
+
+PROMPTED: Final = frozenset({Capability.GENERATE, Capability.CHOOSE})
+"""Capabilities whose inputs depend on chat template and system text."""
 
 
 def why_not(
@@ -69,14 +76,24 @@ def _scored_by(suite: SuiteResult) -> str | None:
 def _other_setting(
     suite: SuiteResult, current: Report, baseline: Report, catalogue: Catalogue
 ) -> str | None:
-    """Return which setting made the suite give the model other inputs."""
-    if not asks_for_texts(suite, catalogue):
+    """Return which setting made the suite ask the model in another way."""
+    measure = catalogue.find(suite.name).measure_named(suite.measure or "")
+    if measure.needs.isdisjoint(PROMPTED):
         return None
     before, now = (r.settings.get("chat", "off") for r in (baseline, current))
     if before != now:
         return f"chat {before}, now {now}; measure both with --chat {now}"
-    if baseline.settings.get("system") != current.settings.get("system"):
+    asked, asks = (asked_as(r.settings) for r in (baseline, current))
+    if asked["system"] != asks["system"]:
         return "another system text; measure both with the same --system"
+    reads_options = any(s.metric == AnswerStatus.ANSWERED for s in suite.scores)
+    greedy, is_greedy = (r["answer_samples"] == 1 for r in (asked, asks))
+    if reads_options and greedy != is_greedy:
+        how = "decoded greedily", "sampled"
+        return (
+            f"answers {how[not greedy]}, now {how[not is_greedy]}; measure both with "
+            f"--answer-samples {asks['answer_samples']}"
+        )
     return None
 
 

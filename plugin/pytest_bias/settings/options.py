@@ -114,6 +114,14 @@ OPTIONS: Final = (
         "N",
     ),
     Option(
+        "answer_samples",
+        "answer-samples",
+        "number",
+        "Answers in generated text per question and order of its options: 1 is greedy, more are "
+        "sampled.",
+        "N",
+    ),
+    Option(
         "scorers",
         "scorer",
         "pairs",

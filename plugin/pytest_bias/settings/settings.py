@@ -44,6 +44,8 @@ class Settings:
     """How the options of multiple-choice questions are chosen: auto, letters or text."""
     answer_tokens: int = ANSWER_TOKENS
     """Maximum number of tokens of an answer in generated text."""
+    answer_samples: int = 1
+    """Answers in generated text per presentation of a question: more than one are sampled."""
     scorers: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     """Role to the classifier that scores generated text."""
     labels: Mapping[str, Mapping[str, str]] = field(default_factory=lambda: MappingProxyType({}))
@@ -213,8 +215,35 @@ def _check_together(settings: Settings) -> None:
         raise UsageError(
             f"--answer-tokens {settings.answer_tokens}: an answer has at least one token."
         )
+    if settings.answer_samples < 1:
+        raise UsageError(
+            f"--answer-samples {settings.answer_samples}: at least 1, a greedy answer."
+        )
+    if settings.answer_samples > 1 and settings.answers == "letters":
+        raise UsageError(
+            f"--answer-samples {settings.answer_samples} and --answers letters: the probabilities "
+            "of letters are not sampled.",
+            "--answers text, or auto",
+        )
     if settings.ray_address and settings.engine != "ray":
         raise UsageError(f"--ray-address {settings.ray_address} requires --engine ray.")
+
+
+ASKING: Final = ("system", "answers", "answer_tokens", "answer_samples")
+"""Settings of how a model is asked, besides ``chat``; a report has those that are not usual."""
+
+
+def asked_as(found: Mapping[str, Any]) -> dict[str, Any]:
+    """Return how a model was asked, from the settings of a report."""
+    usual = Settings()
+    return {name: found.get(name, getattr(usual, name)) for name in ASKING}
+
+
+def asked_otherwise(settings: Settings) -> dict[str, Any]:
+    """Return the settings of how a model is asked that are not the usual ones."""
+    usual = asked_as({})
+    found = {name: getattr(settings, name) for name in ASKING}
+    return {name: value for name, value in found.items() if value != usual[name]}
 
 
 ONLY_OF_LISTS: Final = {

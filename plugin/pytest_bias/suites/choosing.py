@@ -113,7 +113,7 @@ class Shown(NamedTuple):
 
 
 Answers = Sequence[Shown]
-"""The answers to one question, one per order, in the order of `MultipleChoice.orders`."""
+"""The answers to one question: one per order, or several samples, order by order."""
 
 
 def choose_by_letters(model: Model, questions: Sequence[MultipleChoice]) -> list[Answers]:
@@ -132,17 +132,30 @@ def choose_by_letters(model: Model, questions: Sequence[MultipleChoice]) -> list
 
 
 def choose_by_text(model: Model, questions: Sequence[MultipleChoice]) -> list[Answers]:
-    """Answer by generated text, decoded greedily; needs `Capability.GENERATE`."""
+    """Answer by generated text; needs `Capability.GENERATE`.
+
+    One answer per order is decoded greedily, or `Model.answer_samples` of them are sampled.
+    """
+    n = model.answer_samples
     asked = [(q, order) for q in questions for order in q.orders]
-    prompts = [q.prompt(order, chat=model.chat) for q, order in asked]
-    stop = () if model.chat else ("\n",)
-    found = model.generate(prompts, max_new_tokens=model.answer_tokens, stop=stop)
-    return _grouped([_by_text(q, o, c) for (q, o), c in zip(asked, found, strict=True)], questions)
+    found = model.generate(
+        [q.prompt(order, chat=model.chat) for q, order in asked],
+        max_new_tokens=model.answer_tokens,
+        sample=n > 1,
+        n=n,
+        seed=model.seed,
+        stop=() if model.chat else ("\n",),
+    )
+    each = [one for one in asked for _ in range(n)]
+    shown = [_by_text(q, o, c) for (q, o), c in zip(each, found, strict=True)]
+    return _grouped(shown, questions, n)
 
 
-def _grouped(shown: Sequence[Shown], questions: Sequence[MultipleChoice]) -> list[Answers]:
+def _grouped(
+    shown: Sequence[Shown], questions: Sequence[MultipleChoice], n: int = 1
+) -> list[Answers]:
     left = iter(shown)
-    return [[next(left) for _ in q.orders] for q in questions]
+    return [[next(left) for _ in range(n * len(q.orders))] for q in questions]
 
 
 def _by_letters(order: tuple[int, ...], scores: LabelScores) -> Shown:
@@ -176,7 +189,7 @@ _MOST_TEXT: Final = 2_000
 
 
 def times_chosen(answers: Answers, option: int) -> float:
-    """Return in how many orders an option was chosen; a whole number unless letters were equal."""
+    """Return how many times an option was chosen; a whole number unless letters were equal."""
     return sum(shown.shares[option] for shown in answers)
 
 
@@ -188,10 +201,11 @@ def not_asked(answers: Answers) -> str | None:
 def details(answers: Answers) -> dict[str, Value]:
     """Return what a record keeps of the answers to one question.
 
-    In how many of the orders that were ``asked`` the question was ``answered``, ``refused``,
-    ``unparsed`` and ``cut``, and the option shown at a position was chosen (``position_1``); and
-    for each order (``order_0``: numbers of the options as shown) the log-probability of each option
-    (``nats_0_1``), or the text. Counts, since sums of thirds are not exact.
+    In how many of the times that it was ``asked`` (orders, times samples) the question was
+    ``answered``, ``refused``, ``unparsed`` and ``cut``, and the option shown at a position was
+    chosen (``position_1``); and for each of them (``order_0``: numbers of the options as shown) the
+    log-probability of each option (``nats_0_1``), or the text (``text_0``). Counts, since sums of
+    thirds are not exact.
     """
     found: dict[str, Value] = {"asked": len(answers)}
     for status in AnswerStatus:
