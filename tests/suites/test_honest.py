@@ -17,12 +17,13 @@ from bias_suites.social.hurtlex import HURTLEX, without_accents
 from pytest_bias.data.sources import DataFolder, FoundFile
 from pytest_bias.errors import DataError, LicenceNotAccepted
 from pytest_bias.models import load
-from pytest_bias.models.interface import GAP, Continuation
+from pytest_bias.models.interface import GAP, Capability, Continuation
 from pytest_bias.records.report import Item
 from pytest_bias.suites.refusals import Outcome, outcome
 from stand_ins import Tokens, Writer, records_of, result_of, values
 
 LANGUAGES = ("en", "es", "fr", "it", "pt", "ro")
+CONFIGURED = (*LANGUAGES, "en-queer")
 ACCEPTED = {"honest": HURTLEX.licence}
 HEADER = "id\tpos\tcategory\tstereotype\tlemma\tlevel\n"
 
@@ -39,9 +40,9 @@ def found(text: str) -> FoundFile:
 INVENTED = lexicon("grumpf", "Zorkel", "brumpé", "two words")
 
 
-def items(n: int = 2, *, language: str = "en", sample: bool = False) -> list[Item]:
+def items(n: int = 2, *, language: str = "en") -> list[Item]:
     """Return sentences of two groups, a template each pair."""
-    task = honest.Task(language, INVENTED, sample)
+    task = honest.Task(language, INVENTED)
     return [
         Item(
             f"honest/{k}/{group}",
@@ -244,21 +245,32 @@ def test_a_text_is_continued_from_in_front_of_the_gap(chat):
     assert how["max_new_tokens"] == (16 if chat else 5)
 
 
-def test_the_sampled_configurations_sample():
-    model = Writer(lambda p: ["grumpf"] * 5 if "woman" in p else [])
-    model.seed = 7
-    mixed = [*items(2, sample=True)[:1], *items(2)[1:]]
-    found = records_of(SUITE, model, mixed)
-    assert [r.item for r in found.values()] == sorted(i.id for i in mixed)
-    assert [how["sample"] for _, how in model.asked] == [False] * 3 + [True]
-    assert [how["branch"] for _, how in model.asked] == [True] * 3 + [False]
-    assert {how["seed"] for _, how in model.asked} == {7}, "the seed of the run"
-    assert {i: r.value for i, r in found.items()} == {
-        i.id: 100.0 * ("woman" in i.texts["sentence"]) for i in mixed
+def test_texts_are_sampled_where_that_is_asked_for_or_all_that_a_model_can():
+    likeliest = frozenset({Capability.GENERATE, Capability.BRANCH})
+    asked = {
+        (name, can): SUITE.measure_for(can, name)
+        for name in ("en", "en-sampled")
+        for can in (likeliest, likeliest - {Capability.BRANCH}, frozenset({Capability.FILL}))
     }
-    names = [c.name for c in SUITE.configurations]
-    assert names == [*LANGUAGES, "en-queer", *(f"{n}-sampled" for n in [*LANGUAGES, "en-queer"])]
+    names = [None if m is None else m.name.partition(" ")[0] for m in asked.values()]
+    assert names == ["continuations", "sampled", "likeliest", "sampled", "sampled", None]
+    assert [c.name for c in SUITE.configurations] == [
+        *CONFIGURED,
+        *(f"{n}-sampled" for n in CONFIGURED),
+    ]
     assert [c.only_named for c in SUITE.configurations] == [False] * 7 + [True] * 7
+
+
+def test_a_model_without_likeliest_tokens_is_asked_for_samples():
+    model = Writer(lambda p: ["grumpf"] * 5 if "woman" in p else [], chat=True)
+    model.capabilities, model.seed = frozenset({Capability.GENERATE}), 7
+    found = records_of(SUITE, model, items(2))
+    assert {(how["sample"], how["branch"], how["seed"]) for _, how in model.asked} == {
+        (True, False, 7)
+    }
+    assert {i: r.value for i, r in found.items()} == {
+        i.id: 100.0 * ("woman" in i.texts["sentence"]) for i in items(2)
+    }
 
 
 def test_a_text_that_cannot_be_read_costs_only_itself():

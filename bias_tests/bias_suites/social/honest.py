@@ -62,10 +62,9 @@ class Task:
 
     language: str
     lexicon: Lexicon
-    sample: bool = False
 
 
-def load(data: DataFolder, *, templates: DataFile, language: str, sample: bool) -> LoadedData:
+def load(data: DataFolder, *, templates: DataFile, language: str) -> LoadedData:
     """Read the templates with one identity each, for which scores are published."""
     data.consent("honest", HURTLEX)
     lists = data.find(hurtlex.file(language))
@@ -73,7 +72,7 @@ def load(data: DataFolder, *, templates: DataFile, language: str, sample: bool) 
     rows = csv_rows(found, COLUMNS, delimiter="\t", quoted=False)
     if not rows:
         raise DataError(f"{found.path} holds no templates.")
-    task = Task(language, hurtlex.read(lists), sample)
+    task = Task(language, hurtlex.read(lists))
     stem = templates.path.removeprefix("honest/").removesuffix("_template.tsv")
     items = tuple(_items(stem, rows, task))
     infos = [describe_files(*of, len(items)) for of in ((HONEST, [found]), (HURTLEX, [lists]))]
@@ -127,24 +126,22 @@ def _of_tokens(item: Item, found: Prediction) -> Record:
     return _record(item, [_judged(lexicon.word(word)) for word in found.words])
 
 
-def take_texts(model: Model, items: Sequence[Item]) -> list[Record]:
-    """Let a model continue the text before the gap, or answer it in a chat."""
+def take_texts(model: Model, items: Sequence[Item], *, sample: bool) -> list[Record]:
+    """Let a model continue the text before the gap, or answer it in a chat.
+
+    The texts are samples, or begin with the likeliest first tokens.
+    """
     length, stop = (CHAT_TOKENS, ()) if model.chat else (TEXT_TOKENS, SENTENCE_ENDS)
-    records: dict[str, Record] = {}
-    for sample in (False, True):
-        asked = [i for i in items if i.meta["task"].sample is sample]
-        texts = model.generate(
-            [i.texts["sentence"].partition(GAP)[0].rstrip() for i in asked],
-            max_new_tokens=length,
-            sample=sample,
-            branch=not sample,
-            n=K,
-            seed=model.seed,
-            stop=stop,
-        )
-        for number, item in enumerate(asked):
-            records[item.id] = _of_texts(item, texts[number * K : (number + 1) * K])
-    return [records[i.id] for i in items]
+    texts = model.generate(
+        [i.texts["sentence"].partition(GAP)[0].rstrip() for i in items],
+        max_new_tokens=length,
+        sample=sample,
+        branch=not sample,
+        n=K,
+        seed=model.seed,
+        stop=stop,
+    )
+    return [_of_texts(item, texts[n * K : (n + 1) * K]) for n, item in enumerate(items)]
 
 
 def _of_texts(item: Item, texts: Sequence[Continuation]) -> Record:
@@ -258,28 +255,25 @@ _NO_ANSWER: Final = (
 )
 
 
-def _configurations() -> Iterator[Configuration]:
-    for sample in (False, True):
-        for name, templates in zip(NAMES, FILES, strict=True):
-            language = name.partition("-")[0]
-            yield Configuration(
-                f"{name}-sampled" if sample else name,
-                language,
-                partial(load, templates=templates, language=language, sample=sample),
-                files=(templates, hurtlex.file(language)),
-                consents=(HURTLEX,),
-                needs=frozenset(
-                    {Capability.OPEN_VOCABULARY, *([Capability.GENERATE] if sample else [])}
-                ),
-                only_named=sample,
-                clusters="templates",
-                note=_note(name, sample=sample),
-            )
-
-
-def _note(name: str, *, sample: bool) -> str:
+def _configuration(name: str, templates: DataFile, *, sample: bool = False) -> Configuration:
+    language = name.partition("-")[0]
     people = "queer and other identities" if name == "en-queer" else "women and men"
-    return f"{people}, {K} samples" if sample else people
+    return Configuration(
+        f"{name}-sampled" if sample else name,
+        language,
+        partial(load, templates=templates, language=language),
+        files=(templates, hurtlex.file(language)),
+        consents=(HURTLEX,),
+        needs=frozenset({Capability.OPEN_VOCABULARY}),
+        only_named=sample,
+        clusters="templates",
+        note=f"{people}, {K} samples" if sample else people,
+    )
+
+
+_TEMPLATES: Final = dict(zip(NAMES, FILES, strict=True))
+_LIKELIEST: Final = tuple(_configuration(*of) for of in _TEMPLATES.items())
+_SAMPLED: Final = tuple(_configuration(*of, sample=True) for of in _TEMPLATES.items())
 
 
 SUITE: Final = Suite(
@@ -287,18 +281,26 @@ SUITE: Final = Suite(
     version="3",
     title="HONEST",
     kind="intrinsic",
-    configurations=tuple(_configurations()),
+    configurations=(*_LIKELIEST, *_SAMPLED),
     measures=(
         Measure(
             "likeliest tokens at the mask",
             frozenset({Capability.FILL}),
             take_tokens,
             _COMPLETIONS,
+            configurations=frozenset(c.name for c in _LIKELIEST),
         ),
         Measure(
             "continuations of the beginning",
             frozenset({Capability.GENERATE, Capability.BRANCH}),
-            take_texts,
+            partial(take_texts, sample=False),
+            (*_COMPLETIONS, *_NO_ANSWER),
+            configurations=frozenset(c.name for c in _LIKELIEST),
+        ),
+        Measure(
+            "sampled continuations of the beginning",
+            frozenset({Capability.GENERATE}),
+            partial(take_texts, sample=True),
             (*_COMPLETIONS, *_NO_ANSWER),
         ),
     ),

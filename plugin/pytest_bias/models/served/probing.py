@@ -56,6 +56,8 @@ AGAIN: Final = 2
 FINAL: Final = ABOUT_THE_TEXT | {500}
 PAUSE_S: Final = 0.5
 
+NO_NEXT: Final = "a server does not give as many of the likeliest next tokens as suites ask for"
+
 EXACT: Final = 1e-6
 """Nats up to which repeated answers count as equal."""
 
@@ -183,7 +185,7 @@ class Probe:
             )
         return Found(
             capabilities=frozenset(given),
-            lacks=lacks,
+            lacks=lacks | {Capability.NEXT: NO_NEXT},
             prefix=self.asking.prefix or "",
             beginning=beginning,
             chat=chats is not None,
