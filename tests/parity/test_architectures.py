@@ -40,6 +40,16 @@ def from_loop(scores, loop, slow):
     return largest([s.total for s in scores], expected)
 
 
+# ALiBi, windows shorter than the text, and no attention at all.
+APART = ("bloom", "mistral", "gemma2", "mamba")
+BEGINNINGS = [
+    "The nurse and the doctor came in, and it was late in the town. Who was it?",
+    "An old man and a young woman were at the hospital. Who is good with computers?",
+]
+ENDS = ["A. this\nB. that", "A. that\nB. the other one", "A. the other one\nB. this"]
+LETTERS = ("A", "B")
+
+
 @pytest.mark.usefixtures("_head")
 @pytest.mark.by_day(model_type=MASKED)
 @pytest.mark.parametrize("model_type", tiny_architectures.MASKED)
@@ -74,3 +84,23 @@ def test_causal(model_type, folder, measured):
         new = [i for i in whole[length:].tolist() if i not in model.ends]
         assert found.n_tokens == len(new)
         assert found.text == slow.tokenizer.decode(new, skip_special_tokens=True)
+
+
+@pytest.mark.by_day(model_type=CAUSAL)
+@pytest.mark.parametrize("model_type", tiny_architectures.CAUSAL)
+def test_a_common_beginning_is_forwarded_once_where_that_changes_nothing(
+    model_type, folder, measured
+):
+    model = ours.model(folder)
+    prompts = [f"{one}\n{other}" for one in BEGINNINGS for other in ENDS]
+    labels = [LETTERS] * len(prompts)
+    alone = model.choose(prompts, labels)
+    before = model.meter.tokens
+    together = model.choose(prompts, labels, [n // len(ENDS) for n in range(len(prompts))])
+    pairs = zip(alone, together, strict=True)
+    difference = max(largest(a.log_probabilities, t.log_probabilities) for a, t in pairs)
+    measured(model_type, difference)
+    assert difference < NATS
+    assert model.shares is (model_type not in APART)
+    if model.shares:
+        assert model.meter.tokens - before < before / 1.3

@@ -70,6 +70,22 @@ def test_letters_do_not_depend_on_the_others(name, writer):
         assert found == [of[p] for p in some], budget
 
 
+@pytest.mark.parametrize("name", ["gpt2", "llama"])
+def test_questions_do_not_depend_on_the_others(name, writer):
+    def asked(model, chosen):
+        prompts = [f"{PROMPTS[n]} Who? {end}" for n in chosen for end in ("this", "that one", "no")]
+        return model.choose(
+            prompts, [LETTERS] * len(prompts), [n for n in chosen for _ in range(3)]
+        )
+
+    whole = range(len(PROMPTS))
+    together = asked(ours.model(writer(name)), whole)
+    for budget in (1, 200, 100_000):
+        some = random.Random(budget).sample(whole, len(whole))[: 3 + budget % 11]
+        found = asked(ours.model(writer(name), budget), some)
+        assert found == [together[3 * n + k] for n in some for k in range(3)], budget
+
+
 def test_a_prompt_that_is_too_long_has_a_reason(checkpoint):
     model = ours.model(checkpoint("gpt2"))
     long, short = model.choose(["word " * 5_000, "He is"], [LETTERS, LETTERS])

@@ -1,7 +1,7 @@
 """Multiple-choice questions: every cyclic order, letters or texts, and what a record keeps."""
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 
 import pytest
 
@@ -35,7 +35,12 @@ class Letters(Model):
         self.p, self.chat = p, chat
         self.asked: list[str] = []
 
-    def choose(self, prompts: Sequence[str], labels: Sequence[Sequence[str]]) -> list[LabelScores]:
+    def choose(
+        self,
+        prompts: Sequence[str],
+        labels: Sequence[Sequence[str]],
+        questions: Sequence[Hashable] = (),
+    ) -> list[LabelScores]:
         self.asked += prompts
         return [self._scores(p, of) for p, of in zip(prompts, labels, strict=True)]
 

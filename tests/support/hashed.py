@@ -1,7 +1,7 @@
 """A model of every kind whose answers are a hash of what it is asked."""
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -116,7 +116,12 @@ class Hashed(Model):
     def n_tokens(self, words: Sequence[str]) -> list[int]:
         return [1] * len(words)
 
-    def choose(self, prompts: Sequence[str], labels: Sequence[Sequence[str]]) -> list[LabelScores]:
+    def choose(
+        self,
+        prompts: Sequence[str],
+        labels: Sequence[Sequence[str]],
+        questions: Sequence[Hashable] = (),
+    ) -> list[LabelScores]:
         return [
             LabelScores(tuple(-1.0 - self.scale * self._number("letter", p, w) for w in of))
             for p, of in zip(prompts, labels, strict=True)

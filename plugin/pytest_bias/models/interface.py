@@ -5,7 +5,7 @@ No tokenizer object crosses this interface, in either direction. The implementat
 """
 
 from abc import ABC
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -289,7 +289,12 @@ class Model(ABC):
         """
         self._lacks(Capability.GENERATE)
 
-    def choose(self, prompts: Sequence[str], labels: Sequence[Sequence[str]]) -> list[LabelScores]:
+    def choose(
+        self,
+        prompts: Sequence[str],
+        labels: Sequence[Sequence[str]],
+        questions: Sequence[Hashable] = (),
+    ) -> list[LabelScores]:
         """Return the log-probability of every label as the next token of its prompt.
 
         The probability of a label is the sum over the tokens that read as it, with or without a
@@ -301,6 +306,9 @@ class Model(ABC):
             Questions that ask for a label, such as a letter.
         labels : sequence of sequence of str
             For each prompt, its labels, such as ``("A", "B", "C")``.
+        questions : sequence of hashable, optional
+            For each prompt, the question that it presents. Prompts of one question begin alike,
+            and a model may compute what they have in common once.
         """
         self._lacks(Capability.CHOOSE)
 

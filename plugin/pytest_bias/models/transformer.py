@@ -4,7 +4,7 @@ The head runs only at the positions that are needed. It is the model's own head,
 and logit scales: the hidden states that are passed to it are replaced.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
@@ -290,7 +290,7 @@ class Transformer(Forwards):
         self.forward(left, plan, answer, page, keep)
 
     def _logits(self, batch: ReadBatch) -> Iterator[tuple[int, torch.Tensor]]:
-        ids, mask = sent(self.device, batch.ids, batch.attention)
+        inputs = self._inputs(batch)
 
         def read(hidden: torch.Tensor) -> torch.Tensor:
             ((rows, columns),) = sent(hidden.device, batch.positions)
@@ -299,18 +299,26 @@ class Transformer(Forwards):
         chunks = -(-batch.positions.shape[1] * self.vocabulary // self.max_logits)
         if chunks == 1:
             with self._exchanged(lambda hidden: read(hidden)[None]):
-                yield 0, self.network(**self.inputs(ids, mask)).logits[0]
+                yield 0, self.network(**inputs).logits[0]
             return
-        hidden = read(self._hidden(ids, mask))
+        hidden = read(self._hidden(inputs))
+        ids, mask = sent(self.device, batch.ids[:1, :1], batch.attention[:1, :1])
         start = 0
         for chunk in hidden.tensor_split(chunks):
             # One token replaces the text; only the forward of the head is used.
             with self._exchanged(partial(_instead, chunk[None])):
-                output = self.network(**self.inputs(ids[:1, :1], mask[:1, :1]))
+                output = self.network(**self.inputs(ids, mask))
             yield start, output.logits[0]
             start += len(chunk)
 
-    def _hidden(self, ids: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+    def _inputs(self, batch: ReadBatch) -> dict[str, Any]:
+        if batch.branches is None or batch.places is None:
+            return self.inputs(*sent(self.device, batch.ids, batch.attention))
+        ids, branches, places = sent(self.device, batch.ids, batch.branches, batch.places)
+        mask = apart(branches, self.network.dtype)
+        return {"input_ids": ids, "attention_mask": mask, "position_ids": places}
+
+    def _hidden(self, inputs: Mapping[str, Any]) -> torch.Tensor:
         kept: list[torch.Tensor] = []
 
         def capture(hidden: torch.Tensor) -> torch.Tensor:
@@ -319,7 +327,7 @@ class Transformer(Forwards):
 
         try:
             with self._exchanged(capture):
-                self.network(**self.inputs(ids, mask))
+                self.network(**inputs)
         except _Captured:
             pass
         return kept[0]
@@ -344,6 +352,17 @@ class Transformer(Forwards):
             yield
         finally:
             handle.remove()
+
+
+def apart(branches: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
+    """Return an additive mask in which tokens see what is before them, but no other branch.
+
+    Of shape (rows, 1, length, length): 0, or the lowest number where a token is not seen.
+    `branches` of shape (rows, length) are numbers of branches, 0 for what all of them see.
+    """
+    seen = (branches[:, None] == branches[:, :, None]) | (branches[:, None] == 0)
+    mask = torch.zeros(seen.shape, dtype=dtype, device=seen.device)
+    return mask.masked_fill_(~seen.tril_(), torch.finfo(dtype).min)[:, None]
 
 
 def _instead(chunk: torch.Tensor, hidden: torch.Tensor) -> torch.Tensor:

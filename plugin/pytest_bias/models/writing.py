@@ -1,7 +1,7 @@
 """Models that generate text: causal ones, and those with a separate decoder."""
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -82,35 +82,51 @@ class WritingModel(EncoderModel):
             for k in range(n)
         ]
 
-    def choose(self, prompts: Sequence[str], labels: Sequence[Sequence[str]]) -> list[LabelScores]:
-        """Return the log-probabilities of labels from one forward per prompt."""
+    def choose(
+        self,
+        prompts: Sequence[str],
+        labels: Sequence[Sequence[str]],
+        questions: Sequence[Hashable] = (),
+    ) -> list[LabelScores]:
+        """Return the log-probabilities of labels from one forward per prompt or question."""
         start = self.start()
         tokens = self.body.tokens
         spelled = {label: spellings(tokens, label) for label in {w for of in labels for w in of}}
         tokens.prepare(prompts)
         read = {p: self._read(p, start, 1, chat=self.chat) for p in dict.fromkeys(prompts)}
         tokens.forget()
-        reads = Reads()
-        planned: list[list[list[int]] | str] = []
-        for prompt, wanted in zip(prompts, labels, strict=True):
-            ids = read[prompt]
-            if isinstance(ids, Unreadable):
-                planned.append(str(ids))
+        reasons: dict[int, str] = {}
+        together: dict[Hashable, dict[int, list[int]]] = {}
+        for n, (prompt, wanted) in enumerate(zip(prompts, labels, strict=True)):
+            if isinstance(ids := read[prompt], Unreadable):
+                reasons[n] = str(ids)
             elif lacking := [label for label in wanted if not spelled[label]]:
-                planned.append(f"no token of the model reads as {lacking[0]}")
+                reasons[n] = f"no token of the model reads as {lacking[0]}"
             else:
-                base, at = reads.base(ids), len(start or ids) - 1
-                planned.append(
-                    [[reads.add_to(base, at, t, mask=False) for t in spelled[w]] for w in wanted]
-                )
+                together.setdefault(questions[n] if questions else n, {})[n] = ids
+        reads = Reads()
+        planned: dict[int, list[list[int]]] = {}
+        for alike in together.values():
+            ends = self.ends_of(reads, [*alike.values()], start)
+            for n, (base, at) in zip(alike, ends, strict=True):
+                planned[n] = [
+                    [reads.add_to(base, at, token, mask=False) for token in spelled[label]]
+                    for label in labels[n]
+                ]
         with self.body.prompted(start):
             logp = self.body.log_probabilities(reads, f"choose {start or ''}")
         return [
-            LabelScores((), of)
-            if isinstance(of, str)
-            else LabelScores(tuple(float(np.logaddexp.reduce(logp[each])) for each in of))
-            for of in planned
+            LabelScores((), reasons[n])
+            if n in reasons
+            else LabelScores(tuple(float(np.logaddexp.reduce(logp[each])) for each in planned[n]))
+            for n in range(len(prompts))
         ]
+
+    def ends_of(
+        self, reads: Reads, sequences: Sequence[list[int]], start: list[int] | None
+    ) -> list[tuple[int, int]]:
+        """Return base and position of the end of each of several sequences that begin alike."""
+        return [(reads.base(ids), len(start or ids) - 1) for ids in sequences]
 
     def _read(
         self, prompt: str, start: list[int] | None, room: int, *, chat: bool

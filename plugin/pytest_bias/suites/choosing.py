@@ -118,9 +118,12 @@ Answers = Sequence[Shown]
 
 def choose_by_letters(model: Model, questions: Sequence[MultipleChoice]) -> list[Answers]:
     """Answer by the likeliest letter as the next token; needs `Capability.CHOOSE`."""
-    asked = [(q, order) for q in questions for order in q.orders]
-    prompts = [q.prompt(order, chat=model.chat) for q, order in asked]
-    found = model.choose(prompts, [LABELS[: len(order)] for _, order in asked])
+    asked = [(n, order) for n, q in enumerate(questions) for order in q.orders]
+    found = model.choose(
+        [questions[n].prompt(order, chat=model.chat) for n, order in asked],
+        [LABELS[: len(order)] for _, order in asked],
+        [n for n, _ in asked],
+    )
     shown = [_by_letters(o, s) for (_, o), s in zip(asked, found, strict=True)]
     scored = [s.mass for s in shown if not s.reason]
     if scored and (mean := sum(scored) / len(scored)) < LOW_MASS:

@@ -2,7 +2,7 @@
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -184,7 +184,12 @@ class ServedModel(AskedModel[Question]):
             self.meter.notice(NO_COUNT)
         return [continuation(answer, stop) for answer in answers]
 
-    def choose(self, prompts: Sequence[str], labels: Sequence[Sequence[str]]) -> list[LabelScores]:
+    def choose(
+        self,
+        prompts: Sequence[str],
+        labels: Sequence[Sequence[str]],
+        questions: Sequence[Hashable] = (),
+    ) -> list[LabelScores]:
         """Sum the probabilities of each label among the likeliest tokens that the server gives.
 
         A label that is not among them has a log-probability of minus infinity.
@@ -192,10 +197,10 @@ class ServedModel(AskedModel[Question]):
         if Capability.CHOOSE not in self.capabilities:
             self._lacks(Capability.CHOOSE)
         how = How(1, chat=self.chat, plain=self.found.plain, system=self.system)
-        questions = [Top.of(self.name, prompt, self.found.top, how) for prompt in prompts]
-        if self.counted(questions):
+        asked = [Top.of(self.name, prompt, self.found.top, how) for prompt in prompts]
+        if self.counted(asked):
             return [LabelScores((0.0,) * len(of)) for of in labels]
-        return list(map(_labels, self.ask(questions), labels))
+        return list(map(_labels, self.ask(asked), labels))
 
     # Asking
 
