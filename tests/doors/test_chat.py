@@ -81,6 +81,19 @@ def test_a_prompt_cannot_end_its_own_turn(chatty: Callable[..., Path]) -> None:
     assert chat.generate(prompts[:1], max_new_tokens=2, chat=False)[0].reason is None
 
 
+def test_a_template_that_fails_on_one_prompt_costs_only_that_one(
+    chatty: Callable[..., Path],
+) -> None:
+    picky = "{% if 'Why' in messages[0].content %}{{ raise_exception('no questions') }}{% endif %}"
+    model = load(str(chatty(picky + TURNS)), device="cpu")
+    found = model.generate(PROMPTS, max_new_tokens=6)
+    assert [t.reason for t in found] == [
+        *(None, None),
+        "the chat template cannot be used: TemplateError: no questions",
+    ]
+    assert [t.text for t in found[:2]] == answers(load(str(chatty()), device="cpu"))[:2]
+
+
 def test_a_call_may_say_otherwise(chatty: Callable[..., Path], tiny: Callable[[str], Path]) -> None:
     chat, text = load(str(chatty()), device="cpu"), load(str(chatty()), device="cpu", chat="off")
     assert (chat.chat, text.chat) == (True, False)

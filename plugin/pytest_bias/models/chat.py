@@ -1,6 +1,7 @@
 """Prompts as chat turns, formatted by the tokenizer's chat template."""
 
 import datetime
+from collections.abc import Sequence
 from typing import Any, Final
 
 from pytest_bias.errors import ModelError, UsageError
@@ -33,30 +34,41 @@ def default_of(found: Any) -> str | None:
     return str(found) if found else None
 
 
-def user_turn(tokenizer: Any, prompt: str, system: str | None = None) -> list[int]:
-    """Return the ids of a conversation in which the model replies to one user turn.
+def user_turns(
+    tokenizer: Any, prompts: Sequence[str], system: str | None = None
+) -> list[list[int] | Unreadable]:
+    """Return the ids of conversations in which the model replies to one user turn, or a reason.
 
-    With a system text, it is the first message.
-
-    The template writes every special token, so the tokenizer adds none.
+    With a system text, it is the first message. The template writes every special token, so the
+    tokenizer adds none. A tokenizer is much slower for single texts than for many at once.
     """
+    if not prompts:
+        return []
     template = template_of(tokenizer) or ""
-    messages = [{"role": "system", "content": system}] if system else []
-    messages.append({"role": "user", "content": prompt})
+    before = [{"role": "system", "content": system}] if system else []
     try:
         found = tokenizer.apply_chat_template(
-            messages,
+            [[*before, {"role": "user", "content": prompt}] for prompt in prompts],
             add_generation_prompt=True,
             tokenize=True,
             return_dict=False,
             chat_template=_STOPPED + template if CLOCK in template else template,
         )
     except Exception as error:
-        # A template is code of the checkpoint: it may raise anything.
+        # A template is code of the checkpoint: it may raise anything, for one prompt of many.
+        if len(prompts) > 1:
+            return [one for p in prompts for one in user_turns(tokenizer, [p], system)]
         first = (str(error).splitlines() or [""])[0][:200]
-        reason = f"the chat template cannot be used: {type(error).__name__}: {first}"
-        raise Unreadable(reason) from error
-    return [int(i) for i in found]
+        return [Unreadable(f"the chat template cannot be used: {type(error).__name__}: {first}")]
+    return [[int(i) for i in ids] for ids in found]
+
+
+def user_turn(tokenizer: Any, prompt: str, system: str | None = None) -> list[int]:
+    """Return the ids of one conversation as `user_turns`, or raise `Unreadable`."""
+    (found,) = user_turns(tokenizer, [prompt], system)
+    if isinstance(found, Unreadable):
+        raise found
+    return found
 
 
 def in_force(

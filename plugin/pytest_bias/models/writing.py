@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from pytest_bias.models.chat import user_turn
+from pytest_bias.models.chat import user_turns
 from pytest_bias.models.encoder import EncoderModel
 from pytest_bias.models.generation import Decoding, Row, continued, taken_over
 from pytest_bias.models.interface import Continuation, LabelScores
@@ -63,9 +63,7 @@ class WritingModel(EncoderModel):
             raise ValueError(f"n is {n}; the vocabulary has {self.body.vocabulary} first tokens")
         how = Decoding(max_new_tokens, sample, seed, tuple(stop), self.ends, branch)
         start = self.start()
-        self.body.tokens.prepare(prompts)
-        read = {p: self._read(p, start, max_new_tokens, chat=chat) for p in dict.fromkeys(prompts)}
-        self.body.tokens.forget()
+        read = self._read(prompts, start, max_new_tokens, chat=chat)
         rows = [
             Row(prompt, k, ids, start)
             for prompt, ids in read.items()
@@ -92,9 +90,7 @@ class WritingModel(EncoderModel):
         start = self.start()
         tokens = self.body.tokens
         spelled = {label: spellings(tokens, label) for label in {w for of in labels for w in of}}
-        tokens.prepare(prompts)
-        read = {p: self._read(p, start, 1, chat=self.chat) for p in dict.fromkeys(prompts)}
-        tokens.forget()
+        read = self._read(prompts, start, 1, chat=self.chat)
         reasons: dict[int, str] = {}
         together: dict[Hashable, dict[int, list[int]]] = {}
         for n, (prompt, wanted) in enumerate(zip(prompts, labels, strict=True)):
@@ -129,25 +125,42 @@ class WritingModel(EncoderModel):
         return [(reads.base(ids), len(start or ids) - 1) for ids in sequences]
 
     def _read(
-        self, prompt: str, start: list[int] | None, room: int, *, chat: bool
-    ) -> list[int] | Unreadable:
-        """Return the ids of a prompt that leaves space for the new tokens, or the reason."""
+        self, prompts: Sequence[str], start: list[int] | None, room: int, *, chat: bool
+    ) -> dict[str, list[int] | Unreadable]:
+        """Return the ids of prompts that leave space for the new tokens, or the reason."""
+        tokens = self.body.tokens
+        tokens.prepare(prompts)
+        read = {p: self._checked(p, chat=chat) for p in dict.fromkeys(prompts)}
+        tokens.forget()
+        if chat:
+            turns = [p for p, ids in read.items() if not isinstance(ids, Unreadable)]
+            read |= zip(turns, user_turns(tokens.tokenizer, turns, self.system), strict=True)
+        for prompt, ids in read.items():
+            if isinstance(ids, Unreadable):
+                continue
+            before = start or ids
+            try:
+                tokens.check(ids)
+            except Unreadable as reason:
+                read[prompt] = reason
+            else:
+                if len(before) + room > tokens.max_length:
+                    read[prompt] = Unreadable(
+                        f"{len(before)} tokens and {room} new ones, the model takes "
+                        f"{tokens.max_length}"
+                    )
+        return read
+
+    def _checked(self, prompt: str, *, chat: bool) -> list[int] | Unreadable:
+        """Return the ids of a prompt as a plain text, or why it cannot be asked."""
         tokens = self.body.tokens
         try:
             ids = self.prompt(tokens.encode(prompt))
-            if chat:
-                if named := tokens.names_special(prompt):
-                    raise Unreadable(
-                        f"{named} is written in the prompt, and the chat template would make the "
-                        "special token of it"
-                    )
-                ids = user_turn(tokens.tokenizer, prompt, self.system)
-            tokens.check(ids)
         except Unreadable as reason:
             return reason
-        before = start or ids
-        if len(before) + room > tokens.max_length:
+        if chat and (named := tokens.names_special(prompt)):
             return Unreadable(
-                f"{len(before)} tokens and {room} new ones, the model takes {tokens.max_length}"
+                f"{named} is written in the prompt, and the chat template would make the special "
+                "token of it"
             )
         return ids
