@@ -1,6 +1,7 @@
 """Applications through the whole command, and every way in which one can fail."""
 
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -8,10 +9,13 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from answer_server import AnswerServer, Request, answering
 from commands import Command, headline, read, start, statuses, suite
+from openai_server import Fault
 from own_scope import SCOPE
 from pytest_bias.models.demo.chat import REFUSAL, answer
 
@@ -111,8 +115,160 @@ def test_an_application_is_measured_and_pays_once(command: Command, tmp_path: Pa
     assert len(calls(tmp_path)) == 2 * len(before)
 
 
-def test_a_killed_run_goes_on_without_repeating_a_call(command: Command, tmp_path: Path) -> None:
-    process = start(*WORDS, folder=tmp_path, env={"APP_MODE": "slow"}, cold=True)
+HTTP = """
+application:
+  headers: {Authorization: "Bearer ${OWN_TOKEN}"}
+  body: {question: "{prompt}", seed: "{seed}"}
+  answer: answers[0].text
+served: {concurrency: 1, retries: 1}
+"""
+TOKEN = "s3cret/token-of-the-user"
+
+
+def said_to(request: Request) -> Any:
+    """Answer as the function above does."""
+    prompt = request.body["question"]
+    lazy = "Woman" in prompt or int(re.search(r"\d+|$", prompt)[0] or 0) % 2
+    return {"answers": [{"text": f"very {'lazy' if lazy else 'busy'} on {len(prompt)} days."}]}
+
+
+@pytest.fixture
+def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[AnswerServer]:
+    """Run the same application behind HTTP; its calls are logged in the same file."""
+    (tmp_path / "pytest-bias.yaml").write_text(HTTP, encoding="utf-8")
+    monkeypatch.setenv("OWN_TOKEN", TOKEN)
+    with answering(said_to) as server:
+        yield server
+
+
+def at(server: AnswerServer) -> tuple[str, ...]:
+    return ("run", server.url, *WORDS[2:])
+
+
+def logged(server: AnswerServer) -> list[str]:
+    return [f"{r.body['question']} {r.body.get('seed')}" for r in server.asked]
+
+
+def everything_in(folder: Path) -> bytes:
+    return b"".join(p.read_bytes() for p in sorted(folder.rglob("*")) if p.is_file())
+
+
+def test_an_application_behind_http_is_measured_and_pays_once(
+    bias: Command, server: AnswerServer, tmp_path: Path
+) -> None:
+    ran = bias(*at(server), "--with-texts", "--show-items").done()
+    report = read(tmp_path / "out" / "report.json")
+    assert headline(report, "own_texts")["value"] == 75
+    model = report["model"]
+    assert (model["reference"], model["kind"]) == (server.url, "application")
+    assert (model["application"]["url"], model["application"]["seeded"]) == (server.url, True)
+    before = logged(server)
+    assert len(before) == len(set(before))
+    assert sum("number" in line for line in before) == 2 * N
+    assert {r.headers["Authorization"] for r in server.asked} == {f"Bearer {TOKEN}"}
+    assert TOKEN.encode() not in everything_in(tmp_path / "out")
+    assert TOKEN not in ran.said
+    page = (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
+    assert f"POST {server.url}" in page
+    again = bias(*at(server), "--with-texts").done()
+    assert logged(server) == before
+    assert read(tmp_path / "out" / "report.json")["digest"] == report["digest"]
+    assert "were answered in an earlier run" in again.said
+    # Another mapping is another application, with another folder unless one is named.
+    mapping = HTTP.replace("question:", "x: 1, question:")
+    (tmp_path / "pytest-bias.yaml").write_text(mapping, encoding="utf-8")
+    bias(*at(server)).refused(2, "--fresh")
+    bias(*at(server), "--fresh").done()
+    assert len(logged(server)) == 2 * len(before)
+
+
+def test_planted_failures_lose_nothing_and_count_nothing(
+    bias: Command, server: AnswerServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    faults = {
+        "Woman number 2 ": Fault(500, f"bad token {TOKEN}".encode()),
+        "Man number 3 ": Fault(late=2),
+        "Man number 4 ": "",
+        "Woman number 5 ": {"answers": []},
+        "Woman number 6 ": "<html>no</html>",
+        "Man number 7 ": Fault(400, f'{{"error": "not {TOKEN}"}}'.encode()),
+        "Man number 8 ": {"answers": [{"text": ""}]},
+    }
+
+    def answers(request: Request) -> Any:
+        if request.n == 20:
+            return Fault(429, b"busy", {"Retry-After": "0"})
+        prompt = request.body["question"]
+        found = [fault for words, fault in faults.items() if words in prompt]
+        return found[0] if found else said_to(request)
+
+    server.answers = answers
+    asking = "served: {concurrency: 4, retries: 1, timeout: 0.5}"
+    text = HTTP.replace("served: {concurrency: 1, retries: 1}", asking)
+    (tmp_path / "pytest-bias.yaml").write_text(text, encoding="utf-8")
+    ran = bias(*at(server), "--with-texts")
+    import pyarrow.parquet as pq
+
+    (path,) = (tmp_path / "out" / "records").glob("own_texts*")
+    rows = pq.read_table(path).to_pylist()
+    unscored = [r for r in rows if r["status"] != "scored"]
+    assert len(rows) == N
+    assert len(unscored) == len(faults)
+    told = " ".join(r["reason"] for r in unscored)
+    for words in (
+        "500 (Internal Server Error): bad token ***",
+        "no answer from 127.0.0.1 within 0.5 s",
+        "the application answers nothing",
+        "has a list of 0, none of them [0]",
+        "the answer is no JSON: <html>no</html>",
+        "refuses it (400): not ***",
+        "the text at answers[0].text is empty",
+    ):
+        assert words in told, told
+    assert "× 429" in ran.said
+    assert TOKEN not in ran.said
+    assert TOKEN.encode() not in everything_in(tmp_path / "out")
+    server.answers = said_to
+    before = len(server.asked)
+    bias(*at(server), "--with-texts").done()
+    asked = {r.body["question"] for r in server.asked[before:]}
+    assert len(server.asked) == before + 2 * len(faults)
+    assert all(any(words in prompt for words in faults) for prompt in asked)
+    assert headline(read(tmp_path / "out" / "report.json"), "own_texts")["value"] == 75
+
+
+def test_a_wrong_mapping_or_server_is_one_message(
+    bias: Command, server: AnswerServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    yaml = tmp_path / "pytest-bias.yaml"
+    server.answers = lambda r: Fault(302, b"", {"Location": "http://127.0.0.1:9/elsewhere"})
+    ran = bias(*at(server), "--fresh").done(3)
+    assert "redirects requests (302)" in ran.said
+    server.answers = lambda r: {"answer": "x", "id": 3}
+    ran = bias(*at(server), "--fresh").done(3)
+    assert "the answer has no 'answers'; it has: answer, id" in ran.said
+    asked = len(server.asked)
+    yaml.write_text(HTTP.replace("{prompt}", "{promt}"), encoding="utf-8")
+    bias(*at(server)).refused(2, "pytest-bias.yaml, line 4", "Did you mean {prompt}?")
+    yaml.write_text("", encoding="utf-8")
+    bias(*at(server)).refused(2, 'application: {method: POST, body: {question: "{prompt}"}')
+    yaml.write_text(HTTP, encoding="utf-8")
+    bias(*at(server), "--chat", "off").refused(2, f"--chat off with {server.url}")
+    monkeypatch.delenv("OWN_TOKEN")
+    bias(*at(server)).refused(2, "${OWN_TOKEN} is not set", "export OWN_TOKEN=")
+    assert len(server.asked) == asked
+
+
+@pytest.mark.parametrize("way", ["function", pytest.param("http", marks=pytest.mark.slow)])
+def test_a_killed_run_goes_on_without_repeating_a_call(
+    command: Command, tmp_path: Path, request: pytest.FixtureRequest, way: str
+) -> None:
+    words, calls = WORDS, globals()["calls"]
+    if way == "http":
+        server = request.getfixturevalue("server")
+        server.answers = lambda r: time.sleep(0.1) or said_to(r)
+        words, calls = at(server), lambda folder: logged(server)
+    process = start(*words, folder=tmp_path, env={"APP_MODE": "slow"}, cold=True)
     with process:
         end = time.monotonic() + 60
         # Answers are written every two seconds.
@@ -129,7 +285,7 @@ def test_a_killed_run_goes_on_without_repeating_a_call(command: Command, tmp_pat
     ]
     before = calls(tmp_path)
     assert 0 < len(kept) <= len(before)
-    command(*WORDS).done()
+    command(*words).done()
     after = calls(tmp_path)
     # What was kept is not asked again; two seconds of calls may be lost.
     assert len(after) == len(before) + len(set(after)) - len(kept)

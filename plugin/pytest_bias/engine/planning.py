@@ -83,8 +83,9 @@ def described_for(settings: Settings, model: str) -> Described:
         ref,
         offline=settings.offline,
         trust=Trust(settings.allow_pickle, settings.trust_remote_code),
-        asking=settings_for(ref.source, settings.served),
+        asking=settings_for(settings.served, calls_code=ref.calls_code),
         chat=settings.chat,
+        mapping=settings.application,
     )
 
 

@@ -6,6 +6,7 @@ answers are kept.
 
 import time
 from abc import abstractmethod
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
@@ -15,6 +16,7 @@ from typing import ClassVar, Generic, Protocol, TypeVar
 from pytest_bias.errors import ModelError, ModelStopped
 from pytest_bias.models.interface import Continuation, Model
 from pytest_bias.models.meter import Work
+from pytest_bias.models.served.client import again_in_words
 from pytest_bias.models.served.kept import Kept
 from pytest_bias.models.served.parallel import in_parallel
 from pytest_bias.models.served.questions import Answer
@@ -46,6 +48,7 @@ class AskedModel(Model, Generic[AskedT]):
 
     kept: Kept | None = field(default=None, init=False)
     work: Work | None = field(default=None, init=False)
+    _told: Counter[str] = field(default_factory=Counter, init=False, repr=False)
     _own: set[str] = field(default_factory=set, init=False, repr=False)
     _stopped: ModelStopped | None = field(default=None, init=False, repr=False)
 
@@ -57,13 +60,24 @@ class AskedModel(Model, Generic[AskedT]):
     def room(self) -> int:
         """Number of questions that are asked at a time."""
 
+    @property
+    def again(self) -> Counter[str]:
+        """Reasons of questions that were asked again, with their counts."""
+        return Counter()
+
     def stop(self) -> None:
         """Stop waiting for answers, since no further one is needed."""
 
     def keep(self, folder: Path | None) -> None:
-        """Store answers in a folder; with None stop."""
+        """Store answers in a folder; with None stop, and report the number of retries."""
         facts = {"identity": asdict(self.identity), "version": tool_version()}
         self.kept = None if folder is None else Kept(folder, facts)
+        if folder is not None:
+            return
+        again = Counter(self.again)
+        if told := again_in_words(again - self._told):
+            self.meter.notice(told)
+        self._told = again
 
     @contextmanager
     def counting(self) -> Iterator[Work]:

@@ -13,7 +13,10 @@ from pytest_bias.settings.settings import Settings, read_settings
 
 ModelArgument: TypeAlias = Annotated[
     str | None,
-    typer.Argument(help="org/name, org/name@revision, a folder, a .gguf file, or demo."),
+    typer.Argument(
+        help="org/name, org/name@revision, a folder, a .gguf file, demo, app:module:function, "
+        "https://… (an application), or openai:http://… (a server)."
+    ),
 ]
 
 _TYPES: Final[dict[str, Any]] = {

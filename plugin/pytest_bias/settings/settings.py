@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from pytest_bias.environment import FILE_NAME
 from pytest_bias.errors import UnknownName, UsageError
-from pytest_bias.forms.yaml_with_lines import Marked, as_texts, read_marked, text_of
+from pytest_bias.forms.yaml_with_lines import Marked, as_texts, bare_in, read_marked, text_of
 from pytest_bias.models.interface import ANSWER_TOKENS
 from pytest_bias.settings.options import OPTIONS, Option
 from pytest_bias.settings.values import READ, SETTINGS, TYPES, is_address
@@ -83,6 +83,8 @@ class Settings:
     """For a run of many models: seconds per `part`, `cpus` per process."""
     served: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
     """Requests to a server, or calls of an application; see `models.served.settings`."""
+    application: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
+    """How an application behind HTTP is asked; see `models.applications.mapping`."""
     collected: tuple[str, ...] = ()
     """Suite files that pytest collects beside a project's other tests; not set in a file."""
     stated: Marked = field(default_factory=Marked, compare=False, repr=False)
@@ -259,7 +261,8 @@ def read_file(path: Path) -> Marked:
         return read_marked(text, name, full=True)
     try:
         tools = tomllib.loads(text).get("tool")
-        return Marked(name, as_texts(tools.get("pytest-bias") if isinstance(tools, dict) else None))
+        own = tools.get("pytest-bias") if isinstance(tools, dict) else None
+        return Marked(name, as_texts(own), bare=frozenset(bare_in(own)))
     except (ValueError, RecursionError) as error:
         raise UsageError(f"{path} is not well-formed: {error}") from None
 

@@ -23,6 +23,7 @@ from pytest_bias.forms.keys import (
     word,
 )
 from pytest_bias.forms.yaml_with_lines import Marked, Place, Plain, text_of
+from pytest_bias.models.applications.mapping import read_mapping
 from pytest_bias.models.labels import LABELS, ROLES
 from pytest_bias.models.served.settings import ASKING
 from pytest_bias.settings.limit_rules import LIMITS
@@ -197,6 +198,7 @@ _KEYS: Final = {
     "energy": Key(keyed(_ENERGY), "energy data of the place of the run"),
     "fleet": Key(keyed(_FLEET), "settings of a run of many models"),
     "served": Key(ASKING, "settings of requests to a model server, and of calls of an application"),
+    "application": Key(read_mapping, "how an application behind HTTP is asked"),
 }
 SETTINGS: Final = keyed(
     {name: Key(optional(key.read), key.about) for name, key in _KEYS.items()}, "the settings"
