@@ -428,3 +428,130 @@ def test_the_bundled_responder_has_its_planted_refusals(bias: Command, tmp_path:
     n_answered = sum(map(len, answered))
     assert scores["answered"] == pytest.approx(100 * n_answered / (2 * N))
     assert report["model"]["application"]["seeded"] is True
+
+
+# Budgets and prices
+
+COST = "cost: {input: 1000, output: 3000, currency: USD}"
+
+
+def numbered(server: AnswerServer) -> int:
+    return sum("number" in line for line in logged(server))
+
+
+def spent(folder: Path) -> dict[str, Any]:
+    return read(folder / "report.json")["run"]["cost"]
+
+
+def test_a_budget_of_calls_is_kept_and_says_what_it_measured(
+    bias: Command, server: AnswerServer, tmp_path: Path
+) -> None:
+    checks = 8
+    # Two samples an item: 20 items of 24 would fit, but a few behind the first part are none.
+    ran = bias(*at(server), "--budget", f"{checks + 41}calls").done()
+    report = read(tmp_path / "out" / "report.json")
+    found = suite(report, "own_texts")
+    assert len(server.asked) - numbered(server) == checks
+    assert numbered(server) == 2 * found["sampled"]
+    assert (found["sampled"], found["n_available"]) == (16, N)
+    assert "budget" not in report["settings"]
+    assert spent(tmp_path / "out")["calls"] == len(server.asked) == checks + 32
+    assert "48 calls: about " in ran.said
+    assert "; --budget is enough for about " in ran.said
+    # Fewer than the first part takes: as many items as fit, to the last call.
+    before = len(server.asked)
+    bias(*at(server), "--budget", f"{checks + 9}calls", "--fresh").done()
+    assert suite(read(tmp_path / "out" / "report.json"), "own_texts")["sampled"] == 4
+    assert len(server.asked) - before == checks + 8
+
+
+def test_kept_answers_are_free(bias: Command, server: AnswerServer, tmp_path: Path) -> None:
+    words = (*at(server), "--budget", "41calls")
+    bias(*words).done()
+    first = spent(tmp_path / "out")
+    assert first["calls"] == len(server.asked) <= 41
+    taken = suite(read(tmp_path / "out" / "report.json"), "own_texts")["sampled"]
+    # The same command goes on where the calls ended.
+    ran = bias(*words).done()
+    again = suite(read(tmp_path / "out" / "report.json"), "own_texts")
+    assert taken < N
+    assert again["sampled"] is None
+    assert numbered(server) == 2 * N
+    assert spent(tmp_path / "out")["calls"] == 2 * (N - taken)
+    assert f"{2 * (N - taken)} calls: about " in ran.said
+    ran = bias(*words).done()
+    cost = spent(tmp_path / "out")
+    assert (cost["calls"], cost["tokens_in"], cost["tokens_out"], cost["tokens"]) == (0, 0, 0, 0)
+    assert "calls: about" not in ran.said
+
+
+def test_money_is_forecast_kept_and_reported(
+    bias: Command, server: AnswerServer, tmp_path: Path
+) -> None:
+    yaml = tmp_path / "pytest-bias.yaml"
+    # Where the application counts: 7 tokens to it, 5 back.
+    server.answers = lambda r: said_to(r) | {"usage": {"in": 7, "out": 5}}
+    counts = "  tokens: {input: usage.in, output: usage.out}"
+    text = HTTP.replace("  answer:", f"{counts}\n  answer:")
+    yaml.write_text(f"{text}{COST}\n", encoding="utf-8")
+    ran = bias(*at(server)).done()
+    cost = spent(tmp_path / "out")
+    calls = len(server.asked)
+    assert (cost["calls"], cost["tokens_in"], cost["tokens_out"]) == (calls, 7 * calls, 5 * calls)
+    assert (cost["currency"], cost["estimated"], cost["retried"]) == ("USD", 0, 0)
+    assert cost["money"] == pytest.approx(calls * (7 * 1000 + 5 * 3000) / 1e6)
+    # The checks have shown what a call takes: 48 calls for 22 dollars a thousand.
+    assert f"48 calls: about {48 * 7} tokens sent and about {48 * 5} written (by those" in ran.said
+    assert "about 1.06 USD" in ran.said
+    assert f"{calls} calls, {12 * calls:,} tokens: {7 * calls:,} sent, {5 * calls:,} wr" in ran.said
+    at_most = 0.9
+    bias(*at(server), "--fresh", "--budget", f"{at_most}USD").done()
+    cost = spent(tmp_path / "out")
+    found = suite(read(tmp_path / "out" / "report.json"), "own_texts")
+    assert 0 < cost["money"] <= at_most
+    # The checks took 8 calls; an item takes 2, and its price has a margin of a tenth.
+    assert found["sampled"] == int((at_most - 8 * 0.022) / (1.1 * 0.044))
+    assert "cost" not in read(tmp_path / "out" / "report.json")["settings"]
+
+
+def test_without_counts_tokens_are_estimated_and_said_to_be(
+    bias: Command, server: AnswerServer, tmp_path: Path
+) -> None:
+    yaml = tmp_path / "pytest-bias.yaml"
+    own = "  cost: {input: 1000, output: 3000, call: 0.5, currency: EUR}"
+    text = HTTP.replace("  answer:", f"{own}\n  answer:")
+    yaml.write_text(f"{text}{COST}\n", encoding="utf-8")
+    ran = bias(*at(server)).done()
+    cost = spent(tmp_path / "out")
+    sent = [-(-len(r.body["question"].encode()) // 4) for r in server.asked]
+    texts = [said_to(r)["answers"][0]["text"] for r in server.asked]
+    written = [-(-len(text.encode()) // 4) for text in texts]
+    assert (cost["tokens_in"], cost["tokens_out"]) == (sum(sent), sum(written))
+    assert cost["estimated"] == cost["calls"] == len(server.asked)
+    money = (1000 * sum(sent) + 3000 * sum(written)) / 1e6 + 0.5 * len(server.asked)
+    assert cost["money"] == pytest.approx(money)
+    assert "written (4 bytes each)" in ran.said
+    assert f"written; about {money:.2f} EUR" in ran.said
+
+
+def test_budgets_that_cannot_be_kept_are_refused(
+    bias: Command, server: AnswerServer, tmp_path: Path
+) -> None:
+    bias(*at(server), "--budget", "5USD").refused(
+        2, "no cost is stated", "cost: {input: 0.5, output: 1.5, currency: USD}"
+    )
+    (tmp_path / "pytest-bias.yaml").write_text(HTTP + COST, encoding="utf-8")
+    bias(*at(server), "--budget", "5EUR").refused(2, "the settings state a cost in USD")
+    bias("run", "demo", "--budget", "500calls").refused(2, "demo is measured here", "10m")
+    bias(*at(server), "--budget", "5dollars").refused(2, "For instance 10m", "500calls")
+    assert server.asked == []
+
+
+def test_too_few_calls_for_an_item_are_no_measurement(
+    bias: Command, server: AnswerServer, tmp_path: Path
+) -> None:
+    bias(*at(server), "--budget", "1call").done(3)
+    found = suite(read(tmp_path / "out" / "report.json"), "own_texts")
+    assert found["status"] == "inconclusive"
+    assert "--budget 1calls does not suffice for an item of it" in found["reason"]
+    assert numbered(server) == 0

@@ -32,7 +32,7 @@ _PARSERS: dict[str, Callable[[str], Any]] = {
     "path-or-address": str,
     "text-or-path": str,
     "number": int,
-    "duration": str,
+    "budget": str,
 }
 
 

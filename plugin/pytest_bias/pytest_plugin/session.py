@@ -238,7 +238,10 @@ class BiasSession:
         asked = {i.callspec.params.get("bias_entry") for i in items if hasattr(i, "callspec")}
         if n := len(asked - structure - {None}):
             workers = getattr(self.config, "workerinput", {}).get("workercount", 1)
-            self.session.schedule.n_entries = -(-n // workers)
+            schedule = self.session.schedule
+            schedule.n_entries = -(-n // workers)
+            # Processes spend without knowing of one another.
+            schedule.purse = schedule.purse and schedule.purse.share(workers)
 
     def finish(self, session: pytest.Session) -> None:
         """On a worker, send results to the controller; otherwise write the report."""

@@ -29,7 +29,7 @@ _TYPES: Final[dict[str, Any]] = {
     "text-or-path": str | None,
     "flag": bool,
     "number": int | None,
-    "duration": str | None,
+    "budget": str | None,
 }
 
 

@@ -165,8 +165,9 @@ class Requests(Transport):
         counts = self.mapping.get("tokens", {})
         return {
             "text": without(text, [s for s in self.client.secrets if len(s) >= SHORTEST_SECRET]),
-            "n_tokens": _count(answer, counts.get("output")),
+            "n_tokens": (written := _count(answer, counts.get("output"))),
             "sent": _count(answer, counts.get("input")),
+            "written": written,
         }
 
     @property

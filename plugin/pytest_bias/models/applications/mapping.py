@@ -14,6 +14,7 @@ from typing import Any, Final, TypeAlias
 
 from pytest_bias.forms.keys import Key, keyed, one_of, optional, shown, table, text
 from pytest_bias.forms.yaml_with_lines import Marked, Place, Plain
+from pytest_bias.models.spending import read_cost
 from pytest_bias.untrusted import is_secret
 
 Json: TypeAlias = Any
@@ -157,6 +158,7 @@ _KEYS: Final = {
     "body": Key(_body, "what is sent, as JSON"),
     "answer": Key(_path, "where the text is in the answer; without it the whole answer is one"),
     "tokens": Key(keyed(_TOKENS), "where numbers of tokens are in the answer"),
+    "cost": Key(read_cost, "what this application costs, in the place of the table cost"),
 }
 _READ: Final = keyed({name: Key(optional(key.read), key.about) for name, key in _KEYS.items()})
 

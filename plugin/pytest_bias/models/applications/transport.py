@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from pytest_bias.models.served.questions import Answer
+from pytest_bias.models.spending import about_tokens
 from pytest_bias.records.report import canonical_json, sha256
 
 NOT_AWAITED: Final = "it is not waited for any more"
@@ -32,6 +33,15 @@ class Prompt:
     new: int = field(default=1, init=False, compare=False)
     key: str = field(init=False, compare=False)
     """Digest of the call, under which its answer is stored."""
+
+    @property
+    def sends(self) -> int:
+        """About how many tokens are sent."""
+        return about_tokens(self.text) + about_tokens(self.system)
+
+    @property
+    def writes(self) -> None:
+        """None: an application decides by itself how long its texts are."""
 
     def __post_init__(self) -> None:
         key = sha256(canonical_json(["application", self.text, self.system, self.seed]))
