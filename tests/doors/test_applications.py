@@ -447,15 +447,15 @@ def test_a_budget_of_calls_is_kept_and_says_what_it_measured(
     bias: Command, server: AnswerServer, tmp_path: Path
 ) -> None:
     checks = 8
-    # Two samples an item: 20 items of 24 would fit, but a few behind the first part are none.
+    # Two samples an item: 20 items of 24, and one call is left.
     ran = bias(*at(server), "--budget", f"{checks + 41}calls").done()
     report = read(tmp_path / "out" / "report.json")
     found = suite(report, "own_texts")
     assert len(server.asked) - numbered(server) == checks
     assert numbered(server) == 2 * found["sampled"]
-    assert (found["sampled"], found["n_available"]) == (16, N)
+    assert (found["sampled"], found["n_available"]) == (20, N)
     assert "budget" not in report["settings"]
-    assert spent(tmp_path / "out")["calls"] == len(server.asked) == checks + 32
+    assert spent(tmp_path / "out")["calls"] == len(server.asked) == checks + 40
     assert "48 calls: about " in ran.said
     assert "; --budget is enough for about " in ran.said
     # Fewer than the first part takes: as many items as fit, to the last call.
@@ -509,8 +509,8 @@ def test_money_is_forecast_kept_and_reported(
     cost = spent(tmp_path / "out")
     found = suite(read(tmp_path / "out" / "report.json"), "own_texts")
     assert 0 < cost["money"] <= at_most
-    # The checks took 8 calls; an item takes 2, and its price has a margin of a tenth.
-    assert found["sampled"] == int((at_most - 8 * 0.022) / (1.1 * 0.044))
+    # The checks took 8 calls; an item takes 2.
+    assert found["sampled"] == int((at_most - 8 * 0.022) / 0.044)
     assert "cost" not in read(tmp_path / "out" / "report.json")["settings"]
 
 

@@ -212,9 +212,10 @@ def _calls(found: Forecast, asked: Spent) -> str:
     """Return the calls, tokens and price of a forecast; tokens are estimated before a run."""
     most = "at most " if found.is_limited else "about "
     how = "by those counted so far" if found.is_calibrated else f"{BYTES_OF_A_TOKEN} bytes each"
+    calls = "1 call" if asked.calls == 1 else f"{round(asked.calls):,} calls"
     line = (
-        f"{counted(round(asked.calls), 'calls')}: about {round(asked.sent):,} tokens sent and "
-        f"{most}{round(asked.written):,} written ({how})"
+        f"{calls}: about {round(asked.sent):,} tokens sent and {most}"
+        f"{round(asked.written):,} written ({how})"
     )
     if found.money is None:
         return line

@@ -111,9 +111,13 @@ class Schedule:
         if entry.id not in self._expected:
             clusters = self.clusters(entry, items, part)
             quick = self._quick(entry, items)
+            budget = self.settings.budget
+            # A server is timed by requests, which may be paid for.
+            is_timed = forecaster.model.identity.served is None or self.purse is None
+            is_timed = is_timed or bool(budget and budget.seconds)
             self._expected[entry.id] = Expected(
                 entry.id,
-                forecaster.an_item(measure, clusters),
+                forecaster.an_item(measure, clusters) if is_timed else None,
                 sum(map(n_open, clusters)),
                 sum(map(n_open, quick)),
                 sum(map(n_open, clusters[: _end(clusters, 0, FIRST_PART)])),
@@ -201,9 +205,8 @@ def take_until(
             fitting = int((until - time.perf_counter()) / (MARGIN * an_item))
             if fitting < sum(map(n_open, clusters[at:end])):
                 end = _end(clusters, at, fitting, over=False) if fitting >= FIRST_PART else at
-        if fits and (n := fits(clusters[at:end])) < end - at:
-            is_little = at and sum(map(n_open, clusters[at : at + n])) < FIRST_PART
-            end = at if is_little else at + n
+        if fits:
+            end = at + fits(clusters[at:end])
         if end == at:
             break
         part = joined(clusters[at:end])

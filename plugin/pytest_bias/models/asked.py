@@ -10,8 +10,9 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
+from itertools import islice
 from pathlib import Path
-from typing import ClassVar, Generic, Protocol, TypeVar
+from typing import ClassVar, Final, Generic, Protocol, TypeVar
 
 from pytest_bias.errors import ModelError, ModelStopped
 from pytest_bias.models.interface import ANSWER_TOKENS, Continuation, Model
@@ -47,6 +48,9 @@ class Asked(Protocol):
     def writes(self) -> int | None:
         """Maximum number of tokens that come back; None if it has no limit."""
 
+
+MOST_AVERAGED: Final = 100
+"""Number of kept answers that show how long texts are."""
 
 AskedT = TypeVar("AskedT", bound=Asked)
 
@@ -103,6 +107,7 @@ class AskedModel(Model, Generic[AskedT]):
         if self.work is None:
             return False
         known: Mapping[str, Answer] = self.kept.known if self.kept else {}
+        usual, calibration = self._usually_written, self._calibration
         for question in {q.key: q for q in questions}.values():
             if question.key in known or question.key in self.work.seen:
                 continue
@@ -110,9 +115,8 @@ class AskedModel(Model, Generic[AskedT]):
                 self.work.seen.add(question.key)
             self.work.tokens += question.weight
             self.work.positions += question.new
-            writes = question.writes
-            written = self._usually_written if writes is None else writes
-            self.work.asked.add(self._calibration * question.sends, written, estimated=True)
+            written = usual if question.writes is None else question.writes
+            self.work.asked.add(calibration * question.sends, written, estimated=True)
         return True
 
     @property
@@ -122,12 +126,12 @@ class AskedModel(Model, Generic[AskedT]):
 
     @property
     def _usually_written(self) -> float:
-        """Mean number of tokens of a text, of those so far, else of those that were kept."""
+        """Mean number of tokens of a text, of those so far, else of some that were kept."""
         asked = self.meter.asked
         if asked.calls:
             return asked.written / asked.calls
-        known = list(self.kept.known.values()) if self.kept else []
-        counts = [_counted(answer)[1] for answer in known]
+        known = self.kept.known.values() if self.kept else ()
+        counts = [_counted(answer)[0] for answer in islice(known, MOST_AVERAGED)]
         return sum(counts) / len(counts) if counts else ANSWER_TOKENS
 
     def _spend(self, question: AskedT, answer: Answer) -> None:

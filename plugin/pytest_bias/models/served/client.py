@@ -91,6 +91,8 @@ class Client:
     secrets: tuple[str, ...] = field(default=(), repr=False)
     again: Counter[str] = field(default_factory=Counter, init=False)
     """Reasons of retries, with their counts."""
+    posts: int = field(default=0, init=False)
+    """Requests with a body that were answered."""
     stopped: threading.Event = field(default_factory=threading.Event, init=False)
     """Set when answers are no longer needed."""
 
@@ -183,6 +185,8 @@ class Client:
                 failed.again = failed.again and failed.status not in final
                 failed.cause = self.shown(answer.headers.get("Location", ""))
                 raise failed
+        with self._lock:
+            self.posts += method != "GET"
         return content
 
     def _refusal(self, failed: Failed, final: Collection[int]) -> Exception:
