@@ -514,6 +514,7 @@ def test_money_is_forecast_kept_and_reported(
     assert "cost" not in read(tmp_path / "out" / "report.json")["settings"]
 
 
+@pytest.mark.slow
 def test_without_counts_tokens_are_estimated_and_said_to_be(
     bias: Command, server: AnswerServer, tmp_path: Path
 ) -> None:
@@ -532,6 +533,45 @@ def test_without_counts_tokens_are_estimated_and_said_to_be(
     assert cost["money"] == pytest.approx(money)
     assert "written (4 bytes each)" in ran.said
     assert f"written; about {money:.2f} EUR" in ran.said
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("workers", "items"), [(0, 16), (2, 6)])
+def test_the_pytest_plugin_keeps_a_budget_of_calls(
+    server: AnswerServer, tmp_path: Path, workers: int, items: int
+) -> None:
+    done = subprocess.run(
+        [
+            *(sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "own.bias.yaml"),
+            *(f"--bias-model={server.url}", "--bias-out=out", "--bias-budget=41calls"),
+            *(("-n", str(workers)) if workers else ()),
+        ],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        check=False,
+        env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"},
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert TOKEN not in done.stdout + done.stderr
+    # With two processes each has half of the calls, and makes the checks for itself.
+    assert suite(read(tmp_path / "out" / "report.json"), "own_texts")["sampled"] == items
+    assert spent(tmp_path / "out")["calls"] == len(server.asked) <= 41
+
+
+@pytest.mark.slow
+def test_a_list_of_applications_and_a_baseline(
+    bias: Command, server: AnswerServer, tmp_path: Path
+) -> None:
+    other = server.url.replace("/answer", "/other")
+    ran = bias(*at(server), "--baseline", other).done()
+    assert f"Measuring the baseline {other}" in ran.said
+    (tmp_path / "models.txt").write_text(f"{server.url}\n{other}\n", encoding="utf-8")
+    words = ("--models", "models.txt", "--suite", "own.bias.yaml", "--out", "fleet")
+    ran = bias("run", *words).done()
+    assert len([*(tmp_path / "fleet").glob("*/report.json")]) == 2
+    assert TOKEN.encode() not in everything_in(tmp_path)
 
 
 def test_budgets_that_cannot_be_kept_are_refused(

@@ -236,6 +236,8 @@ class BiasSession:
             return
         structure = {p.entry.id for p in self.session.plan.entries if p.is_structure}
         asked = {i.callspec.params.get("bias_entry") for i in items if hasattr(i, "callspec")}
+        # Those of suite files are named after their entries.
+        asked |= {i.name for i in items} & self.of_files
         if n := len(asked - structure - {None}):
             workers = getattr(self.config, "workerinput", {}).get("workercount", 1)
             schedule = self.session.schedule
