@@ -179,8 +179,8 @@ def take_until(
 ) -> list[Record]:
     """Measure clusters in their order as long as there is time, the first part in any case.
 
-    Calls and money are never exceeded: where they do not suffice for the first cluster, nothing is
-    measured.
+    Nothing is asked for which calls and money do not suffice, by what is expected of it, not even
+    the first cluster.
 
     Parameters
     ----------
