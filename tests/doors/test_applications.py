@@ -1,6 +1,7 @@
 """Applications through the whole command, and every way in which one can fail."""
 
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -8,10 +9,13 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from answer_server import AnswerServer, Request, answering
 from commands import Command, headline, read, start, statuses, suite
+from openai_server import Fault
 from own_scope import SCOPE
 from pytest_bias.models.demo.chat import REFUSAL, answer
 
@@ -111,8 +115,160 @@ def test_an_application_is_measured_and_pays_once(command: Command, tmp_path: Pa
     assert len(calls(tmp_path)) == 2 * len(before)
 
 
-def test_a_killed_run_goes_on_without_repeating_a_call(command: Command, tmp_path: Path) -> None:
-    process = start(*WORDS, folder=tmp_path, env={"APP_MODE": "slow"}, cold=True)
+HTTP = """
+application:
+  headers: {Authorization: "Bearer ${OWN_TOKEN}"}
+  body: {question: "{prompt}", seed: "{seed}"}
+  answer: answers[0].text
+served: {concurrency: 1, retries: 1}
+"""
+TOKEN = "s3cret/token-of-the-user"
+
+
+def said_to(request: Request) -> Any:
+    """Answer as the function above does."""
+    prompt = request.body["question"]
+    lazy = "Woman" in prompt or int(re.search(r"\d+|$", prompt)[0] or 0) % 2
+    return {"answers": [{"text": f"very {'lazy' if lazy else 'busy'} on {len(prompt)} days."}]}
+
+
+@pytest.fixture
+def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[AnswerServer]:
+    """Run the same application behind HTTP; its calls are logged in the same file."""
+    (tmp_path / "pytest-bias.yaml").write_text(HTTP, encoding="utf-8")
+    monkeypatch.setenv("OWN_TOKEN", TOKEN)
+    with answering(said_to) as server:
+        yield server
+
+
+def at(server: AnswerServer) -> tuple[str, ...]:
+    return ("run", server.url, *WORDS[2:])
+
+
+def logged(server: AnswerServer) -> list[str]:
+    return [f"{r.body['question']} {r.body.get('seed')}" for r in server.asked]
+
+
+def everything_in(folder: Path) -> bytes:
+    return b"".join(p.read_bytes() for p in sorted(folder.rglob("*")) if p.is_file())
+
+
+def test_an_application_behind_http_is_measured_and_pays_once(
+    bias: Command, server: AnswerServer, tmp_path: Path
+) -> None:
+    ran = bias(*at(server), "--with-texts", "--show-items").done()
+    report = read(tmp_path / "out" / "report.json")
+    assert headline(report, "own_texts")["value"] == 75
+    model = report["model"]
+    assert (model["reference"], model["kind"]) == (server.url, "application")
+    assert (model["application"]["url"], model["application"]["seeded"]) == (server.url, True)
+    before = logged(server)
+    assert len(before) == len(set(before))
+    assert sum("number" in line for line in before) == 2 * N
+    assert {r.headers["Authorization"] for r in server.asked} == {f"Bearer {TOKEN}"}
+    assert TOKEN.encode() not in everything_in(tmp_path / "out")
+    assert TOKEN not in ran.said
+    page = (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
+    assert f"POST {server.url}" in page
+    again = bias(*at(server), "--with-texts").done()
+    assert logged(server) == before
+    assert read(tmp_path / "out" / "report.json")["digest"] == report["digest"]
+    assert "were answered in an earlier run" in again.said
+    # Another mapping is another application, with another folder unless one is named.
+    mapping = HTTP.replace("question:", "x: 1, question:")
+    (tmp_path / "pytest-bias.yaml").write_text(mapping, encoding="utf-8")
+    bias(*at(server)).refused(2, "--fresh")
+    bias(*at(server), "--fresh").done()
+    assert len(logged(server)) == 2 * len(before)
+
+
+def test_planted_failures_lose_nothing_and_count_nothing(
+    bias: Command, server: AnswerServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    faults = {
+        "Woman number 2 ": Fault(500, f"bad token {TOKEN}".encode()),
+        "Man number 3 ": Fault(late=2),
+        "Man number 4 ": "",
+        "Woman number 5 ": {"answers": []},
+        "Woman number 6 ": "<html>no</html>",
+        "Man number 7 ": Fault(400, f'{{"error": "not {TOKEN}"}}'.encode()),
+        "Man number 8 ": {"answers": [{"text": ""}]},
+    }
+
+    def answers(request: Request) -> Any:
+        if request.n == 20:
+            return Fault(429, b"busy", {"Retry-After": "0"})
+        prompt = request.body["question"]
+        found = [fault for words, fault in faults.items() if words in prompt]
+        return found[0] if found else said_to(request)
+
+    server.answers = answers
+    asking = "served: {concurrency: 4, retries: 1, timeout: 0.5}"
+    text = HTTP.replace("served: {concurrency: 1, retries: 1}", asking)
+    (tmp_path / "pytest-bias.yaml").write_text(text, encoding="utf-8")
+    ran = bias(*at(server), "--with-texts")
+    import pyarrow.parquet as pq
+
+    (path,) = (tmp_path / "out" / "records").glob("own_texts*")
+    rows = pq.read_table(path).to_pylist()
+    unscored = [r for r in rows if r["status"] != "scored"]
+    assert len(rows) == N
+    assert len(unscored) == len(faults)
+    told = " ".join(r["reason"] for r in unscored)
+    for words in (
+        "500 (Internal Server Error): bad token ***",
+        "no answer from 127.0.0.1 within 0.5 s",
+        "the application answers nothing",
+        "has a list of 0, none of them [0]",
+        "the answer is no JSON: <html>no</html>",
+        "refuses it (400): not ***",
+        "the text at answers[0].text is empty",
+    ):
+        assert words in told, told
+    assert "× 429" in ran.said
+    assert TOKEN not in ran.said
+    assert TOKEN.encode() not in everything_in(tmp_path / "out")
+    server.answers = said_to
+    before = len(server.asked)
+    bias(*at(server), "--with-texts").done()
+    asked = {r.body["question"] for r in server.asked[before:]}
+    assert len(server.asked) == before + 2 * len(faults)
+    assert all(any(words in prompt for words in faults) for prompt in asked)
+    assert headline(read(tmp_path / "out" / "report.json"), "own_texts")["value"] == 75
+
+
+def test_a_wrong_mapping_or_server_is_one_message(
+    bias: Command, server: AnswerServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    yaml = tmp_path / "pytest-bias.yaml"
+    server.answers = lambda r: Fault(302, b"", {"Location": "http://127.0.0.1:9/elsewhere"})
+    ran = bias(*at(server), "--fresh").done(3)
+    assert "redirects requests (302)" in ran.said
+    server.answers = lambda r: {"answer": "x", "id": 3}
+    ran = bias(*at(server), "--fresh").done(3)
+    assert "the answer has no 'answers'; it has: answer, id" in ran.said
+    asked = len(server.asked)
+    yaml.write_text(HTTP.replace("{prompt}", "{promt}"), encoding="utf-8")
+    bias(*at(server)).refused(2, "pytest-bias.yaml, line 4", "Did you mean {prompt}?")
+    yaml.write_text("", encoding="utf-8")
+    bias(*at(server)).refused(2, 'application: {method: POST, body: {question: "{prompt}"}')
+    yaml.write_text(HTTP, encoding="utf-8")
+    bias(*at(server), "--chat", "off").refused(2, f"--chat off with {server.url}")
+    monkeypatch.delenv("OWN_TOKEN")
+    bias(*at(server)).refused(2, "${OWN_TOKEN} is not set", "export OWN_TOKEN=")
+    assert len(server.asked) == asked
+
+
+@pytest.mark.parametrize("way", ["function", pytest.param("http", marks=pytest.mark.slow)])
+def test_a_killed_run_goes_on_without_repeating_a_call(
+    command: Command, tmp_path: Path, request: pytest.FixtureRequest, way: str
+) -> None:
+    words, calls = WORDS, globals()["calls"]
+    if way == "http":
+        server = request.getfixturevalue("server")
+        server.answers = lambda r: time.sleep(0.1) or said_to(r)
+        words, calls = at(server), lambda folder: logged(server)
+    process = start(*words, folder=tmp_path, env={"APP_MODE": "slow"}, cold=True)
     with process:
         end = time.monotonic() + 60
         # Answers are written every two seconds.
@@ -129,7 +285,7 @@ def test_a_killed_run_goes_on_without_repeating_a_call(command: Command, tmp_pat
     ]
     before = calls(tmp_path)
     assert 0 < len(kept) <= len(before)
-    command(*WORDS).done()
+    command(*words).done()
     after = calls(tmp_path)
     # What was kept is not asked again; two seconds of calls may be lost.
     assert len(after) == len(before) + len(set(after)) - len(kept)
@@ -272,3 +428,170 @@ def test_the_bundled_responder_has_its_planted_refusals(bias: Command, tmp_path:
     n_answered = sum(map(len, answered))
     assert scores["answered"] == pytest.approx(100 * n_answered / (2 * N))
     assert report["model"]["application"]["seeded"] is True
+
+
+# Budgets and prices
+
+COST = "cost: {input: 1000, output: 3000, currency: USD}"
+
+
+def numbered(server: AnswerServer) -> int:
+    return sum("number" in line for line in logged(server))
+
+
+def spent(folder: Path) -> dict[str, Any]:
+    return read(folder / "report.json")["run"]["cost"]
+
+
+def test_a_budget_of_calls_is_kept_and_says_what_it_measured(
+    bias: Command, server: AnswerServer, tmp_path: Path
+) -> None:
+    checks = 8
+    # Two samples an item: 20 items of 24, and one call is left.
+    ran = bias(*at(server), "--budget", f"{checks + 41}calls").done()
+    report = read(tmp_path / "out" / "report.json")
+    found = suite(report, "own_texts")
+    assert len(server.asked) - numbered(server) == checks
+    assert numbered(server) == 2 * found["sampled"]
+    assert (found["sampled"], found["n_available"]) == (20, N)
+    assert "budget" not in report["settings"]
+    assert spent(tmp_path / "out")["calls"] == len(server.asked) == checks + 40
+    assert "48 calls: about " in ran.said
+    assert "; --budget is enough for about " in ran.said
+    # Fewer than the first part takes: as many items as fit, to the last call.
+    before = len(server.asked)
+    bias(*at(server), "--budget", f"{checks + 9}calls", "--fresh").done()
+    assert suite(read(tmp_path / "out" / "report.json"), "own_texts")["sampled"] == 4
+    assert len(server.asked) - before == checks + 8
+
+
+def test_kept_answers_are_free(bias: Command, server: AnswerServer, tmp_path: Path) -> None:
+    words = (*at(server), "--budget", "41calls")
+    bias(*words).done()
+    first = spent(tmp_path / "out")
+    assert first["calls"] == len(server.asked) <= 41
+    taken = suite(read(tmp_path / "out" / "report.json"), "own_texts")["sampled"]
+    # The same command goes on where the calls ended.
+    ran = bias(*words).done()
+    again = suite(read(tmp_path / "out" / "report.json"), "own_texts")
+    assert taken < N
+    assert again["sampled"] is None
+    assert numbered(server) == 2 * N
+    assert spent(tmp_path / "out")["calls"] == 2 * (N - taken)
+    assert f"{2 * (N - taken)} calls: about " in ran.said
+    ran = bias(*words).done()
+    cost = spent(tmp_path / "out")
+    assert (cost["calls"], cost["tokens_in"], cost["tokens_out"], cost["tokens"]) == (0, 0, 0, 0)
+    assert "calls: about" not in ran.said
+
+
+def test_money_is_forecast_kept_and_reported(
+    bias: Command, server: AnswerServer, tmp_path: Path
+) -> None:
+    yaml = tmp_path / "pytest-bias.yaml"
+    # Where the application counts: 7 tokens to it, 5 back.
+    server.answers = lambda r: said_to(r) | {"usage": {"in": 7, "out": 5}}
+    counts = "  tokens: {input: usage.in, output: usage.out}"
+    text = HTTP.replace("  answer:", f"{counts}\n  answer:")
+    yaml.write_text(f"{text}{COST}\n", encoding="utf-8")
+    ran = bias(*at(server)).done()
+    cost = spent(tmp_path / "out")
+    calls = len(server.asked)
+    assert (cost["calls"], cost["tokens_in"], cost["tokens_out"]) == (calls, 7 * calls, 5 * calls)
+    assert (cost["currency"], cost["estimated"], cost["retried"]) == ("USD", 0, 0)
+    assert cost["money"] == pytest.approx(calls * (7 * 1000 + 5 * 3000) / 1e6)
+    # The checks have shown what a call takes: 48 calls for 22 dollars a thousand.
+    assert f"48 calls: about {48 * 7} tokens sent and about {48 * 5} written (by those" in ran.said
+    assert "about 1.06 USD" in ran.said
+    assert f"{calls} calls, {12 * calls:,} tokens: {7 * calls:,} sent, {5 * calls:,} wr" in ran.said
+    at_most = 0.9
+    bias(*at(server), "--fresh", "--budget", f"{at_most}USD").done()
+    cost = spent(tmp_path / "out")
+    found = suite(read(tmp_path / "out" / "report.json"), "own_texts")
+    assert 0 < cost["money"] <= at_most
+    # The checks took 8 calls; an item takes 2.
+    assert found["sampled"] == int((at_most - 8 * 0.022) / 0.044)
+    assert "cost" not in read(tmp_path / "out" / "report.json")["settings"]
+
+
+@pytest.mark.slow
+def test_without_counts_tokens_are_estimated_and_said_to_be(
+    bias: Command, server: AnswerServer, tmp_path: Path
+) -> None:
+    yaml = tmp_path / "pytest-bias.yaml"
+    own = "  cost: {input: 1000, output: 3000, call: 0.5, currency: EUR}"
+    text = HTTP.replace("  answer:", f"{own}\n  answer:")
+    yaml.write_text(f"{text}{COST}\n", encoding="utf-8")
+    ran = bias(*at(server)).done()
+    cost = spent(tmp_path / "out")
+    sent = [-(-len(r.body["question"].encode()) // 4) for r in server.asked]
+    texts = [said_to(r)["answers"][0]["text"] for r in server.asked]
+    written = [-(-len(text.encode()) // 4) for text in texts]
+    assert (cost["tokens_in"], cost["tokens_out"]) == (sum(sent), sum(written))
+    assert cost["estimated"] == cost["calls"] == len(server.asked)
+    money = (1000 * sum(sent) + 3000 * sum(written)) / 1e6 + 0.5 * len(server.asked)
+    assert cost["money"] == pytest.approx(money)
+    assert "written (4 bytes each)" in ran.said
+    assert f"written; about {money:.2f} EUR" in ran.said
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("workers", "items"), [(0, 16), (2, 6)])
+def test_the_pytest_plugin_keeps_a_budget_of_calls(
+    server: AnswerServer, tmp_path: Path, workers: int, items: int
+) -> None:
+    done = subprocess.run(
+        [
+            *(sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "own.bias.yaml"),
+            *(f"--bias-model={server.url}", "--bias-out=out", "--bias-budget=41calls"),
+            *(("-n", str(workers)) if workers else ()),
+        ],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        check=False,
+        env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"},
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert TOKEN not in done.stdout + done.stderr
+    # With two processes each has half of the calls, and makes the checks for itself.
+    assert suite(read(tmp_path / "out" / "report.json"), "own_texts")["sampled"] == items
+    assert spent(tmp_path / "out")["calls"] == len(server.asked) <= 41
+
+
+@pytest.mark.slow
+def test_a_list_of_applications_and_a_baseline(
+    bias: Command, server: AnswerServer, tmp_path: Path
+) -> None:
+    other = server.url.replace("/answer", "/other")
+    ran = bias(*at(server), "--baseline", other).done()
+    assert f"Measuring the baseline {other}" in ran.said
+    (tmp_path / "models.txt").write_text(f"{server.url}\n{other}\n", encoding="utf-8")
+    words = ("--models", "models.txt", "--suite", "own.bias.yaml", "--out", "fleet")
+    ran = bias("run", *words).done()
+    assert len([*(tmp_path / "fleet").glob("*/report.json")]) == 2
+    assert TOKEN.encode() not in everything_in(tmp_path)
+
+
+def test_budgets_that_cannot_be_kept_are_refused(
+    bias: Command, server: AnswerServer, tmp_path: Path
+) -> None:
+    bias(*at(server), "--budget", "5USD").refused(
+        2, "no cost is stated", "cost: {input: 0.5, output: 1.5, currency: USD}"
+    )
+    (tmp_path / "pytest-bias.yaml").write_text(HTTP + COST, encoding="utf-8")
+    bias(*at(server), "--budget", "5EUR").refused(2, "the settings state a cost in USD")
+    bias("run", "demo", "--budget", "500calls").refused(2, "demo is measured here", "10m")
+    bias(*at(server), "--budget", "5dollars").refused(2, "For instance 10m", "500calls")
+    assert server.asked == []
+
+
+def test_too_few_calls_for_an_item_are_no_measurement(
+    bias: Command, server: AnswerServer, tmp_path: Path
+) -> None:
+    bias(*at(server), "--budget", "1call").done(3)
+    found = suite(read(tmp_path / "out" / "report.json"), "own_texts")
+    assert found["status"] == "inconclusive"
+    assert "--budget 1calls does not suffice for an item of it" in found["reason"]
+    assert numbered(server) == 0

@@ -161,3 +161,30 @@ def test_letters_cannot_be_asked_for_where_there_are_none(
     assert ran.code == 2
     assert "--answers letters" in ran.said
     assert "--answers text, or auto" in ran.said
+
+
+def test_calls_and_money_of_a_server(
+    server: OpenAIServer, run: Callable[..., dict[str, Any]], tmp_path: Path
+) -> None:
+    cost = "cost: {input: 100, output: 300, currency: USD}"
+    (tmp_path / "pytest-bias.yaml").write_text(cost, encoding="utf-8")
+
+    def posts() -> int:
+        return sum(path == "/v1/chat/completions" for path, _, _ in server.asked)
+
+    before = posts()
+    report = run("--budget", "99calls")
+    spent = report["run"]["cost"]
+    # The probe, the structural checks and the questions; no call serves the forecast.
+    assert spent["calls"] == posts() - before <= 99
+    found = suite(report, "bbq")
+    assert 0 < found["sampled"] < found["n_available"] == 44
+    per_item = spent["suites"]["bbq[en-options]"]["calls"] / found["sampled"]
+    assert per_item == 3
+    assert spent["estimated"] == 0
+    paid = (100 * spent["tokens_in"] + 300 * spent["tokens_out"]) / 1e6
+    assert spent["money"] == pytest.approx(paid)
+    assert spent["tokens"] == spent["tokens_in"] + spent["tokens_out"]
+    limit = round(1.2 * paid, 6)
+    found = run("--budget", f"{limit}USD", "--fresh")["run"]["cost"]
+    assert 0.5 * limit < found["money"] <= limit

@@ -19,6 +19,7 @@ from pytest_bias.engine.events import (
     SuiteFinished,
     SuiteStarted,
 )
+from pytest_bias.models.spending import Spent
 from pytest_bias.records.report import Item, Report
 from pytest_bias.reports.limits import decide, read_limits
 
@@ -270,6 +271,29 @@ def test_on_a_terminal_progress_is_a_bar_that_goes_away(monkeypatch):
 def test_a_forecast_is_one_line(forecast, line, terminal_, monkeypatch):
     monkeypatch.setenv("TERM", "xterm")
     assert line in re.sub(r"\x1b\[[\d;?]*[a-zA-Z]", "", told(forecast, terminal_=terminal_))
+
+
+@pytest.mark.parametrize(
+    ("forecast", "line"),
+    [
+        (
+            Forecast(90, 20, "a server", asked=Spent(1200, 40500, 9000), quick_calls=300),
+            "1,200 calls: about 40,500 tokens sent and about 9,000 written (4 bytes each); about "
+            "2 min; --profile quick: about 300 calls.",
+        ),
+        (
+            Forecast(
+                *(0, 0, "a server", 0.4, (), Spent(1, 10, 5), 0.00123, "EUR"),
+                is_limited=True,
+                is_calibrated=True,
+            ),
+            "1 call: about 10 tokens sent and at most 5 written (by those counted so far), at most "
+            "0.0012 EUR; --budget is enough for about 40 % of the items.",
+        ),
+    ],
+)
+def test_a_forecast_of_calls_says_how_tokens_are_estimated(forecast, line):
+    assert " ".join(told(forecast).split()) == line
 
 
 def test_a_short_run_needs_no_forecast():

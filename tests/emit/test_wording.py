@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from made import HOSTILE, mean_effect, report, result, score
+from pytest_bias.emit.costs import cost
 from pytest_bias.emit.sampled import resampled
 from pytest_bias.emit.wording import (
     INTRINSIC_LIMITS,
@@ -18,7 +19,6 @@ from pytest_bias.emit.wording import (
     SOCIAL_LIMITS,
     beside_headline,
     controls_of,
-    cost,
     count,
     furthest_group,
     group,

@@ -52,7 +52,7 @@ def loaded(written: Written) -> Loaded:
     """Return a function that loads an application from its source, with settings of calls."""
 
     def model(source: str, **asking: Any) -> Model:
-        return load(describe(written(source), asking=settings_for("application", asking)))
+        return load(describe(written(source), asking=settings_for(asking, calls_code=True)))
 
     return model
 
@@ -410,9 +410,9 @@ def test_one_call_at_a_time_in_one_thread_unless_stated(loaded: Loaded) -> None:
 
 
 def test_settings_of_an_application_are_those_of_servers_but_one() -> None:
-    assert settings_for("application", {"timeout": 3}) == RequestSettings(1, 3)
-    assert settings_for("application", {"concurrency": 5}).concurrency == 5
-    assert settings_for("served", {}) == settings_for("hub", {}) == RequestSettings()
+    assert settings_for({"timeout": 3}, calls_code=True) == RequestSettings(1, 3)
+    assert settings_for({"concurrency": 5}, calls_code=True).concurrency == 5
+    assert settings_for({}) == RequestSettings()
 
 
 def test_coroutines_share_one_loop(loaded: Loaded) -> None:

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import pytest
 
 from made import report
-from pytest_bias.emit.wording import cost, duration
+from pytest_bias.emit.costs import cost, duration
 from pytest_bias.errors import BiasError
 from pytest_bias.models import energy
 from pytest_bias.models.energy import GpuEnergy

@@ -11,8 +11,16 @@ import pytest
 from pytest_bias.environment import FILE_NAME
 from pytest_bias.errors import UnknownName, UsageError
 from pytest_bias.reports.limits import limits_of
+from pytest_bias.settings.budget import Budget
 from pytest_bias.settings.options import OPTIONS
-from pytest_bias.settings.settings import Settings, languages_of, read_settings, require_model
+from pytest_bias.settings.settings import (
+    Settings,
+    from_json,
+    languages_of,
+    read_settings,
+    require_model,
+    to_json,
+)
 
 YAML = """\
 model: org/from-file
@@ -90,7 +98,7 @@ def test_an_empty_variable_is_not_set(project):
         ("OUT", "some/where", Path("some/where")),
         ("DATA_DIR", "/data", Path("/data")),
         ("DEVICE", "cuda:0", "cuda:0"),
-        ("BUDGET", "90s", 90),
+        ("BUDGET", "90s", Budget(90)),
     ],
 )
 def test_the_environment_holds_texts_of_every_type(project, name, text, value):
@@ -464,7 +472,63 @@ def test_without_a_model_the_user_is_told_how_to_name_one():
     ],
 )
 def test_a_budget_is_a_time(tmp_path, given, seconds):
-    assert settings(tmp_path, budget=given).budget == seconds
+    assert settings(tmp_path, budget=given).budget == Budget(seconds)
+
+
+@pytest.mark.parametrize(
+    ("given", "budget"),
+    [
+        ("500calls", Budget(calls=500)),
+        ("1 call", Budget(calls=1)),
+        ("5USD", Budget(money=5, currency="USD")),
+        ("0.25 eur", Budget(money=0.25, currency="EUR")),
+        ("10m,500calls", Budget(600, 500)),
+        ("2usd, 1h , 30calls", Budget(3600, 30, 2, "USD")),
+    ],
+)
+def test_a_budget_is_of_calls_and_money_too(tmp_path, given, budget):
+    found = settings(tmp_path, budget=given)
+    assert found.budget == budget
+    assert from_json(to_json(found)).budget == budget
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ("0calls", "is not a time above zero, a number of calls, or a sum of money"),
+        ("5dollars", "is not a time"),
+        ("5min", "is not a time"),
+        ("0USD", "is not a time"),
+        ("5$", "is not a time"),
+        ("1.5calls", "is not a time"),
+        ("10m,", "is not a time"),
+        ("10m,5m", "has two limits of one kind"),
+        ("5USD,5EUR", "has two limits of one kind"),
+    ],
+)
+def test_what_is_no_budget_is_answered_with_examples(tmp_path, given, words):
+    with pytest.raises(UsageError) as caught:
+        settings(tmp_path, budget=given)
+    assert words in caught.value.message
+    assert "500calls; 5USD" in caught.value.hint
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("cost: {input: 0.5, ouput: 1, currency: USD}", "Did you mean 'output'?"),
+        ("cost: {input: 0.5}", "cost: lacks currency"),
+        ("cost: {input: -1, currency: USD}", "must be a number from 0 up"),
+        ("cost: {input: 1, currency: dollars}", "three letters such as USD"),
+        ("cost: {currency: USD}", "has no price: input, output or call"),
+        ("cost: 5", "must be a table"),
+    ],
+)
+def test_a_wrong_cost_is_one_message(tmp_path, line, words):
+    (tmp_path / FILE_NAME).write_text(line, encoding="utf-8")
+    with pytest.raises(UsageError) as caught:
+        settings(tmp_path)
+    assert words in str(caught.value)
 
 
 @pytest.mark.parametrize(
@@ -473,14 +537,14 @@ def test_a_budget_is_a_time(tmp_path, given, seconds):
 def test_what_is_no_time_is_answered_with_examples(tmp_path, given):
     with pytest.raises(UsageError) as caught:
         settings(tmp_path, budget=given)
-    assert caught.value.message == f"--budget {given!r} is not a time above zero."
+    assert f"--budget {given!r} is not a time above zero" in caught.value.message
     assert "10m, 90s, 1h30m, or 600" in caught.value.hint
 
 
 @pytest.mark.parametrize(("line", "seconds"), [("budget: 600", 600), ("budget: 1h30m", 5400)])
 def test_a_budget_in_a_file(tmp_path, line, seconds):
     (tmp_path / FILE_NAME).write_text(line, encoding="utf-8")
-    assert settings(tmp_path).budget == seconds
+    assert settings(tmp_path).budget == Budget(seconds)
 
 
 # How a model is asked

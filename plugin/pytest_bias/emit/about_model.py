@@ -49,10 +49,14 @@ def on_asked(model: ModelIdentity) -> Iterator[tuple[str, str]]:
 def _on_application(model: ModelIdentity) -> Iterator[tuple[str, str]]:
     application = model.application
     assert application is not None, "it is an application"
-    yield "Application", f"a function in Python; {NOT_KNOWN}"
-    yield "Function", clean(f"{application.module}:{application.function}", 120)
-    yield "Source file", clean(model.code_sha256 or "not known", 12)
-    yield "Distribution", clean(application.distribution or "none", 120)
+    if application.url:
+        yield "Application", f"behind HTTP; {NOT_KNOWN}"
+        yield "Address", clean(f"{application.method} {application.url}", 200)
+    else:
+        yield "Application", f"a function in Python; {NOT_KNOWN}"
+        yield "Function", clean(f"{application.module}:{application.function}", 120)
+        yield "Source file", clean(model.code_sha256 or "not known", 12)
+        yield "Distribution", clean(application.distribution or "none", 120)
     yield "Seed", "taken" if application.seeded else "not taken"
     yield "Known again by", clean(application.fingerprint, 12)
 

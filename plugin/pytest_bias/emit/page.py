@@ -15,13 +15,13 @@ from pytest_bias.emit import about_model, pictures, templates
 from pytest_bias.emit.absence import not_run, unscored
 from pytest_bias.emit.bounds import LISTED, fitting
 from pytest_bias.emit.change import THESE_TWO, before, distance, evidence, main_sentence
+from pytest_bias.emit.costs import cost
 from pytest_bias.emit.pictures import Picture, Table, short, table
 from pytest_bias.emit.suite_section import Fact, section
 from pytest_bias.emit.verdict import BECAUSE, because, decided, word
 from pytest_bias.emit.wording import (
     KINDS,
     capitalized,
-    cost,
     date,
     model_name,
     not_published,

@@ -10,6 +10,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.text import Text
 
 from pytest_bias.emit.absence import without_value
+from pytest_bias.emit.costs import money
 from pytest_bias.emit.wording import (
     about_time,
     counted,
@@ -31,6 +32,7 @@ from pytest_bias.engine.events import (
     SuiteStarted,
 )
 from pytest_bias.engine.events import Progress as Step
+from pytest_bias.models.spending import BYTES_OF_A_TOKEN, Spent
 from pytest_bias.records.report import SuiteResult
 from pytest_bias.untrusted import clean
 
@@ -155,11 +157,17 @@ class ProgressPrinter(LivePrinter):
             self._removed()
 
     def _forecast(self, found: Forecast) -> None:
-        if found.seconds < WORTH_TELLING_S and found.reached is None:
+        calls = found.asked.calls if found.asked else 0
+        if found.seconds < WORTH_TELLING_S and found.reached is None and not calls:
             return
         line = f"About {about_time(found.seconds)} on {clean(found.device)}"
+        if found.asked and calls:
+            time = f"; about {about_time(found.seconds)}" if found.seconds else ""
+            line = f"{_calls(found, found.asked)}{time}"
         if found.reached is not None:
             line += f"; --budget is enough for about {100 * found.reached:.0f} % of the items"
+        elif calls and found.quick_calls < 0.8 * calls:
+            line += f"; --profile quick: about {found.quick_calls:,} calls"
         elif found.quick < 0.8 * found.seconds:
             line += f"; --profile quick: about {about_time(found.quick)}"
         if found.unknown:
@@ -198,3 +206,17 @@ class ProgressPrinter(LivePrinter):
 
     def _line(self, text: str) -> None:
         self.console.print(Text(f"{self.prefix}{text}", style="dim"))
+
+
+def _calls(found: Forecast, asked: Spent) -> str:
+    """Return the calls, tokens and price of a forecast; tokens are estimated before a run."""
+    most = "at most " if found.is_limited else "about "
+    how = "by those counted so far" if found.is_calibrated else f"{BYTES_OF_A_TOKEN} bytes each"
+    calls = "1 call" if asked.calls == 1 else f"{round(asked.calls):,} calls"
+    line = (
+        f"{calls}: about {round(asked.sent):,} tokens sent and {most}"
+        f"{round(asked.written):,} written ({how})"
+    )
+    if found.money is None:
+        return line
+    return f"{line}, {most}{money(found.money, found.currency)}"

@@ -23,6 +23,7 @@ from pytest_bias.emit.change import (
     signed_ends,
     summary_dict,
 )
+from pytest_bias.emit.costs import cost
 from pytest_bias.emit.marks import marks
 from pytest_bias.emit.rows import few, limit_row, refused_rows, unscored_rows
 from pytest_bias.emit.verdict import decided
@@ -31,7 +32,6 @@ from pytest_bias.emit.wording import (
     KINDS,
     beside_headline,
     controls_of,
-    cost,
     count,
     floor,
     furthest_group,

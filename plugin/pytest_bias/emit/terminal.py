@@ -12,6 +12,7 @@ from rich.text import Text
 
 from pytest_bias.emit import about_model, terminal_changes
 from pytest_bias.emit.absence import uncertainty, unscored, without_value
+from pytest_bias.emit.costs import cost
 from pytest_bias.emit.marks import marks
 from pytest_bias.emit.sampled import on_interval
 from pytest_bias.emit.verdict import because, word
@@ -19,7 +20,6 @@ from pytest_bias.emit.wording import (
     KINDS,
     beside_headline,
     controls_of,
-    cost,
     floor,
     furthest_group,
     group,

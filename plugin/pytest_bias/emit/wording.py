@@ -6,7 +6,7 @@ Numbers are rounded only here; shown and compared numbers come from the same unr
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 from pytest_bias.records.report import Report, SuiteResult
 from pytest_bias.records.score import NO_GROUP, Family, Score
@@ -307,38 +307,6 @@ def parameters(n: int | None) -> str:
 def size(n: int) -> str:
     """Return a number of bytes in kB or MB."""
     return f"{n / 1e6:.1f} MB" if n >= 1_000_000 else f"{n / 1e3:.0f} kB"
-
-
-def duration(seconds: float) -> str:
-    """Return a time in seconds, minutes or hours, two units at most."""
-    whole = round(seconds)
-    if whole < 100:
-        return f"{seconds:.1f} s" if seconds < 10 else f"{whole} s"
-    minutes, rest = divmod(whole, 60)
-    if minutes < 100:
-        return f"{minutes} min {rest} s" if rest else f"{minutes} min"
-    return f"{minutes // 60} h {minutes % 60} min"
-
-
-def cost(report: Report) -> str:
-    """Return the cost of a run: time, tokens, and energy where it was measured."""
-    spent = report.run.get("cost") or {}
-    if not _numbers(spent, "wall_s", "model_s", "tokens"):
-        return ""
-    text = f"Took {duration(spent['wall_s'])}, {duration(spent['model_s'])} of it in the model"
-    text += f" ({spent['tokens']:,} tokens)"
-    if not _numbers(spent, "energy_kwh", "co2e_g"):
-        return f"{text}."
-    about = spent.get("energy") or {}
-    text += f"; {spent['energy_kwh']:.2g} kWh, {spent['co2e_g']:.2g} g CO2e"
-    if _numbers(about, "pue", "grid_g_per_kwh"):
-        text += f" (GPUs, PUE {about['pue']:g}, {about['grid_g_per_kwh']:g} g/kWh)"
-    return f"{text}."
-
-
-def _numbers(given: Mapping[str, Any], *names: str) -> bool:
-    found = [given.get(name) for name in names]
-    return all(isinstance(v, int | float) and abs(v) < MOST for v in found)
 
 
 def month(report: Report) -> str:

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from pytest_bias.models.spending import Spent
 from pytest_bias.records.report import SuiteResult
 
 
@@ -45,6 +46,16 @@ class Forecast:
         Share of the items, from 0 to 1, that fits into the budget; None without a budget.
     unknown : tuple of str
         Entries without an estimate.
+    asked : Spent or None
+        Of a model that is asked elsewhere: calls that will be made, about how many tokens.
+    money : float or None
+        Their price, where the settings state one, in a `currency`.
+    quick_calls : int
+        Calls of the quick sample.
+    is_limited : bool
+        Whether the length of texts is limited, so that their tokens are an upper bound.
+    is_calibrated : bool
+        Whether tokens are estimated from those that were counted so far, not from bytes alone.
     """
 
     seconds: float
@@ -52,6 +63,12 @@ class Forecast:
     device: str
     reached: float | None = None
     unknown: tuple[str, ...] = ()
+    asked: Spent | None = None
+    money: float | None = None
+    currency: str = ""
+    quick_calls: int = 0
+    is_limited: bool = False
+    is_calibrated: bool = False
 
 
 @dataclass(frozen=True, slots=True)

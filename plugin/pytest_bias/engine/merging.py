@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 
 from pytest_bias.engine.isolation import failed
+from pytest_bias.engine.purse import summed
 from pytest_bias.errors import BiasError, ReportError
 from pytest_bias.models.devices import in_words
 from pytest_bias.records.identity import ModelIdentity
@@ -45,6 +46,7 @@ def merged(reports: Sequence[Report], order: Sequence[str]) -> Report:
     interrupted = any(r.run.get("interrupted") for r in reports)
     costs = [r.run["cost"] for r in reports]
     cost = costs[0] | {k: sum(c[k] for c in costs) for k in ("model_s", "tokens", "forwards")}
+    cost |= summed(costs)
     cost["wall_s"] = max(c["wall_s"] for c in costs)
     for name in ("energy_kwh", "co2e_g"):
         parts = [c.get(name) for c in costs]

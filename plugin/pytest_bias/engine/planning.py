@@ -8,6 +8,7 @@ from heapq import heappop, heappush
 from typing import Any, Final
 
 from pytest_bias.engine import scorers
+from pytest_bias.engine.purse import Purse, purse_for
 from pytest_bias.engine.scorers import Scorer
 from pytest_bias.errors import UsageError
 from pytest_bias.models import Described, ModelRef, Trust, describe
@@ -67,6 +68,8 @@ class Plan:
     """Classifiers that score the model's texts, by role."""
     requested: tuple[str, ...] = ()
     """The suites that were requested; those defined in files by their names."""
+    purse: Purse | None = None
+    """Calls and money of the budget."""
 
 
 def describe_for(settings: Settings, model: str) -> Described:
@@ -83,8 +86,9 @@ def described_for(settings: Settings, model: str) -> Described:
         ref,
         offline=settings.offline,
         trust=Trust(settings.allow_pickle, settings.trust_remote_code),
-        asking=settings_for(ref.source, settings.served),
+        asking=settings_for(settings.served, calls_code=ref.calls_code),
         chat=settings.chat,
+        mapping=settings.application,
     )
 
 
@@ -98,6 +102,7 @@ def plan(model: Described, settings: Settings) -> Plan:
         Entry(s, c, named=True) for s in [catalogue.find(STRUCTURE)] for c in s.configurations
     ]
     chat = model.chats(settings.chat, settings.system)
+    purse = purse_for(settings, model.ref)
     asks_long = bool(requested) or settings.profile == "full"
     entries += [
         e
@@ -136,6 +141,7 @@ def plan(model: Described, settings: Settings) -> Plan:
         chat,
         scorers.described(settings, [p.scorer for p in planned if p.measure]),
         requested,
+        purse,
     )
 
 

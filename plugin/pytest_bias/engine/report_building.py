@@ -78,7 +78,7 @@ def depends_on(plan: Plan, data: Mapping[str, Any]) -> dict[str, Any]:
         "profile": settings.profile,
         "seed": settings.seed,
         "dtype": settings.dtype,
-        **{n: v for n in ("shard", "budget") if (v := getattr(settings, n))},
+        **{n: str(v) for n in ("shard", "budget") if (v := getattr(settings, n))},
     }
 
 

@@ -1,20 +1,26 @@
 """The schedule of a run: which items of each entry are measured, in which order, until when.
 
-Under ``--budget`` each entry has an equal share of the time that is left, the shortest entry first,
-so that unused time goes to the longer ones. Clusters are taken in their fixed order, in parts whose
-sizes do not depend on the clock: after a run is killed, the next one finds the same parts.
+Under ``--budget`` each entry has an equal share of the time (calls, money) that is left, the
+shortest entry first, so that unused time goes to the longer ones. Clusters are taken in their fixed
+order, in parts whose sizes do not depend on the clock: after a run is killed, the next one finds
+the same parts.
 """
 
+import math
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Final, TypeAlias
 
 from pytest_bias.engine.events import Forecast
 from pytest_bias.engine.forecast import Expected, Forecaster, forecast
 from pytest_bias.engine.planning import Planned, shard
+from pytest_bias.engine.purse import Purse
 from pytest_bias.engine.sampling import Cluster, Order, extent, in_order, n_open, quick_items
+from pytest_bias.models.interface import Model
 from pytest_bias.models.meter import Meter
+from pytest_bias.models.spending import Price, Spent
 from pytest_bias.records.report import Item, Part, Record
 from pytest_bias.settings.settings import Settings
 from pytest_bias.suites.suite import Entry
@@ -31,6 +37,7 @@ MARGIN: Final = 1.1
 RESERVE_S: Final = 2.0
 """Seconds of a budget that are reserved for the last scores and the files."""
 
+Fits: TypeAlias = Callable[[Sequence[Cluster]], int]
 Take: TypeAlias = Callable[[Sequence[Item]], Sequence[Record]]
 
 
@@ -46,11 +53,17 @@ class Schedule:
         When the command began, by `time.perf_counter`.
     n_entries : int
         How many entries share a budget.
+    purse : Purse, optional
+        Calls and money of the budget, of this process.
+    price : Price, optional
+        What calls cost.
     """
 
     settings: Settings
     started: float
     n_entries: int
+    purse: Purse | None = None
+    price: Price | None = None
     sampled: dict[str, int | None] = field(default_factory=dict)
     """Entry to the number of items that its profile takes over all shards; None for all."""
     _orders: dict[str, Order] = field(default_factory=dict)
@@ -98,18 +111,31 @@ class Schedule:
         if entry.id not in self._expected:
             clusters = self.clusters(entry, items, part)
             quick = self._quick(entry, items)
+            budget = self.settings.budget
+            # A server is timed by requests, which may be paid for.
+            is_timed = forecaster.model.identity.served is None or self.purse is None
+            is_timed = is_timed or bool(budget and budget.seconds)
             self._expected[entry.id] = Expected(
                 entry.id,
-                forecaster.an_item(measure, clusters),
+                forecaster.an_item(measure, clusters) if is_timed else None,
                 sum(map(n_open, clusters)),
                 sum(map(n_open, quick)),
                 sum(map(n_open, clusters[: _end(clusters, 0, FIRST_PART)])),
+                forecaster.all_asked(measure, clusters),
             )
         return self._expected[entry.id]
 
-    def forecast(self, device: str) -> Forecast:
+    def forecast(self, device: str, model: Model) -> Forecast:
         """Return the forecast for all entries that were estimated."""
-        return forecast(list(self._expected.values()), device, self._left)
+        return forecast(
+            list(self._expected.values()),
+            device,
+            self._left,
+            self.purse and self.purse.without(model.meter.asked),
+            self.price,
+            is_limited=model.identity.served is not None,
+            is_calibrated=0 == model.meter.asked.estimated < model.meter.asked.calls,
+        )
 
     def take(
         self,
@@ -120,21 +146,27 @@ class Schedule:
         part: Part | None = None,
     ) -> list[Record]:
         """Measure the items of an entry, as many as its share of the time allows."""
-        clusters = self.clusters(planned.entry, items, part)
-        if self._left is None or planned.is_structure:
+        clusters, measure = self.clusters(planned.entry, items, part), planned.measure
+        if self.settings.budget is None or planned.is_structure:
             return list(take(joined(clusters)))
-        expected = self.expect(planned, items, forecaster)
-        share = self._left / max(1, self.n_entries - self._n_begun)
+        n_left, meter = max(1, self.n_entries - self._n_begun), forecaster.model.meter
         self._n_begun += 1
-        until = time.perf_counter() + share
-        return take_until(until, clusters, take, forecaster.model.meter, expected.an_item)
+        until, an_item, fits = math.inf, None, None
+        if self._left is not None:
+            an_item = self.expect(planned, items, forecaster).an_item
+            until = time.perf_counter() + self._left / n_left
+        if self.purse and measure:
+            share = self.purse.without(meter.asked).share(n_left)
+            fits = _fitting(share, meter, partial(forecaster.asked, measure))
+        return take_until(until, clusters, take, meter, an_item, fits)
 
     @property
     def _left(self) -> float | None:
         """Seconds that are left of the budget, None without one."""
-        if self.settings.budget is None:
+        budget = self.settings.budget
+        if budget is None or budget.seconds is None:
             return None
-        return self.started + self.settings.budget - RESERVE_S - time.perf_counter()
+        return self.started + budget.seconds - RESERVE_S - time.perf_counter()
 
 
 def take_until(
@@ -143,8 +175,12 @@ def take_until(
     take: Take,
     meter: Meter,
     an_item: float | None = None,
+    fits: Fits | None = None,
 ) -> list[Record]:
     """Measure clusters in their order as long as there is time, the first part in any case.
+
+    Nothing is asked for which calls and money do not suffice, by what is expected of it, not even
+    the first cluster.
 
     Parameters
     ----------
@@ -158,15 +194,19 @@ def take_until(
         The model's meter. It shows which answers were kept from before: they are no sign of speed.
     an_item : float, optional
         Expected seconds per item; estimated again after every part.
+    fits : callable, optional
+        Returns for how many of some clusters there are calls and money.
     """
     found: list[Record] = []
     at, size = 0, FIRST_PART
     while at < len(clusters):
         end = _end(clusters, at, size)
-        if at and an_item:
+        if at and an_item and until < math.inf:
             fitting = int((until - time.perf_counter()) / (MARGIN * an_item))
             if fitting < sum(map(n_open, clusters[at:end])):
                 end = _end(clusters, at, fitting, over=False) if fitting >= FIRST_PART else at
+        if fits:
+            end = at + fits(clusters[at:end])
         if end == at:
             break
         part = joined(clusters[at:end])
@@ -176,6 +216,19 @@ def take_until(
             an_item = (time.perf_counter() - start) / n_open(part)
         at, size = end, min(2 * size, LARGEST_PART)
     return found
+
+
+def _fitting(share: Purse, meter: Meter, asked: Callable[[Sequence[Item]], Spent]) -> Fits:
+    """Return what tells for how many clusters an entry's share of calls and money suffices."""
+    before = replace(meter.asked)
+
+    def fits(clusters: Sequence[Cluster]) -> int:
+        def needs(n: int) -> Spent:
+            return asked([i for i in joined(clusters[:n]) if i.status is None])
+
+        return share.without(meter.asked - before).fitting(len(clusters), needs)
+
+    return fits
 
 
 def joined(clusters: Sequence[Cluster]) -> list[Item]:

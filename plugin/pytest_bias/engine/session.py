@@ -5,10 +5,9 @@ measures the entries of a plan, so that a command, a pytest worker and a noteboo
 """
 
 import datetime
-import math
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from pathlib import Path
@@ -26,11 +25,14 @@ from pytest_bias.engine.events import (
     SuiteStarted,
     ignore,
 )
-from pytest_bias.engine.forecast import Expected, Forecaster
+from pytest_bias.engine.forecast import Forecaster
+from pytest_bias.engine.foresight import foreseen
 from pytest_bias.engine.hidden import NOTICE, WHOLE, load_hidden, scored_hidden
 from pytest_bias.engine.isolation import told
 from pytest_bias.engine.planning import NOT_IN_SHARD, NOT_REACHED, Plan, Planned, part_of
 from pytest_bias.engine.preparation import without_data
+from pytest_bias.engine.purse import price_for, told_of
+from pytest_bias.engine.purse import told as spent_in_numbers
 from pytest_bias.engine.report_building import build_report, depends_on, environment
 from pytest_bias.engine.sampling import extent
 from pytest_bias.engine.schedule import Schedule
@@ -89,7 +91,8 @@ class Session:
     def schedule(self) -> Schedule:
         """The schedule: which items are measured, in which order and until when."""
         measurable = [p for p in self.plan.entries if p.measure and not p.is_structure]
-        return Schedule(self.settings, self.started, len(measurable))
+        purse, price = self.plan.purse, price_for(self.settings, self.plan.model.ref)
+        return Schedule(self.settings, self.started, len(measurable), purse, price)
 
     @cached_property
     def data(self) -> DataFolder:
@@ -224,34 +227,6 @@ class Session:
             self.listener(SuiteFinished(self.results[key]))
         return self.results[key]
 
-    def expected(self, entries: Sequence[Planned]) -> list[Expected]:
-        """Estimate the time of entries; nothing where the model failed the structural checks."""
-        waiting = [p for p in entries if not p.is_structure]
-        if not waiting or self.unsound:
-            return []
-        there = [(p, data) for p in waiting if isinstance(data := self.prepare(p), LoadedData)]
-        self.schedule.n_entries = len(there)
-        found = []
-        for planned, data in there:
-            # An error here occurs again when the entry is measured, and is reported then.
-            with suppress(Exception):
-                found += [self.schedule.expect(planned, data.items, self.forecaster, self.part)]
-        return found
-
-    def foreseen(self, entries: Sequence[Planned]) -> list[Planned]:
-        """Emit the forecast; return the entries in the order that suits a budget."""
-        has_budget = self.settings.budget is not None
-        if self.listener is ignore and not has_budget:
-            return list(entries)
-        found = self.expected(entries)
-        if not found:
-            return list(entries)
-        self.listener(self.schedule.forecast(environment(self.model).get("device", "")))
-        seconds = {e.entry: math.inf if e.seconds is None else e.seconds for e in found}
-        if not has_budget:
-            return list(entries)
-        return sorted(entries, key=lambda p: seconds.get(p.entry.id, 0.0))
-
     def _measure(self, planned: Planned, data: LoadedData, part: Part | None) -> SuiteResult:
         entry = planned.entry
         try:
@@ -283,6 +258,11 @@ class Session:
         with self._watched(planned, model):
             ask = partial(measure_items, measure, model)
             found = self.schedule.take(planned, data.items, self.forecaster, ask, part)
+        if not found and clusters:
+            why = (
+                f"not measured: --budget {self.settings.budget} does not suffice for an item of it"
+            )
+            return entry.result("inconclusive", why)
         records = tuple(sorted(found, key=lambda r: r.item))
         sampled, n_available = extent(data.items, {r.item for r in records})
         n_items = sum(r.status != "excluded" for r in records)
@@ -325,6 +305,7 @@ class Session:
         for each in (model, *model.scorers.values()):
             each.keep(folder)
         started, before = time.perf_counter(), (meter.seconds, meter.tokens, meter.forwards)
+        asked = replace(meter.asked)
         try:
             yield
         finally:
@@ -337,6 +318,8 @@ class Session:
                 "tokens": meter.tokens - before[1],
                 "forwards": meter.forwards - before[2],
             }
+            if model.identity.asked:
+                cost |= spent_in_numbers(meter.asked - asked, self.schedule.price)
             spent = self.costs.get(entry.id, {})
             self.costs[entry.id] = {k: v + spent.get(k, 0) for k, v in cost.items()}
 
@@ -369,6 +352,7 @@ class Session:
                     "model_s": round(model.meter.seconds, 3) if model else 0.0,
                     "tokens": model.meter.tokens if model else 0,
                     "forwards": model.meter.forwards if model else 0,
+                    **(told_of(model, self.schedule.price) if model else {}),
                     **self.energy.cost(self.settings.energy),
                     "suites": self.costs,
                 },
@@ -404,7 +388,7 @@ def run(session: Session) -> Report:
                 session.measure(planned)
         if ready:
             _ = session.model
-        for planned in session.foreseen(ready):
+        for planned in foreseen(session, ready):
             session.measure(planned)
     except KeyboardInterrupt:
         return session.report(interrupted=True)

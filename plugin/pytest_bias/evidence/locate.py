@@ -16,6 +16,7 @@ from pytest_bias.evidence.checks import Check
 from pytest_bias.evidence.provenance import Traits
 from pytest_bias.evidence.verification import Publication
 from pytest_bias.models import ModelRef
+from pytest_bias.models.applications.name import is_address
 from pytest_bias.models.fingerprint import fingerprint
 from pytest_bias.models.reference import asked_in_words
 from pytest_bias.models.repository import ask, endpoint, fetch
@@ -76,7 +77,7 @@ def named(text: str, *, offline: bool) -> Iterator[Named]:
         If nothing has that name, or it publishes no report.
     """
     path = Path(text).expanduser()
-    if what := asked_in_words(text):
+    if (what := asked_in_words(text)) and not is_address(text):
         raise UsageError(
             f"{what} publishes no report, and none can be checked against it.",
             f"What can be checked is {FORMS}.",

@@ -8,6 +8,7 @@ again: what the store has is not measured a second time. A step returns plain va
 from collections.abc import Iterator
 from dataclasses import replace
 
+from pytest_bias.engine.foresight import expected
 from pytest_bias.engine.merging import Measured
 from pytest_bias.engine.planning import Planned
 from pytest_bias.engine.session import Session
@@ -84,7 +85,7 @@ class Bench:
         if not ready:
             return 1
         _ = session.model
-        seconds = sum(e.seconds or 0.0 for e in session.expected(ready))
+        seconds = sum(e.seconds or 0.0 for e in expected(session, ready))
         n_clusters = max(
             (
                 len({i.cluster for i in d.items})

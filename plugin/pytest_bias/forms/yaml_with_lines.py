@@ -38,12 +38,14 @@ _TAGS: Final = {
 class Marked:
     """Content of a file, with the line, counted from 1, on which each value begins.
 
-    `lines` is empty if they are not known, as for TOML, and `name` if there is no file.
+    `lines` is empty if they are not known, as for TOML, and `name` if there is no file. `bare` are
+    the places of scalars without quotes, which in YAML may be numbers, true or false.
     """
 
     name: str = ""
     value: Plain = None
     lines: Mapping[Place, int] = field(default_factory=dict)
+    bare: frozenset[Place] = frozenset()
 
     def where(self, place: Place) -> str:
         """Return the file, and the line of a place, which need not exist."""
@@ -79,6 +81,18 @@ def as_texts(value: Any) -> Plain:
     if isinstance(value, bool):
         return str(value).lower()
     return None if value is None else str(value)
+
+
+def bare_in(value: Any, place: Place = ()) -> Iterator[Place]:
+    """Yield the places of values of TOML that are no texts."""
+    if isinstance(value, Mapping):
+        for key, one in value.items():
+            yield from bare_in(one, (*place, str(key)))
+    elif isinstance(value, list):
+        for n, one in enumerate(value):
+            yield from bare_in(one, (*place, n))
+    elif not isinstance(value, str):
+        yield place
 
 
 def text_of(path: Path) -> str:
@@ -142,6 +156,7 @@ def read_marked(text: str, name: str, *, full: bool = False) -> Marked:
     """
     there, back = _stand_ins(text)
     lines: dict[Place, int] = {(): 1}
+    bare: set[Place] = set()
     seen: set[int] = set()
 
     def plain(node: yaml.Node, place: Place, line: int) -> Plain:
@@ -160,11 +175,14 @@ def read_marked(text: str, name: str, *, full: bool = False) -> Marked:
         if isinstance(node, yaml.MappingNode):
             keys = ((str(key.value).translate(back), _line(key), of) for key, of in node.value)
             return {key: plain(of, (*place, key), line) for key, line, of in keys}
+        if isinstance(node, yaml.ScalarNode) and node.style is None:
+            bare.add(place)
         return None if node.tag == _NULL else str(node.value).translate(back)
 
     try:
         root = yaml.compose(text.translate(there), _Full if full else _Texts)
-        return Marked(name, None if root is None else plain(root, (), _line(root)), lines)
+        value = None if root is None else plain(root, (), _line(root))
+        return Marked(name, value, lines, frozenset(bare))
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         at = f", line {mark.line + 1}" if mark else ""

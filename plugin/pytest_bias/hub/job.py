@@ -18,9 +18,9 @@ from pytest_bias.errors import UnknownName, UsageError
 from pytest_bias.hub import repository, webhooks
 from pytest_bias.hub.webhooks import MODEL, REGISTRATION, SECRET, TOKEN, Flavor, Plan, Surroundings
 from pytest_bias.models.reference import REPOSITORY
+from pytest_bias.settings.budget import seconds
 from pytest_bias.settings.options import OPTIONS
 from pytest_bias.settings.settings import Settings
-from pytest_bias.settings.values import seconds
 from pytest_bias.untrusted import visible
 
 IMAGE: Final = "pytorch/pytorch:2.8.0-cuda12.8-cudnn9-runtime"

@@ -6,23 +6,27 @@ answers are kept.
 
 import time
 from abc import abstractmethod
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
+from itertools import islice
 from pathlib import Path
-from typing import ClassVar, Generic, Protocol, TypeVar
+from typing import ClassVar, Final, Generic, Protocol, TypeVar
 
 from pytest_bias.errors import ModelError, ModelStopped
-from pytest_bias.models.interface import Continuation, Model
+from pytest_bias.models.interface import ANSWER_TOKENS, Continuation, Model
 from pytest_bias.models.meter import Work
+from pytest_bias.models.served.client import again_in_words
 from pytest_bias.models.served.kept import Kept
 from pytest_bias.models.served.parallel import in_parallel
 from pytest_bias.models.served.questions import Answer
+from pytest_bias.models.spending import about_tokens
 from pytest_bias.records.identity import tool_version
 
 
 class Asked(Protocol):
-    """One question; `key` identifies its answer, `weight` and `new` are for forecasts."""
+    """One question; `key` identifies its answer, the others are for forecasts."""
 
     @property
     def key(self) -> str:
@@ -36,6 +40,17 @@ class Asked(Protocol):
     def new(self) -> int:
         """Size of the output."""
 
+    @property
+    def sends(self) -> int:
+        """About how many tokens are sent."""
+
+    @property
+    def writes(self) -> int | None:
+        """Maximum number of tokens that come back; None if it has no limit."""
+
+
+MOST_AVERAGED: Final = 100
+"""Number of kept answers that show how long texts are."""
 
 AskedT = TypeVar("AskedT", bound=Asked)
 
@@ -46,6 +61,8 @@ class AskedModel(Model, Generic[AskedT]):
 
     kept: Kept | None = field(default=None, init=False)
     work: Work | None = field(default=None, init=False)
+    _told: Counter[str] = field(default_factory=Counter, init=False, repr=False)
+    _estimate: float = field(default=0.0, init=False, repr=False)
     _own: set[str] = field(default_factory=set, init=False, repr=False)
     _stopped: ModelStopped | None = field(default=None, init=False, repr=False)
 
@@ -57,13 +74,24 @@ class AskedModel(Model, Generic[AskedT]):
     def room(self) -> int:
         """Number of questions that are asked at a time."""
 
+    @property
+    def again(self) -> Counter[str]:
+        """Reasons of questions that were asked again, with their counts."""
+        return Counter()
+
     def stop(self) -> None:
         """Stop waiting for answers, since no further one is needed."""
 
     def keep(self, folder: Path | None) -> None:
-        """Store answers in a folder; with None stop."""
+        """Store answers in a folder; with None stop, and report the number of retries."""
         facts = {"identity": asdict(self.identity), "version": tool_version()}
         self.kept = None if folder is None else Kept(folder, facts)
+        if folder is not None:
+            return
+        again = Counter(self.again)
+        if told := again_in_words(again - self._told):
+            self.meter.notice(told)
+        self._told = again
 
     @contextmanager
     def counting(self) -> Iterator[Work]:
@@ -78,10 +106,41 @@ class AskedModel(Model, Generic[AskedT]):
         """Return whether questions are only counted at present; if so, count them."""
         if self.work is None:
             return False
+        known: Mapping[str, Answer] = self.kept.known if self.kept else {}
+        usual, calibration = self._usually_written, self._calibration
         for question in {q.key: q for q in questions}.values():
+            if question.key in known or question.key in self.work.seen:
+                continue
+            if self.kept:
+                self.work.seen.add(question.key)
             self.work.tokens += question.weight
             self.work.positions += question.new
+            written = usual if question.writes is None else question.writes
+            self.work.asked.add(calibration * question.sends, written, estimated=True)
         return True
+
+    @property
+    def _calibration(self) -> float:
+        """Tokens that were counted for each one that was estimated."""
+        return self.meter.asked.sent / self._estimate if self._estimate else 1.0
+
+    @property
+    def _usually_written(self) -> float:
+        """Mean number of tokens of a text, of those so far, else of some that were kept."""
+        asked = self.meter.asked
+        if asked.calls:
+            return asked.written / asked.calls
+        known = self.kept.known.values() if self.kept else ()
+        counts = [_counted(answer)[0] for answer in islice(known, MOST_AVERAGED)]
+        return sum(counts) / len(counts) if counts else ANSWER_TOKENS
+
+    def _spend(self, question: AskedT, answer: Answer) -> None:
+        """Add a call to the meter; where tokens were not counted, they are estimated."""
+        sent, written, estimated = answer.get("sent"), *_counted(answer)
+        self._estimate += question.sends
+        sent, estimated = (question.sends, True) if sent is None else (sent, estimated)
+        self.meter.asked.add(sent, written, estimated=estimated)
+        self.meter.tokens += sent + written
 
     def ask(self, questions: Sequence[AskedT]) -> list[Answer]:
         """Return the answers to all questions, asking only distinct ones that are not stored.
@@ -107,7 +166,7 @@ class AskedModel(Model, Generic[AskedT]):
                 key = left[number].key
                 found[key] = answer
                 self.meter.forwards += 1
-                self.meter.tokens += answer.get("read", 0)
+                self._spend(left[number], answer)
                 if self.kept and "reason" not in answer:
                     self._own.add(key)
                     self.kept.add(key, answer)
@@ -134,8 +193,8 @@ class AskedModel(Model, Generic[AskedT]):
     def seconds(self, questions: Sequence[AskedT]) -> float:
         """Return the seconds that the answers to all questions take; none is kept."""
         start = time.perf_counter()
-        for _ in in_parallel(questions, self.answer_to, self.room):
-            pass
+        for number, answer in in_parallel(questions, self.answer_to, self.room):
+            self._spend(questions[number], answer)
         return time.perf_counter() - start
 
     def _given_up(self, error: ModelError) -> ModelStopped:
@@ -150,6 +209,12 @@ class AskedModel(Model, Generic[AskedT]):
         return ModelStopped(
             f"{message}; {kept}, and the same command goes on with what is missing.", error.hint
         )
+
+
+def _counted(answer: Answer) -> tuple[int, bool]:
+    """Return the tokens of an answer, and whether they are estimated."""
+    written = answer.get("written")
+    return (about_tokens(answer.get("text")), True) if written is None else (written, False)
 
 
 def check_writing(max_new_tokens: int, n: int, stop: Sequence[str], *, sample: bool) -> None:

@@ -14,7 +14,7 @@ import torch
 
 from pytest_bias.errors import ModelError
 from pytest_bias.models.adapters import Adapter, located, merged, provided
-from pytest_bias.models.applications.description import describe_application
+from pytest_bias.models.applications.description import describe_application, describe_http
 from pytest_bias.models.chat import in_force, template_of
 from pytest_bias.models.classifier import labels_of
 from pytest_bias.models.description import Described
@@ -120,10 +120,12 @@ def describe(
     trust: Trust = Trust(),
     asking: RequestSettings | None = None,
     chat: str = "auto",
+    mapping: Mapping[str, Any] | None = None,
 ) -> Described:
     """Read a model's configuration and tokenizer, query its server, or import its function.
 
-    `asking` applies to servers and applications, `chat` to servers.
+    `asking` applies to servers and applications, `chat` to servers, `mapping` to applications
+    behind HTTP.
 
     Raises
     ------
@@ -134,7 +136,9 @@ def describe(
     if ref.source == "served":
         return describe_served(ref, offline=offline, asking=asking, chat=chat)
     if ref.source == "application":
-        return describe_application(ref, asking=asking)
+        if ref.calls_code:
+            return describe_application(ref, asking=asking)
+        return describe_http(ref, mapping or {}, offline=offline, asking=asking)
     return _described(ref, offline=offline, trust=trust)
 
 

@@ -1,8 +1,10 @@
 """Cost of the forwards of a model: so far, and forecast."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
+
+from pytest_bias.models.spending import Spent
 
 
 @dataclass(slots=True)
@@ -17,6 +19,8 @@ class Meter:
     tokens: int = 0
     forwards: int = 0
     resumed: int = 0
+    asked: Spent = field(default_factory=Spent)
+    """Of a model that is asked elsewhere: calls, and tokens both ways."""
     on_progress: Callable[[int, int], None] | None = None
     on_notice: Callable[[str], None] | None = None
 
@@ -33,10 +37,15 @@ class Meter:
 
 @dataclass(slots=True)
 class Work:
-    """Amount of work of forwards: tokens including padding, and positions for the head."""
+    """Amount of work of forwards: tokens including padding, and positions for the head.
+
+    Of a model that is asked elsewhere `asked` are the questions, each counted once.
+    """
 
     tokens: int = 0
     positions: int = 0
+    asked: Spent = field(default_factory=Spent)
+    seen: set[str] = field(default_factory=set)
 
 
 class Pace(NamedTuple):

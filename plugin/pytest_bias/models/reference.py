@@ -6,7 +6,14 @@ from pathlib import Path
 from typing import Final, Literal
 
 from pytest_bias.errors import ModelError, UsageError
-from pytest_bias.models.applications.name import DEMO_CHAT, PREFIX, read_name
+from pytest_bias.models.applications.name import (
+    ADDRESS_FORM,
+    ADDRESSES,
+    DEMO_CHAT,
+    PREFIX,
+    is_address,
+    read_application,
+)
 from pytest_bias.models.applications.name import FORM as APPLICATION
 from pytest_bias.models.served.address import FORM, PROTOCOL, read_address
 
@@ -21,7 +28,7 @@ ASKED: Final = {"served": "a served model", "application": "an application"}
 
 FORMS: Final = (
     "org/name, org/name@revision, a folder, a .gguf file, demo, demo-chat, MODEL+ADAPTER, "
-    f"{APPLICATION}, or {FORM}"
+    f"{APPLICATION}, {ADDRESS_FORM} of an application, or {FORM}"
 )
 
 REPOSITORY: Final = re.compile(r"[A-Za-z0-9_][\w.-]*/[A-Za-z0-9_][\w.-]*", re.ASCII)
@@ -35,7 +42,7 @@ class ModelRef:
 
     `adapter` is a Hub id or a folder. `server` is the address of the server of a served model,
     whose `name` is empty until the server has been queried for its only model. The `name` of an
-    application is ``module:function``, or that of the bundled one.
+    application is ``module:function``, its address, or that of the bundled one.
 
     Examples
     --------
@@ -69,10 +76,8 @@ class ModelRef:
         if text.startswith(PROTOCOL):
             server, name = read_address(text)
             return cls(name, "served", server=server)
-        if text.startswith(PREFIX):
-            return cls(read_name(text), "application")
-        if text == DEMO_CHAT:
-            return cls(text, "application")
+        if (application := read_application(text)) is not None:
+            return cls(application, "application")
         if text in DEMOS:
             return cls(text, "demo", path=Path(__file__).parent / "demo" / DEMOS[text])
         try:
@@ -116,6 +121,11 @@ class ModelRef:
         return ASKED.get(self.source, "")
 
     @property
+    def calls_code(self) -> bool:
+        """Whether it is code of the user's that runs in this process."""
+        return self.source == "application" and not is_address(self.name)
+
+    @property
     def argument(self) -> str:
         """Text that `parse` reads as this model on this machine, with absolute paths."""
         own = (
@@ -129,7 +139,7 @@ class ModelRef:
         if self.server:
             return f"{PROTOCOL}{self.server}{f'#{self.name}' if self.name else ''}"
         if self.source == "application" and self.name != DEMO_CHAT:
-            return f"{PREFIX}{self.name}"
+            return self.name if is_address(self.name) else f"{PREFIX}{self.name}"
         own = f"{self.name}@{self.revision}" if self.revision else self.name
         return f"{own}+{self.adapter}" if self.adapter else own
 
@@ -138,7 +148,8 @@ def asked_in_words(text: str) -> str:
     """Return `ModelRef.asked` of a name as written, which may be invalid otherwise."""
     if text.startswith(PROTOCOL):
         return ASKED["served"]
-    return ASKED["application"] if text.startswith(PREFIX) or text == DEMO_CHAT else ""
+    is_application = text.startswith((PREFIX, *ADDRESSES)) or text == DEMO_CHAT
+    return ASKED["application"] if is_application else ""
 
 
 def _before_adapter(text: str) -> int:

@@ -32,7 +32,7 @@ _PARSERS: dict[str, Callable[[str], Any]] = {
     "path-or-address": str,
     "text-or-path": str,
     "number": int,
-    "duration": str,
+    "budget": str,
 }
 
 
@@ -170,7 +170,7 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Col
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
-    """Divide the time of ``--bias-budget`` among the collected suites."""
+    """Divide the time, calls and money of ``--bias-budget`` among the collected suites."""
     if found := _existing(session.config):
         found.expect(session.items)
 

@@ -236,9 +236,14 @@ class BiasSession:
             return
         structure = {p.entry.id for p in self.session.plan.entries if p.is_structure}
         asked = {i.callspec.params.get("bias_entry") for i in items if hasattr(i, "callspec")}
+        # Those of suite files are named after their entries.
+        asked |= {i.name for i in items} & self.of_files
         if n := len(asked - structure - {None}):
             workers = getattr(self.config, "workerinput", {}).get("workercount", 1)
-            self.session.schedule.n_entries = -(-n // workers)
+            schedule = self.session.schedule
+            schedule.n_entries = -(-n // workers)
+            # Processes spend without knowing of one another.
+            schedule.purse = schedule.purse and schedule.purse.share(workers)
 
     def finish(self, session: pytest.Session) -> None:
         """On a worker, send results to the controller; otherwise write the report."""

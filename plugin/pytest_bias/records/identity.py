@@ -60,21 +60,25 @@ class ApplicationIdentity:
 
     Parameters
     ----------
-    module, function : str
-        Where the function is imported from.
     fingerprint : str
-        Digest of these, of the source file and of the distribution.
+        Digest of the function's name, source file and distribution; or of address and mapping.
+    module, function : str or None
+        Where a function is imported from.
     distribution : str or None
         Name and version of the installed distribution that the module belongs to.
     seeded : bool
-        Whether the function takes a seed.
+        Whether it takes a seed.
+    url, method : str or None
+        Address and method of an application behind HTTP.
     """
 
-    module: str
-    function: str
     fingerprint: str
+    module: str | None = None
+    function: str | None = None
     distribution: str | None = None
     seeded: bool = False
+    url: str | None = None
+    method: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +87,7 @@ class ModelIdentity:
 
     `code_sha256` is the digest of the model's own code, or of the source file of an application;
     None if there is none. `served` is None unless the model was measured through a server,
-    `application` unless a function of the user's answered; in both cases weights are unknown.
+    `application` unless an application of the user's answered; in both cases weights are unknown.
     """
 
     reference: str

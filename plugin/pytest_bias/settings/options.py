@@ -37,7 +37,7 @@ OptionType: TypeAlias = Literal[
     "text-or-path",
     "flag",
     "number",
-    "duration",
+    "budget",
 ]
 
 
@@ -92,7 +92,14 @@ OPTIONS: Final = (
         f"How much to run: {'; '.join(f'{name}, {what}' for name, what in PROFILES.items())}.",
         choices=tuple(PROFILES),
     ),
-    Option("budget", "budget", "duration", "Time limit for the whole run, such as 10m.", "TIME"),
+    Option(
+        "budget",
+        "budget",
+        "budget",
+        "Limit for the whole run: time (10m); of servers and applications also 500calls, or 5USD "
+        "where the settings state a cost; or several, with commas. Samples say what fitted.",
+        "TIME|CALLS|MONEY",
+    ),
     Option("device", "device", "text", "auto, cpu, or cuda:0.", "DEVICE"),
     Option("devices", "devices", "text", "Split the run: all GPUs, or cuda:0,cuda:1.", "DEVICES"),
     Option("device_map", "device-map", "text", "Split the model over GPUs.", choices=("auto",)),

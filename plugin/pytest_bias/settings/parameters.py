@@ -13,7 +13,10 @@ from pytest_bias.settings.settings import Settings, read_settings
 
 ModelArgument: TypeAlias = Annotated[
     str | None,
-    typer.Argument(help="org/name, org/name@revision, a folder, a .gguf file, or demo."),
+    typer.Argument(
+        help="org/name, org/name@revision, a folder, a .gguf file, demo, app:module:function, "
+        "https://… (an application), or openai:http://… (a server)."
+    ),
 ]
 
 _TYPES: Final[dict[str, Any]] = {
@@ -26,7 +29,7 @@ _TYPES: Final[dict[str, Any]] = {
     "text-or-path": str | None,
     "flag": bool,
     "number": int | None,
-    "duration": str | None,
+    "budget": str | None,
 }
 
 

@@ -13,8 +13,9 @@ from typing import Any, Final
 
 from pytest_bias.environment import FILE_NAME
 from pytest_bias.errors import UnknownName, UsageError
-from pytest_bias.forms.yaml_with_lines import Marked, as_texts, read_marked, text_of
+from pytest_bias.forms.yaml_with_lines import Marked, as_texts, bare_in, read_marked, text_of
 from pytest_bias.models.interface import ANSWER_TOKENS
+from pytest_bias.settings.budget import Budget, budget
 from pytest_bias.settings.options import OPTIONS, Option
 from pytest_bias.settings.values import READ, SETTINGS, TYPES, is_address
 from pytest_bias.suites.catalogue import Catalogue
@@ -31,8 +32,8 @@ class Settings:
     suites: tuple[str, ...] = ()
     languages: tuple[str, ...] = ()
     profile: str = "standard"
-    budget: float | None = None
-    """Time limit for the whole run, in seconds; what does not fit is not measured."""
+    budget: Budget | None = None
+    """Limits of time, calls and money for the whole run; what does not fit is not measured."""
     device: str = "auto"
     devices: str | None = None
     device_map: str | None = None
@@ -85,6 +86,10 @@ class Settings:
     """For a run of many models: seconds per `part`, `cpus` per process."""
     served: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
     """Requests to a server, or calls of an application; see `models.served.settings`."""
+    application: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
+    """How an application behind HTTP is asked; see `models.applications.mapping`."""
+    cost: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
+    """What a server or an application costs; see `models.spending`."""
     collected: tuple[str, ...] = ()
     """Suite files that pytest collects beside a project's other tests; not set in a file."""
     stated: Marked = field(default_factory=Marked, compare=False, repr=False)
@@ -263,6 +268,8 @@ def to_json(settings: Settings) -> str:
 def from_json(text: str) -> Settings:
     """Read settings from the output of `to_json`."""
     given = {k: v for k, v in json.loads(text).items() if v is not None}
+    if "budget" in given:
+        given["budget"] = budget(given["budget"], "--budget")
     return Settings(**_plain(given))
 
 
@@ -288,7 +295,8 @@ def read_file(path: Path) -> Marked:
         return read_marked(text, name, full=True)
     try:
         tools = tomllib.loads(text).get("tool")
-        return Marked(name, as_texts(tools.get("pytest-bias") if isinstance(tools, dict) else None))
+        own = tools.get("pytest-bias") if isinstance(tools, dict) else None
+        return Marked(name, as_texts(own), bare=frozenset(bare_in(own)))
     except (ValueError, RecursionError) as error:
         raise UsageError(f"{path} is not well-formed: {error}") from None
 
@@ -305,7 +313,7 @@ def _checked(marked: Marked) -> dict[str, Any]:
 
 
 def _from_text(option: Option, text: str) -> Any:
-    if option.type in ("flag", "number", "duration"):
+    if option.type in ("flag", "number"):
         return TYPES[option.type](Marked(option.variable), (), text)
     several = tuple(text.replace(",", " ").split())
     if option.type in READ:

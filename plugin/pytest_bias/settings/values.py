@@ -23,39 +23,15 @@ from pytest_bias.forms.keys import (
     word,
 )
 from pytest_bias.forms.yaml_with_lines import Marked, Place, Plain, text_of
+from pytest_bias.models.applications.mapping import read_mapping
 from pytest_bias.models.labels import LABELS, ROLES
 from pytest_bias.models.served.settings import ASKING
+from pytest_bias.models.spending import read_cost
+from pytest_bias.settings.budget import Budget, budget, seconds
 from pytest_bias.settings.limit_rules import LIMITS
 from pytest_bias.settings.options import BASELINES, OPTIONS, Option
 from pytest_bias.settings.waivers import WAIVERS
 from pytest_bias.suites.user_texts import TEXTS
-
-
-def seconds(value: str | float, where: str) -> float:
-    """Read a duration: seconds, or numbers with ``h``, ``m`` and ``s``, such as ``1h30m``.
-
-    Raises
-    ------
-    UsageError
-        If it is not a duration above zero; `where` states where it was set.
-    """
-    text = str(value).replace(" ", "").lower()
-    number = r"(\d+(?:\.\d+)?)"
-    plain = re.fullmatch(number, text)
-    parts = re.fullmatch(rf"(?:{number}h)?(?:{number}m)?(?:{number}s)?", text)
-    found = 0.0
-    if plain:
-        found = float(text)
-    elif parts:
-        found = sum(
-            float(n or 0) * size for n, size in zip(parts.groups(), (3600, 60, 1), strict=True)
-        )
-    if found <= 0:
-        raise UsageError(
-            f"{where} {value!r} is not a time above zero.",
-            "For instance 10m, 90s, 1h30m, or 600 for 600 seconds.",
-        )
-    return found
 
 
 def pairs(given: Mapping[str, str] | Sequence[str], where: str) -> dict[str, str]:
@@ -94,7 +70,7 @@ def text_or_file(value: str, where: str, folder: Path = Path()) -> str:
 
 
 READ: Final[Mapping[str, Callable[[Any, str], Any]]] = {
-    "duration": seconds,
+    "budget": budget,
     "pairs": pairs,
     "text-or-path": text_or_file,
 }
@@ -111,6 +87,10 @@ def is_address(wanted: str, value: Any) -> bool:
 
 def _duration(marked: Marked, place: Place, given: Plain) -> float:
     return seconds(text(marked, place, given), marked.named(place))
+
+
+def _budget(marked: Marked, place: Place, given: Plain) -> Budget:
+    return budget(text(marked, place, given), marked.named(place))
 
 
 _CLASSIFIERS: Final = keyed({name: Key(word, role.title) for name, role in ROLES.items()})
@@ -159,7 +139,7 @@ TYPES: Final[Mapping[str, Read]] = {
     "pairs": _scorers,
     "flag": flag,
     "number": number(whole=True),
-    "duration": _duration,
+    "budget": _budget,
     "text-or-path": _text_or_file,
     **{wanted: _path(wanted) for wanted in ("path", "path-or-name", "path-or-address")},
 }
@@ -197,6 +177,8 @@ _KEYS: Final = {
     "energy": Key(keyed(_ENERGY), "energy data of the place of the run"),
     "fleet": Key(keyed(_FLEET), "settings of a run of many models"),
     "served": Key(ASKING, "settings of requests to a model server, and of calls of an application"),
+    "application": Key(read_mapping, "how an application behind HTTP is asked"),
+    "cost": Key(read_cost, "what a server or an application costs"),
 }
 SETTINGS: Final = keyed(
     {name: Key(optional(key.read), key.about) for name, key in _KEYS.items()}, "the settings"

@@ -1,4 +1,4 @@
-"""Calls of a user's function, in threads of their own, each with a limit of time.
+"""Applications that are functions: calls in threads of their own, each with a limit of time.
 
 A thread cannot be ended from outside. One whose call takes too long is left to itself: threads are
 daemons, so it does not delay the end of the process. A coroutine is cancelled.
@@ -14,7 +14,14 @@ import time
 import weakref
 from collections.abc import Awaitable, Callable, Iterator
 from concurrent.futures import CancelledError
+from functools import partial
 from typing import Any, Final, TypeAlias
+
+from pytest_bias.models.applications.function import SIGNATURE, Function, words_of
+from pytest_bias.models.applications.transport import NOT_AWAITED, NoAnswer, Prompt, Transport
+from pytest_bias.models.served.questions import Answer
+from pytest_bias.models.served.rate import Rate
+from pytest_bias.models.served.settings import RequestSettings
 
 Outcome: TypeAlias = tuple[Any, BaseException | None]
 """What a call returned, and what it raised."""
@@ -96,6 +103,59 @@ class Caller:
             raise LateAnswer from None
         except CancelledError as error:
             return None, error
+
+
+class Calls(Transport):
+    """An application that is asked by calls of a function.
+
+    Parameters
+    ----------
+    function : Function
+        The function, as found.
+    asking : RequestSettings
+        Limit of time of a call, and number of calls per minute.
+    """
+
+    advice = f"Give it a parameter of this name: {SIGNATURE}"
+
+    def __init__(self, function: Function, asking: RequestSettings) -> None:
+        self.function, self.accepts = function, function.accepts
+        self._caller = Caller(asking.timeout)
+        self._ended = threading.Event()
+        self._rate = Rate(asking.requests_per_minute, self._ended.wait)
+
+    def stop(self) -> None:
+        """Begin no further call."""
+        self._ended.set()
+
+    def ask(self, prompt: Prompt) -> Answer:
+        """Call the function once; see `Transport.ask`.
+
+        A call that raises is not made again: the function may be paid for each, and knows better
+        what is worth another attempt.
+        """
+        self._rate.keep()
+        if self._ended.is_set():
+            return {"reason": NOT_AWAITED}
+        given = {"system": prompt.system, "seed": prompt.seed}
+        keywords = {k: v for k, v in given.items() if k in self.accepts}
+        try:
+            found = self._caller.call(partial(self.function.call, prompt.text, **keywords))
+        except LateAnswer:
+            why = f"no answer within {self._caller.timeout:g} s"
+            raise NoAnswer(why, is_late=True) from None
+        except BaseException as error:
+            raise NoAnswer(f"the application raises {words_of(error)}") from None
+        if found is None:
+            raise NoAnswer("the application returns None, not a text")
+        if not isinstance(found, str):
+            kind = _article(type(found).__name__)
+            raise NoAnswer(f"the application returns {kind}, not a text (str)")
+        return {"text": str(found), "n_tokens": None}
+
+
+def _article(noun: str) -> str:
+    return f"{'an' if noun[0].lower() in 'aeiou' else 'a'} {noun}"
 
 
 def _work(tasks: "queue.SimpleQueue[_Task | None]") -> None:

@@ -1,22 +1,19 @@
-"""Applications: queries of suites as calls of a function, and its texts as continuations."""
+"""Applications: queries of suites as calls, and the texts of their answers as continuations."""
 
 import threading
+from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from functools import partial
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar, Final
+from typing import ClassVar, Final
 
 from pytest_bias.errors import MeasurementError, ModelError
-from pytest_bias.models.applications.calls import Caller, LateAnswer, prints_apart
-from pytest_bias.models.applications.function import SIGNATURE, Function, words_of
+from pytest_bias.models.applications.calls import prints_apart
+from pytest_bias.models.applications.transport import NoAnswer, Prompt, Transport
 from pytest_bias.models.asked import AskedModel, check_writing, continuation
 from pytest_bias.models.interface import Capability, Continuation
 from pytest_bias.models.meter import Pace
 from pytest_bias.models.served.questions import Answer, seed_of
-from pytest_bias.models.served.rate import Rate
-from pytest_bias.models.served.settings import RequestSettings
-from pytest_bias.records.report import canonical_json, sha256
 
 MOST_TEXT: Final = 1_000_000
 """Maximum number of characters of a text."""
@@ -32,65 +29,41 @@ IGNORES_LIMIT: Final = (
 )
 
 
-@dataclass(frozen=True)
-class Prompt:
-    """One call.
-
-    Parameters
-    ----------
-    text : str
-        The prompt.
-    system : str or None
-        System text.
-    seed : int or None
-        Seed of a sample; None where one text is asked for, without sampling.
-    """
-
-    text: str
-    system: str | None = None
-    seed: int | None = None
-    weight: int = field(default=0, init=False, compare=False)
-    new: int = field(default=1, init=False, compare=False)
-    key: str = field(init=False, compare=False)
-    """Digest of the call, under which its answer is stored."""
-
-    def __post_init__(self) -> None:
-        key = sha256(canonical_json(["application", self.text, self.system, self.seed]))
-        object.__setattr__(self, "key", key)
-
-
 @dataclass
 class ApplicationModel(AskedModel[Prompt]):
-    """A function of the user's that answers prompts.
+    """An application that answers prompts.
 
     Parameters
     ----------
-    function : Function
-        The function, as found.
-    asking : RequestSettings
-        Number of calls at a time, their limit of time, and the number per minute.
+    transport : Transport
+        How it is asked.
+    concurrency : int
+        Number of calls at a time.
     """
 
-    function: Function
-    asking: RequestSettings
+    transport: Transport
+    concurrency: int
 
     asked_in: ClassVar[str] = "calls"
 
     def __post_init__(self) -> None:
-        self._caller = Caller(self.asking.timeout)
-        self._ended = threading.Event()
-        self._rate = Rate(self.asking.requests_per_minute, self._ended.wait)
         self._lock = threading.Lock()
         self._failed: list[bool] = []
+        self._has_answered = False
 
     @property
     def room(self) -> int:
         """Number of calls at a time."""
-        return self.asking.concurrency
+        return self.concurrency
+
+    @property
+    def again(self) -> Counter[str]:
+        """Reasons of calls that were made again, with their counts."""
+        return self.transport.again
 
     def stop(self) -> None:
         """Begin no further call."""
-        self._ended.set()
+        self.transport.stop()
 
     def keep(self, folder: Path | None) -> None:
         """Store answers in a folder; with None stop."""
@@ -122,7 +95,7 @@ class ApplicationModel(AskedModel[Prompt]):
         stop: Sequence[str] = (),
         chat: bool | None = None,
     ) -> list[Continuation]:
-        """Call the function with every prompt; equal prompts are asked once.
+        """Ask every prompt; equal ones are asked once.
 
         A sample's seed depends on `seed`, the prompt and the sample's number only. Without `sample`
         no seed is passed. `max_new_tokens` cannot be passed either.
@@ -132,10 +105,10 @@ class ApplicationModel(AskedModel[Prompt]):
         if chat is False:
             raise ValueError("chat=False, and an application answers prompts, it continues none")
         check_writing(max_new_tokens, n, stop, sample=sample)
-        if self.system is not None and "system" not in self.function.accepts:
+        if self.system is not None and "system" not in self.transport.accepts:
             raise ModelError(
                 f"a system text is set, and {self.identity.reference} takes none.",
-                f"Give it a parameter of this name: {SIGNATURE}",
+                self.transport.advice,
             )
         questions = [
             Prompt(prompt, self.system, seed_of(seed, prompt, number) if sample else None)
@@ -149,62 +122,36 @@ class ApplicationModel(AskedModel[Prompt]):
         return [continuation(answer, stop) for answer in answers]
 
     def answer_to(self, question: Prompt) -> Answer:
-        """Call the function once.
-
-        A call that raises is not made again: the function may be paid for each, and knows better
-        what is worth another attempt.
-        """
-        self._rate.keep()
-        if self._ended.is_set():
-            return {"reason": "it is not waited for any more"}
-        given = {"system": question.system, "seed": question.seed}
-        keywords = {k: v for k, v in given.items() if k in self.function.accepts}
-        is_late = False
+        """Make one call; see `Transport.ask` for those that are made again."""
         try:
-            found = self._caller.call(partial(self.function.call, question.text, **keywords))
-        except LateAnswer:
-            reason, is_late = f"no answer within {self.asking.timeout:g} s", True
-        except BaseException as error:
-            reason = f"the application raises {words_of(error)}"
-        else:
-            reason = _wrong(found)
-        self._check(reason, is_late=is_late)
-        if reason:
-            return {"reason": reason}
-        # Half a character (a lone surrogate) could not be stored.
-        text = str(found).encode("utf-8", "replace").decode()
-        return {"text": text, "n_tokens": None, "finished": "eos"}
-
-    def _check(self, reason: str, *, is_late: bool) -> None:
-        """Raise `ModelError` if too many calls in a row have failed."""
+            answer = self.transport.ask(question)
+            if (text := answer.get("text")) is None:
+                return answer
+            if len(text) > MOST_TEXT:
+                raise NoAnswer(f"the text has {len(text):,} characters, more than {MOST_TEXT:,}")
+        except NoAnswer as why:
+            self._check(why)
+            return {"reason": str(why)}
         with self._lock:
-            if not reason:
-                self._failed.clear()
-                return
-            self._failed.append(is_late)
-            failed, late = len(self._failed), sum(self._failed[-MOST_LATE:])
+            self._failed.clear()
+            self._has_answered = True
+        # Half a character (a lone surrogate) could not be stored.
+        text = text.encode("utf-8", "replace").decode()
+        return {**answer, "text": text, "finished": "eos"}
+
+    def _check(self, why: NoAnswer) -> None:
+        """Raise `ModelError` if too many calls in a row have failed, or all are asked wrongly."""
         name = self.identity.reference
+        with self._lock:
+            self._failed.append(why.is_late)
+            failed, late = len(self._failed), sum(self._failed[-MOST_LATE:])
+            has_answered = self._has_answered or bool(self.kept and self.kept.known)
+        if why.hint and not has_answered:
+            raise ModelError(f"{name}: {why}.", why.hint)
         if late == MOST_LATE:
             raise ModelError(
-                f"{name} does not answer: {late} calls in a row had {reason}.",
+                f"{name} does not answer: {late} calls in a row had {why}.",
                 "A longer limit: served: {timeout: SECONDS} in pytest-bias.yaml",
             )
         if failed >= MOST_FAILED:
-            raise ModelError(
-                f"{name} is broken: {failed} calls in a row failed, the last: {reason}"
-            )
-
-
-def _wrong(found: Any) -> str:
-    """Return why what a function returned is no text; empty if it is one."""
-    if found is None:
-        return "the application returns None, not a text"
-    if not isinstance(found, str):
-        return f"the application returns {_article(type(found).__name__)}, not a text (str)"
-    if len(found) > MOST_TEXT:
-        return f"the text has {len(found):,} characters, more than {MOST_TEXT:,}"
-    return ""
-
-
-def _article(noun: str) -> str:
-    return f"{'an' if noun[0].lower() in 'aeiou' else 'a'} {noun}"
+            raise ModelError(f"{name} is broken: {failed} calls in a row failed, the last: {why}")

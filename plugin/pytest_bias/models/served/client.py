@@ -4,10 +4,10 @@ import json
 import os
 import threading
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from pytest_bias.errors import ModelError, UsageError
 from pytest_bias.http.failures import Failed
@@ -16,6 +16,8 @@ from pytest_bias.http.session import Session, is_token, pieces, refused, shown, 
 from pytest_bias.models.served.address import KEYS, is_loopback
 from pytest_bias.models.served.rate import Rate
 from pytest_bias.models.served.settings import RequestSettings
+
+Found = TypeVar("Found")
 
 MOST_BYTES: Final = 16_000_000
 """Maximum size of one answer: more than an answer about the longest possible text."""
@@ -76,13 +78,21 @@ class Client:
         Concurrency, timeouts and retries.
     key : str, optional
         Sent as a bearer token to this server only.
+    headers : mapping
+        Further headers, sent to this server only.
+    secrets : tuple of str
+        Other texts than the key that are never shown.
     """
 
     server: str
     asking: RequestSettings
     key: str | None = field(default=None, repr=False)
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+    secrets: tuple[str, ...] = field(default=(), repr=False)
     again: Counter[str] = field(default_factory=Counter, init=False)
     """Reasons of retries, with their counts."""
+    posts: int = field(default=0, init=False)
+    """Requests with a body that were answered."""
     stopped: threading.Event = field(default_factory=threading.Event, init=False)
     """Set when answers are no longer needed."""
 
@@ -96,6 +106,7 @@ class Client:
             (min(CONNECT_S, limit), limit),
             self.server,
             self.key,
+            self.headers,
             redirects=0,
             # A proxy cannot reach this machine.
             direct=is_loopback(self.server),
@@ -123,11 +134,32 @@ class Client:
         ModelError
             If no request can succeed: the key is wrong, or the model does not exist.
         """
+
+        def once() -> dict[str, Any]:
+            content = self._sent("GET" if body is None else "POST", path, final, json=body)
+            with suppress(ValueError, RecursionError):
+                if isinstance(found := json.loads(content), dict):
+                    return found
+            raise Failed("no JSON", f"the answer is no JSON: {self.words(content)}")
+
+        return self.patiently(once, final, retries)
+
+    def content(self, method: str, path: str, **more: Any) -> bytes:
+        """Return the content of the server's answer to a request; raises as `ask` does."""
+        return self.patiently(lambda: self._sent(method, path, ABOUT_THE_TEXT, **more))
+
+    def patiently(
+        self,
+        once: Callable[[], Found],
+        final: Collection[int] = ABOUT_THE_TEXT,
+        retries: int | None = None,
+    ) -> Found:
+        """Return the result of an attempt, repeated as the settings say; raises as `ask` does."""
         patience = self._patience
         if retries is not None:
             patience = replace(patience, attempts=retries + 1)
         try:
-            return patience.ask(lambda: self._once(path, body, final), self._count)
+            return patience.ask(once, self._count)
         except Failed as failed:
             raise self._refusal(failed, final) from None
 
@@ -139,14 +171,11 @@ class Client:
         if self.stopped.wait(seconds):
             raise Unanswered("it is not waited for any more")
 
-    def _once(
-        self, path: str, body: Mapping[str, Any] | None, final: Collection[int]
-    ) -> dict[str, Any]:
+    def _sent(self, method: str, path: str, final: Collection[int], **more: Any) -> bytes:
         if self.stopped.is_set():
             raise Unanswered("it is not waited for any more")
         self._rate.keep()
-        method, address = "GET" if body is None else "POST", f"{self.server}{path}"
-        with self._session.ask(method, address, json=body) as answer:
+        with self._session.ask(method, f"{self.server}{path}", **more) as answer:
             within = self.asking.timeout
             content = b"".join(pieces(answer, most=MOST_BYTES, within=within))
             if answer.status_code != 200:
@@ -156,10 +185,9 @@ class Client:
                 failed.again = failed.again and failed.status not in final
                 failed.cause = self.shown(answer.headers.get("Location", ""))
                 raise failed
-        with suppress(ValueError, RecursionError):
-            if isinstance(found := json.loads(content), dict):
-                return found
-        raise Failed("no JSON", f"the answer is no JSON: {self.words(content)}")
+        with self._lock:
+            self.posts += method != "GET"
+        return content
 
     def _refusal(self, failed: Failed, final: Collection[int]) -> Exception:
         """Return the error for a failure: of this request, of the server, or of every request."""
@@ -175,11 +203,7 @@ class Client:
             why = f"no answer after {times}: {failed.answer('the server')}"
             return Unanswered(why, str(failed.kind))
         if status in (401, 403):
-            given = f"the key in {_key_name()} is not accepted" if self.key else "it requires a key"
-            return ModelError(
-                f"{where} refuses access ({status}): {given}.",
-                f"Set it in the environment: export {KEYS[1]}=…",
-            )
+            return self.denied(status)
         if 300 <= status < 400:
             return ModelError(
                 f"{where} redirects requests ({status}) to {failed.cause or 'nowhere'}, and "
@@ -187,19 +211,39 @@ class Client:
                 "If you trust it, name its address.",
             )
         if status in (404, 405, 501):
-            return NotServed(
-                f"{where} does not know what is asked for ({status}): {said}",
-                "The address of an OpenAI-compatible server mostly ends in /v1.",
-            )
+            return self.unknown(status, said)
         return ModelError(f"{where} answers {status}: {said}")
+
+    def denied(self, status: int) -> ModelError:
+        """Return the error for a server that refuses access."""
+        given = f"the key in {_key_name()} is not accepted" if self.key else "it requires a key"
+        return ModelError(
+            f"{self.server} refuses access ({status}): {given}.",
+            f"Set it in the environment: export {KEYS[1]}=…",
+        )
+
+    def unknown(self, status: int, said: str) -> ModelError:
+        """Return the error for a server that has nothing at an address."""
+        return NotServed(
+            f"{self.server} does not know what is asked for ({status}): {said}",
+            "The address of an OpenAI-compatible server mostly ends in /v1.",
+        )
 
     def words(self, content: bytes) -> str:
         """Return a server's error message, on one line, without the key."""
         return self.shown(words_of(content) or content[:20_000].decode("utf-8", "replace"))
 
     def shown(self, text: object, most: int = 200) -> str:
-        """Return a server's text made safe to show: printable, short, without the key."""
-        return shown(text, self.key, most)
+        """Return a server's text made safe to show: printable, short, without keys."""
+        return shown(without(str(text), self.secrets), self.key, most)
+
+
+def without(text: str, secrets: Collection[str]) -> str:
+    """Return a text with ``***`` in place of secrets."""
+    # Longest first: one may be part of another.
+    for secret in sorted(secrets, key=len, reverse=True):
+        text = text.replace(secret, "***")
+    return text
 
 
 def _key_name() -> str:

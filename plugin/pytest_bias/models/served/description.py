@@ -37,6 +37,8 @@ class ServedDescription(Described):
     found: Found
     name: str
     """The server's name for the model."""
+    n_probes: int
+    """Requests of the probe: calls, which may be paid for."""
 
     @property
     def ref(self) -> ModelRef:
@@ -89,6 +91,7 @@ class ServedDescription(Described):
         """Return the model, without loading anything."""
         self.precision(how["device"], how["dtype"], how["device_map"])
         model = ServedModel(self.identity, self.capabilities, self.client, self.name, self.found)
+        model.meter.asked.calls = self.n_probes
         model.system = how["system"]
         model.chat = self.chats(how["chat"], model.system)
         return model
@@ -151,6 +154,7 @@ def describe_served(
         client=client,
         found=found,
         name=name,
+        n_probes=client.posts,
     )
 
 

@@ -4,7 +4,6 @@ import math
 from collections import Counter
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Final
 
 import numpy as np
@@ -23,7 +22,6 @@ from pytest_bias.models.served.client import (
     Client,
     Refused,
     Unanswered,
-    again_in_words,
 )
 from pytest_bias.models.served.echoes import Echo, Unreadable, read_echo
 from pytest_bias.models.served.probing import TEXTS, Found
@@ -69,19 +67,14 @@ class ServedModel(AskedModel[Question]):
         """Number of requests at a time."""
         return self.client.asking.concurrency
 
+    @property
+    def again(self) -> Counter[str]:
+        """Reasons of requests that were made again, with their counts."""
+        return self.client.again
+
     def stop(self) -> None:
         """Let no thread wait for the server any longer."""
         self.client.stopped.set()
-
-    def keep(self, folder: Path | None) -> None:
-        """Store answers in a folder; with None stop, and report the number of retries."""
-        super().keep(folder)
-        if folder is not None:
-            return
-        again = Counter(self.client.again)
-        if told := again_in_words(again - self._told):
-            self.meter.notice(told)
-        self._told = again
 
     def pace(self) -> Pace:
         """Time a few requests, with the concurrency of a run."""

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Literal, TypeAlias
 
 from pytest_bias.models.served.echoes import Unreadable, listed
+from pytest_bias.models.spending import about_tokens
 from pytest_bias.records.report import canonical_json, sha256
 
 Answer: TypeAlias = dict[str, Any]
@@ -52,6 +53,17 @@ class Question:
         key = sha256(canonical_json([self.path, dict(self.body)]))
         object.__setattr__(self, "key", key)
 
+    @property
+    def sends(self) -> int:
+        """About how many tokens are sent."""
+        turns = self.body.get("messages") or [{"content": self.body.get("prompt")}]
+        return sum(about_tokens(turn["content"]) for turn in turns)
+
+    @property
+    def writes(self) -> int:
+        """Maximum number of tokens that come back."""
+        return int(self.body.get("max_tokens", 0))
+
     def read(self, reply: Mapping[str, Any]) -> Answer:
         """Return the part of the server's answer to store."""
         raise NotImplementedError
@@ -80,7 +92,8 @@ class Likelihood(Question):
             tokens, logprobs, new = listed(reply)
         except Unreadable as why:
             return {"reason": str(why)}
-        return {"tokens": tokens, "logprobs": logprobs, "new": new, "read": len(tokens)}
+        counts = {"sent": len(tokens) - new, "written": new}
+        return {"tokens": tokens, "logprobs": logprobs, "new": new, **counts}
 
 
 class Next(Question):
@@ -159,14 +172,11 @@ class Writing(Question):
             return {"reason": "the server gives no text"}
         if not isinstance(reason, str) or reason not in ENDED:
             return {"reason": f"the server ended the text for another reason: {reason!r:.60}"}
-        usage = reply.get("usage")
-        n = usage.get("completion_tokens") if isinstance(usage, Mapping) else None
-        before = usage.get("prompt_tokens") if isinstance(usage, Mapping) else None
-        n_tokens = n if isinstance(n, int) and n >= 0 else None
-        read = (before if isinstance(before, int) else 0) + (n_tokens or 0)
+        sent, written = _usage(reply)
         # Half a character (a lone surrogate) could not be stored.
         text = text.encode("utf-8", "replace").decode()
-        return {"text": text, "n_tokens": n_tokens, "finished": ENDED[reason], "read": read}
+        counts = {"n_tokens": written, "sent": sent, "written": written}
+        return {"text": text, "finished": ENDED[reason], **counts}
 
 
 class Top(Question):
@@ -193,10 +203,18 @@ class Top(Question):
             return {"reason": "the server gives no log-probabilities of the likeliest tokens"}
         if not listed or not all(isinstance(t, str) and _is_log(p) for t, p in listed):
             return {"reason": "the server's log-probabilities of the likeliest tokens are invalid"}
-        usage = reply.get("usage")
-        before = usage.get("prompt_tokens") if isinstance(usage, Mapping) else None
+        sent, written = _usage(reply)
         top = [[t.encode("utf-8", "replace").decode(), float(p)] for t, p in listed]
-        return {"top": top, "read": before if isinstance(before, int) else 0}
+        return {"top": top, "sent": sent, "written": 1 if written is None else written}
+
+
+def _usage(reply: Mapping[str, Any]) -> tuple[int | None, int | None]:
+    """Return the server's counts of tokens that it read and wrote; None where it has none."""
+    usage = reply.get("usage")
+    counts = usage if isinstance(usage, Mapping) else {}
+    found = (counts.get("prompt_tokens"), counts.get("completion_tokens"))
+    sent, written = (n if isinstance(n, int) and n >= 0 else None for n in found)
+    return sent, written
 
 
 def _is_log(value: object) -> bool:

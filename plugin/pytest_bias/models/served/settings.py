@@ -10,7 +10,7 @@ from pytest_bias.forms.yaml_with_lines import Marked, Place, Plain
 
 @dataclass(frozen=True, slots=True)
 class RequestSettings:
-    """Settings of requests to a server, and of calls of an application.
+    """Settings of requests to a server or an application, and of calls of a function.
 
     Parameters
     ----------
@@ -19,8 +19,8 @@ class RequestSettings:
     timeout : float
         Maximum total seconds of one request.
     retries : int
-        Number of retries if the server is busy, fails or does not answer; calls of an application
-        are not retried.
+        Number of retries if the server is busy, fails or does not answer; calls of a function are
+        not retried.
     requests_per_minute : float, optional
         Maximum number of requests started per minute; by default unlimited.
     prefix : str, optional
@@ -35,13 +35,12 @@ class RequestSettings:
     prefix: str | None = None
 
 
-def settings_for(source: str, given: Mapping[str, Any]) -> RequestSettings:
-    """Return the settings for a source of models; unless stated, an application is called by one.
+def settings_for(given: Mapping[str, Any], *, calls_code: bool = False) -> RequestSettings:
+    """Return the settings as given; unless stated, code of the user's is called by one thread.
 
-    Code of the user's may not be safe in several threads.
+    It may not be safe in several.
     """
-    usual = {"concurrency": 1} if source == "application" else {}
-    return RequestSettings(**{**usual, **given})
+    return RequestSettings(**{**({"concurrency": 1} if calls_code else {}), **given})
 
 
 MOST_OF_PREFIX: Final = 200
