@@ -25,7 +25,7 @@ class Foreseen(BaseException):
     """The forecast is there; no error of a suite's stands for it."""
 
 
-def foreseen(settings: Settings) -> tuple[Forecast, float]:
+def forecast_first(settings: Settings) -> tuple[Forecast, float]:
     """Return what the engine foresees, and the seconds until it is known."""
 
     def listener(event: Event) -> None:
@@ -37,7 +37,7 @@ def foreseen(settings: Settings) -> tuple[Forecast, float]:
         session.run(prepare(settings, listener, claims=False).session)
     except Foreseen as found:
         return found.args[0], time.perf_counter() - start
-    raise SystemExit("nothing was foreseen")
+    raise SystemExit("nothing was forecast_first")
 
 
 def main() -> None:
@@ -61,7 +61,7 @@ def main() -> None:
                 data_dir=options.data_dir,
                 out=Path(folder) / "out",
             )
-            found, known = foreseen(settings)
+            found, known = forecast_first(settings)
         unknown = f"  without {', '.join(found.unknown)}" if found.unknown else ""
         print(
             f"{name:12}{found.seconds:10.0f}{found.quick:10.0f}{known:16.0f}{unknown}", flush=True

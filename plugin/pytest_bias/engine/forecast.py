@@ -14,8 +14,8 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
+from pytest_bias.engine.allowance import Allowance
 from pytest_bias.engine.events import Forecast
-from pytest_bias.engine.purse import Purse
 from pytest_bias.engine.sampling import Cluster, n_open
 from pytest_bias.models.interface import Model
 from pytest_bias.models.meter import Pace
@@ -107,7 +107,7 @@ def forecast(
     entries: Sequence[Expected],
     device: str,
     left: float | None = None,
-    purse: Purse | None = None,
+    allowance: Allowance | None = None,
     price: Price | None = None,
     *,
     is_limited: bool = False,
@@ -123,7 +123,7 @@ def forecast(
         Device that the model is on.
     left : float, optional
         Seconds that are left of a budget.
-    purse : Purse, optional
+    allowance : Allowance, optional
         Calls and money that are left of it.
     price : Price, optional
         What calls cost.
@@ -134,9 +134,9 @@ def forecast(
     counted = [(e, e.asked) for e in entries if e.asked is not None]
     asked = sum((spent for _, spent in counted), Spent()) if counted else None
     shares = [] if left is None else [reached(known, left)]
-    if purse:
-        for n, amount in enumerate((purse.calls, purse.money)):
-            amounts = [(e.n_items, 0, purse.of(spent)[n]) for e, spent in counted]
+    if allowance:
+        for n, amount in enumerate((allowance.calls, allowance.money)):
+            amounts = [(e.n_items, 0, allowance.of(spent)[n]) for e, spent in counted]
             shares += [_reached(amounts, amount)] if math.isfinite(amount) else []
     return Forecast(
         seconds=sum(e.seconds or 0.0 for e in known),

@@ -4,8 +4,8 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 
+from pytest_bias.engine.allowance import summed
 from pytest_bias.engine.isolation import failed
-from pytest_bias.engine.purse import summed
 from pytest_bias.errors import BiasError, ReportError
 from pytest_bias.models.devices import in_words
 from pytest_bias.records.identity import ModelIdentity

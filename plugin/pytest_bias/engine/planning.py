@@ -8,7 +8,7 @@ from heapq import heappop, heappush
 from typing import Any, Final
 
 from pytest_bias.engine import scorers
-from pytest_bias.engine.purse import Purse, purse_for
+from pytest_bias.engine.allowance import Allowance, allowance_for
 from pytest_bias.engine.scorers import Scorer
 from pytest_bias.errors import UsageError
 from pytest_bias.models import Described, ModelRef, Trust, describe
@@ -68,7 +68,7 @@ class Plan:
     """Classifiers that score the model's texts, by role."""
     requested: tuple[str, ...] = ()
     """The suites that were requested; those defined in files by their names."""
-    purse: Purse | None = None
+    allowance: Allowance | None = None
     """Calls and money of the budget."""
 
 
@@ -102,7 +102,7 @@ def plan(model: Described, settings: Settings) -> Plan:
         Entry(s, c, named=True) for s in [catalogue.find(STRUCTURE)] for c in s.configurations
     ]
     chat = model.chats(settings.chat, settings.system)
-    purse = purse_for(settings, model.ref)
+    allowance = allowance_for(settings, model.ref)
     asks_long = bool(requested) or settings.profile == "full"
     entries += [
         e
@@ -141,7 +141,7 @@ def plan(model: Described, settings: Settings) -> Plan:
         chat,
         scorers.described(settings, [p.scorer for p in planned if p.measure]),
         requested,
-        purse,
+        allowance,
     )
 
 

@@ -13,10 +13,10 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Final, TypeAlias
 
+from pytest_bias.engine.allowance import Allowance
 from pytest_bias.engine.events import Forecast
 from pytest_bias.engine.forecast import Expected, Forecaster, forecast
 from pytest_bias.engine.planning import Planned, shard
-from pytest_bias.engine.purse import Purse
 from pytest_bias.engine.sampling import Cluster, Order, extent, in_order, n_open, quick_items
 from pytest_bias.models.interface import Model
 from pytest_bias.models.meter import Meter
@@ -53,7 +53,7 @@ class Schedule:
         When the command began, by `time.perf_counter`.
     n_entries : int
         How many entries share a budget.
-    purse : Purse, optional
+    allowance : Allowance, optional
         Calls and money of the budget, of this process.
     price : Price, optional
         What calls cost.
@@ -62,7 +62,7 @@ class Schedule:
     settings: Settings
     started: float
     n_entries: int
-    purse: Purse | None = None
+    allowance: Allowance | None = None
     price: Price | None = None
     sampled: dict[str, int | None] = field(default_factory=dict)
     """Entry to the number of items that its profile takes over all shards; None for all."""
@@ -113,7 +113,7 @@ class Schedule:
             quick = self._quick(entry, items)
             budget = self.settings.budget
             # A server is timed by requests, which may be paid for.
-            is_timed = forecaster.model.identity.served is None or self.purse is None
+            is_timed = forecaster.model.identity.served is None or self.allowance is None
             is_timed = is_timed or bool(budget and budget.seconds)
             self._expected[entry.id] = Expected(
                 entry.id,
@@ -131,7 +131,7 @@ class Schedule:
             list(self._expected.values()),
             device,
             self._left,
-            self.purse and self.purse.without(model.meter.asked),
+            self.allowance and self.allowance.without(model.meter.asked),
             self.price,
             is_limited=model.identity.served is not None,
             is_calibrated=0 == model.meter.asked.estimated < model.meter.asked.calls,
@@ -155,8 +155,8 @@ class Schedule:
         if self._left is not None:
             an_item = self.expect(planned, items, forecaster).an_item
             until = time.perf_counter() + self._left / n_left
-        if self.purse and measure:
-            share = self.purse.without(meter.asked).share(n_left)
+        if self.allowance and measure:
+            share = self.allowance.without(meter.asked).share(n_left)
             fits = _fitting(share, meter, partial(forecaster.asked, measure))
         return take_until(until, clusters, take, meter, an_item, fits)
 
@@ -218,7 +218,7 @@ def take_until(
     return found
 
 
-def _fitting(share: Purse, meter: Meter, asked: Callable[[Sequence[Item]], Spent]) -> Fits:
+def _fitting(share: Allowance, meter: Meter, asked: Callable[[Sequence[Item]], Spent]) -> Fits:
     """Return what tells for how many clusters an entry's share of calls and money suffices."""
     before = replace(meter.asked)
 

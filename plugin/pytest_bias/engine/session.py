@@ -15,6 +15,8 @@ from typing import Any
 
 from pytest_bias.data.sources import DataFolder
 from pytest_bias.engine import scorers
+from pytest_bias.engine.allowance import costs as spent_in_numbers
+from pytest_bias.engine.allowance import costs_of, price_for
 from pytest_bias.engine.events import (
     Fetching,
     Listener,
@@ -26,14 +28,12 @@ from pytest_bias.engine.events import (
     ignore,
 )
 from pytest_bias.engine.forecast import Forecaster
-from pytest_bias.engine.foresight import foreseen
 from pytest_bias.engine.hidden import NOTICE, WHOLE, load_hidden, scored_hidden
 from pytest_bias.engine.isolation import told
 from pytest_bias.engine.planning import NOT_IN_SHARD, NOT_REACHED, Plan, Planned, part_of
 from pytest_bias.engine.preparation import without_data
-from pytest_bias.engine.purse import price_for, told_of
-from pytest_bias.engine.purse import told as spent_in_numbers
 from pytest_bias.engine.report_building import build_report, depends_on, environment
+from pytest_bias.engine.run_forecast import forecast_first
 from pytest_bias.engine.sampling import extent
 from pytest_bias.engine.schedule import Schedule
 from pytest_bias.errors import BiasError, ModelStopped
@@ -91,8 +91,8 @@ class Session:
     def schedule(self) -> Schedule:
         """The schedule: which items are measured, in which order and until when."""
         measurable = [p for p in self.plan.entries if p.measure and not p.is_structure]
-        purse, price = self.plan.purse, price_for(self.settings, self.plan.model.ref)
-        return Schedule(self.settings, self.started, len(measurable), purse, price)
+        allowance, price = self.plan.allowance, price_for(self.settings, self.plan.model.ref)
+        return Schedule(self.settings, self.started, len(measurable), allowance, price)
 
     @cached_property
     def data(self) -> DataFolder:
@@ -352,7 +352,7 @@ class Session:
                     "model_s": round(model.meter.seconds, 3) if model else 0.0,
                     "tokens": model.meter.tokens if model else 0,
                     "forwards": model.meter.forwards if model else 0,
-                    **(told_of(model, self.schedule.price) if model else {}),
+                    **(costs_of(model, self.schedule.price) if model else {}),
                     **self.energy.cost(self.settings.energy),
                     "suites": self.costs,
                 },
@@ -388,7 +388,7 @@ def run(session: Session) -> Report:
                 session.measure(planned)
         if ready:
             _ = session.model
-        for planned in foreseen(session, ready):
+        for planned in forecast_first(session, ready):
             session.measure(planned)
     except KeyboardInterrupt:
         return session.report(interrupted=True)

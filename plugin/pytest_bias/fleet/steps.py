@@ -8,9 +8,9 @@ again: what the store has is not measured a second time. A step returns plain va
 from collections.abc import Iterator
 from dataclasses import replace
 
-from pytest_bias.engine.foresight import expected
 from pytest_bias.engine.merging import Measured
 from pytest_bias.engine.planning import Planned
+from pytest_bias.engine.run_forecast import expected
 from pytest_bias.engine.session import Session
 from pytest_bias.errors import BiasError
 from pytest_bias.fleet.asks import AGAIN, Ask, Done, Result, Seen

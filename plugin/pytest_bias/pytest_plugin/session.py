@@ -243,7 +243,7 @@ class BiasSession:
             schedule = self.session.schedule
             schedule.n_entries = -(-n // workers)
             # Processes spend without knowing of one another.
-            schedule.purse = schedule.purse and schedule.purse.share(workers)
+            schedule.allowance = schedule.allowance and schedule.allowance.share(workers)
 
     def finish(self, session: pytest.Session) -> None:
         """On a worker, send results to the controller; otherwise write the report."""

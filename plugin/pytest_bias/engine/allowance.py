@@ -19,7 +19,7 @@ COUNTS: Final = ("calls", "tokens_in", "tokens_out", "estimated", "retried", "mo
 
 
 @dataclass(frozen=True)
-class Purse:
+class Allowance:
     """An amount of calls and of money; infinite where there is no limit.
 
     Parameters
@@ -38,14 +38,14 @@ class Purse:
         """Return the calls and the money that questions take."""
         return asked.calls, self.price.of(asked) if self.price else 0.0
 
-    def without(self, asked: Spent) -> "Purse":
+    def without(self, asked: Spent) -> "Allowance":
         """Return what is left after questions."""
         calls, money = self.of(asked)
-        return Purse(self.calls - calls, self.money - money, self.price)
+        return Allowance(self.calls - calls, self.money - money, self.price)
 
-    def share(self, n: float) -> "Purse":
+    def share(self, n: float) -> "Allowance":
         """Return one of `n` equal shares."""
-        return Purse(self.calls / n, self.money / n, self.price)
+        return Allowance(self.calls / n, self.money / n, self.price)
 
     def holds(self, asked: Spent) -> bool:
         """Whether there is enough for questions."""
@@ -72,7 +72,7 @@ def price_for(settings: Settings, ref: ModelRef) -> Price | None:
     return price_of(own or settings.cost)
 
 
-def purse_for(settings: Settings, ref: ModelRef) -> Purse | None:
+def allowance_for(settings: Settings, ref: ModelRef) -> Allowance | None:
     """Return the calls and the money of a budget; None if it limits neither.
 
     Raises
@@ -97,10 +97,10 @@ def purse_for(settings: Settings, ref: ModelRef) -> Purse | None:
         )
     calls = math.inf if budget.calls is None else budget.calls
     money = math.inf if budget.money is None else budget.money
-    return Purse(calls, money, price)
+    return Allowance(calls, money, price)
 
 
-def told(asked: Spent, price: Price | None, n_again: int | None = None) -> dict[str, Any]:
+def costs(asked: Spent, price: Price | None, n_again: int | None = None) -> dict[str, Any]:
     """Return what was spent, as it stands below ``run.cost``."""
     found: dict[str, Any] = {
         "calls": round(asked.calls),
@@ -116,13 +116,13 @@ def told(asked: Spent, price: Price | None, n_again: int | None = None) -> dict[
     return found
 
 
-def told_of(model: Model, price: Price | None) -> dict[str, Any]:
+def costs_of(model: Model, price: Price | None) -> dict[str, Any]:
     """Return what questions to a model took; empty for one that is measured here."""
     if not model.identity.asked:
         return {}
     again = sum(getattr(model, "again", {}).values())
     currency = {"currency": price.currency} if price else {}
-    return {**told(model.meter.asked, price, again), **currency}
+    return {**costs(model.meter.asked, price, again), **currency}
 
 
 def summed(costs: Sequence[Mapping[str, Any]]) -> dict[str, Any]:

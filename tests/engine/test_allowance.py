@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_bias.emit.costs import money
+from pytest_bias.engine.allowance import MARGIN, Allowance, summed
 from pytest_bias.engine.forecast import Expected, forecast
-from pytest_bias.engine.purse import MARGIN, Purse, summed
 from pytest_bias.models.spending import Price, Spent, about_tokens
 
 PRICE = Price("USD", input=0.5, output=1.5, call=0.001)
@@ -33,22 +33,22 @@ def test_tokens_are_estimated_from_bytes(text: str | None, n: int) -> None:
 
 
 def test_what_is_left() -> None:
-    left = Purse(10, 1.0, PRICE).without(asked(4))
+    left = Allowance(10, 1.0, PRICE).without(asked(4))
     assert left.calls == 6
     assert left.money == pytest.approx(1 - 4 * (100 * 0.5 + 10 * 1.5) / 1e6 - 0.004)
-    assert Purse().without(asked(4)) == Purse()
-    assert Purse(9, 3.0).share(3) == Purse(3, 1.0)
+    assert Allowance().without(asked(4)) == Allowance()
+    assert Allowance(9, 3.0).share(3) == Allowance(3, 1.0)
 
 
 @given(st.integers(0, 60), st.integers(0, 40), st.floats(0, 0.05))
 def test_as_many_as_fit_and_no_more(n: int, calls: int, amount: float) -> None:
-    purse = Purse(calls, amount, PRICE)
-    fits = purse.fitting(n, asked)
+    allowance = Allowance(calls, amount, PRICE)
+    fits = allowance.fitting(n, asked)
     each = PRICE.of(asked(1))
     expected = min(n, calls, math.floor((amount + 1e-12) / (MARGIN * each) + 1e-9))
     assert fits == expected
-    assert fits == 0 or purse.holds(asked(fits))
-    assert fits == n or not purse.holds(asked(fits + 1))
+    assert fits == 0 or allowance.holds(asked(fits))
+    assert fits == n or not allowance.holds(asked(fits + 1))
 
 
 def test_calls_are_shared_as_time_is() -> None:
@@ -56,15 +56,15 @@ def test_calls_are_shared_as_time_is() -> None:
         Expected("long", 1.0, 200, 20, 16, asked(400)),
         Expected("short", 1.0, 30, 3, 16, asked(60)),
     ]
-    told = forecast(entries, "a server", purse=Purse(260, math.inf, PRICE), price=PRICE)
+    told = forecast(entries, "a server", allowance=Allowance(260, math.inf, PRICE), price=PRICE)
     # 60 for the short one, 200 of 400 calls for the long one; no first part is measured anyway.
     assert told.reached == pytest.approx((30 + 100) / 230)
     assert told.asked == asked(460)
     assert told.money == pytest.approx(PRICE.of(asked(460)))
     assert told.quick_calls == 40 + 6
-    assert forecast(entries, "a server", purse=Purse(0)).reached == 0
+    assert forecast(entries, "a server", allowance=Allowance(0)).reached == 0
     # The scarcest limit decides.
-    both = forecast(entries, "a server", left=1000.0, purse=Purse(260))
+    both = forecast(entries, "a server", left=1000.0, allowance=Allowance(260))
     assert both.reached == pytest.approx((30 + 100) / 230)
 
 

@@ -6,10 +6,10 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Protocol
 
+from pytest_bias.engine.allowance import Allowance
 from pytest_bias.engine.events import Listener, ignore
 from pytest_bias.engine.forecast import Expected, Forecaster
 from pytest_bias.engine.planning import Plan, Planned
-from pytest_bias.engine.purse import Purse
 from pytest_bias.engine.report_building import environment
 from pytest_bias.engine.schedule import Schedule
 from pytest_bias.models.interface import Model
@@ -17,7 +17,7 @@ from pytest_bias.records.report import Part, SuiteResult
 from pytest_bias.suites.suite import LoadedData
 
 
-class Foreseeable(Protocol):
+class Forecastable(Protocol):
     """What a forecast reads of a session."""
 
     plan: Plan
@@ -48,7 +48,7 @@ class Foreseeable(Protocol):
         """Load the items of an entry."""
 
 
-def expected(session: Foreseeable, entries: Sequence[Planned]) -> list[Expected]:
+def expected(session: Forecastable, entries: Sequence[Planned]) -> list[Expected]:
     """Estimate what entries take; nothing where the model failed the structural checks."""
     waiting = [p for p in entries if not p.is_structure]
     if not waiting or session.unsound:
@@ -65,7 +65,7 @@ def expected(session: Foreseeable, entries: Sequence[Planned]) -> list[Expected]
 
 
 @contextmanager
-def _knowing_answers(session: Foreseeable, *, is_hidden: bool) -> Iterator[None]:
+def _knowing_answers(session: Forecastable, *, is_hidden: bool) -> Iterator[None]:
     """Let a model that is asked elsewhere know its kept answers: they are not asked again."""
     is_used = session.model.identity.asked and not is_hidden
     if is_used:
@@ -77,7 +77,7 @@ def _knowing_answers(session: Foreseeable, *, is_hidden: bool) -> Iterator[None]
             session.model.keep(None)
 
 
-def foreseen(session: Foreseeable, entries: Sequence[Planned]) -> list[Planned]:
+def forecast_first(session: Forecastable, entries: Sequence[Planned]) -> list[Planned]:
     """Emit the forecast; return the entries in the order that suits a budget."""
     has_budget = session.plan.settings.budget is not None
     if session.listener is ignore and not has_budget:
@@ -89,13 +89,13 @@ def foreseen(session: Foreseeable, entries: Sequence[Planned]) -> list[Planned]:
     session.listener(session.schedule.forecast(device, session.model))
     if not has_budget:
         return list(entries)
-    sizes = {e.entry: _size(e, session.plan.purse) for e in found}
+    sizes = {e.entry: _size(e, session.plan.allowance) for e in found}
     return sorted(entries, key=lambda p: sizes.get(p.entry.id, 0.0))
 
 
-def _size(entry: Expected, purse: Purse | None) -> float:
+def _size(entry: Expected, allowance: Allowance | None) -> float:
     """Return what an entry takes of the budget: calls, else money, else time."""
-    if purse and entry.asked:
-        calls, money = purse.of(entry.asked)
-        return calls if math.isfinite(purse.calls) else money
+    if allowance and entry.asked:
+        calls, money = allowance.of(entry.asked)
+        return calls if math.isfinite(allowance.calls) else money
     return math.inf if entry.seconds is None else entry.seconds
