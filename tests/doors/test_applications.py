@@ -322,6 +322,18 @@ def test_one_prompt_without_an_answer_is_unscored(
     assert "the application returns None, not a text" in failed["reason"]
 
 
+def test_one_reply_to_everything_is_measured_and_is_no_answer(
+    bias: Command, tmp_path: Path
+) -> None:
+    (tmp_path / "my_app.py").write_text("def answer(prompt):\n    return 'Only about accounts.'\n")
+    ran = bias("run", "app:my_app:answer", "--suite", "bbq[en-sample]", "--out", "out").done(0)
+    assert "1 suite measured without a value" in ran.said
+    (whole,) = (
+        s for s in suite(ran.report, "bbq")["scores"] if s["metric"] == "answered" and not s["by"]
+    )
+    assert (whole["value"], whole["n"]) == (0, 132)
+
+
 def test_an_application_that_hangs_does_not_hold_up_the_end(
     command: Command, tmp_path: Path
 ) -> None:
