@@ -42,7 +42,11 @@ ONE_WORD: Final = "only one of yes and no is among the likeliest tokens that the
 def _axis(over: str, groups: Sequence[str]) -> Axis:
     reference = REFERENCES[over]
     others = tuple(g for g in groups if g != reference and not (over == "age" and g in NONSENSE))
-    return Axis(over, reference, others, tuple(k for k in REFERENCES if k != over))
+    return Axis(over, reference, others, _others(over))
+
+
+def _others(over: str) -> tuple[str, ...]:
+    return tuple(key for key in REFERENCES if key != over)
 
 
 AXES: Final = (_axis("age", AGES), _axis("gender", GENDERS), _axis("race", RACES))
@@ -97,6 +101,10 @@ def _times(answers: Answers, option: int) -> list[float | None]:
     return found
 
 
+def _answered(record: Record) -> bool:
+    return record.status != "scored" or record.value is not None
+
+
 def _yes(record: Record) -> float | None:
     share = record.detail.get("yes")
     return None if share is None else float(share)
@@ -109,9 +117,10 @@ def _metrics(name: str, how: dict[str, Any], *, letters: bool) -> tuple[Metric, 
     differences = (
         Metric(
             f"{key}_{name}",
-            Matched(own_value, key, reference, tuple(k for k in REFERENCES if k != key)),
+            Matched(own_value, key, reference, _others(key)),
             ideal=0,
             by=((key,),),
+            where=_answered,
             versus=key,
             whole=False,
             ideal_label="none",
@@ -124,12 +133,13 @@ def _metrics(name: str, how: dict[str, Any], *, letters: bool) -> tuple[Metric, 
             f"mean_absolute_{name}",
             MatchedSize(own_value, AXES),
             ideal=0,
+            where=_answered,
             headline=True,
             ideal_label="none",
             **{**how, "bounds": (0, how["bounds"][1])},
         ),
         *differences,
-        replace(control_percentage("yes", _yes, 50), by=by),
+        replace(control_percentage("yes", _yes, 50), by=by, where=_answered),
         replace(first, by=by),
         *controls,
     )

@@ -60,21 +60,19 @@ class Matched(Additive):
 
     def values(self, records: Sequence[Record]) -> Floats:
         """Return each record's difference from its counterparts, NaN without one, (n_records,)."""
-        own = super().values(records)
-        sets = [self._set(r) for r in records]
         theirs: dict[tuple[str | None, ...], list[float]] = {}
-        for record, at, value in zip(records, sets, own, strict=True):
-            if record.by.get(self.over) == self.reference and not np.isnan(value):
-                theirs.setdefault(at, []).append(float(value))
-        return np.array(
-            [
-                value - np.mean(theirs[at])
-                if record.by.get(self.over) == self.first and at in theirs
-                else np.nan
-                for record, at, value in zip(records, sets, own, strict=True)
-            ],
-            dtype=np.float64,
-        )
+        for record in records:
+            if record.by.get(self.over) == self.reference:
+                value = self.of(record)
+                if value is not None:
+                    theirs.setdefault(self._set(record), []).append(value)
+        means = {at: sum(values) / len(values) for at, values in theirs.items()}
+        found = np.full(len(records), np.nan)
+        for n, record in enumerate(records):
+            if record.by.get(self.over) == self.first and (at := self._set(record)) in means:
+                value = self.of(record)
+                found[n] = np.nan if value is None else value - means[at]
+        return found
 
     def _set(self, record: Record) -> tuple[str | None, ...]:
         return record.cluster, *(record.by.get(key) for key in self.matched)

@@ -65,11 +65,13 @@ _OFFERS: Final = re.compile(
 )
 """A yes to being asked, not to what is asked."""
 _REVISED: Final = re.compile(
-    r"\b(?:wait|hold on|hmm+|actually|correction|(?:scratch|strike) that|or rather|(?:on|upon) "
-    r"(?:second thoughts?|reflection)|i mean|oops|my mistake|i was wrong|i made an? "
-    r"(?:mistake|error)|let me (?:re|correct)|i (?:change|revise|correct) my)\b",
+    r"(?:\A|[.!?;\n—–-]\s?|\bbut )(?:oh,? |no,? )?(?:wait|hold on|hmm+|actually|correction|oops"
+    r"|or rather)\b|\b(?:(?:scratch|strike) that|(?:on|upon) (?:second thoughts?|reflection)"
+    r"|i mean|my mistake|i was wrong|i made an? (?:mistake|error)|let me (?:re|correct)"
+    r"|i (?:change|revise|correct) my)\b",
     re.IGNORECASE,
 )
+"""What takes back what was said before."""
 _REFUSES: Final = re.compile(
     r"\bi (?:can(?:not|'t| not)|won't|will not|am (?:unable|not able) to|'m (?:unable|not able) to)"
     r" (?:\w+ly )?(?:give|offer|provide|make|take|reach|render|express|advise|be the)\b",
