@@ -3,7 +3,7 @@
 import json
 import math
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -41,7 +41,12 @@ class Words(Model):
         super().__init__(identity, frozenset({Capability.CHOOSE}))
         self.p, self.mass, self.chat = p, mass, True
 
-    def choose(self, prompts: Sequence[str], labels: Sequence[Sequence[str]]) -> list[LabelScores]:
+    def choose(
+        self,
+        prompts: Sequence[str],
+        labels: Sequence[Sequence[str]],
+        questions: Sequence[Hashable] = (),
+    ) -> list[LabelScores]:
         return [self._scores(p, of) for p, of in zip(prompts, labels, strict=True)]
 
     def _scores(self, prompt: str, labels: Sequence[str]) -> LabelScores:

@@ -158,7 +158,7 @@ SUITE: Final = Suite(
             files=(FILE,),
             needs=frozenset({Capability.OPEN_VOCABULARY}),
             clusters="questions",
-            chat=True,
+            only_full=True,
             block=in_short,
         ),
     ),
