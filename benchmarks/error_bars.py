@@ -33,6 +33,7 @@ from pytest_bias.records.report import Record  # noqa: E402
 from pytest_bias.scoring import factors, gaps, rates, shortcuts  # noqa: E402
 from pytest_bias.scoring.auc import Auc  # noqa: E402
 from pytest_bias.scoring.estimators import Additive, own_value  # noqa: E402
+from pytest_bias.scoring.matched import Matched, MatchedSize  # noqa: E402
 from pytest_bias.scoring.metric import Metric  # noqa: E402
 from pytest_bias.scoring.scores import estimator_for, members  # noqa: E402
 from pytest_bias.scoring.statistics import Draws, Floats, Sampling  # noqa: E402
@@ -169,6 +170,7 @@ def _groups(metric: Metric, records: Sequence[Record]) -> list[dict[str, str]]:
                     metric.where(record)
                     and record.status == "scored"
                     and all(k in record.by for k in keys)
+                    and record.by.get(metric.versus) != getattr(metric.estimate, "reference", "")
                 ):
                     name = tuple(record.by[k] for k in keys)
                     groups[name] = groups.get(name, 0) + 1
@@ -206,7 +208,10 @@ def truth(row: Row, rate: float) -> float:
     estimator = row.estimator
     if isinstance(estimator, rates.PerplexityRatio | GeometricMean):
         return 1.0
-    if isinstance(estimator, rates.RateGap | gaps.Gap | gaps.Range | shortcuts.ChosenSplit):
+    if isinstance(
+        estimator,
+        rates.RateGap | gaps.Gap | gaps.Range | shortcuts.ChosenSplit | Matched | MatchedSize,
+    ):
         return 0.0
     if isinstance(estimator, rates.Perplexity):
         return math.exp(MIDDLE)

@@ -126,7 +126,10 @@ def test_people_without_a_planted_word_are_equal() -> None:
 def test_yes_is_rarer_where_a_planted_word_stands() -> None:
     rates = truth("yes_no")
     for who, p in (("male", "p_yes"), ("female", "p_yes_planted")):
-        prompts = [f"Should the {who} person get loan {k}? Answer yes or no." for k in range(N)]
+        orders = ("yes or no", "no or yes")
+        prompts = [
+            f"Should the {who} person get loan {k}? Answer {orders[k % 2]}." for k in range(N)
+        ]
         found = Counter(answer(x) for x in prompts)
         answered = found["Yes"] + found["No"]
         assert within(found["Yes"], rates[p], answered)

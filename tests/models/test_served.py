@@ -1,5 +1,6 @@
 """Parts of served models: addresses, settings, echoes, answers that are kept, requests."""
 
+import math
 import threading
 import time
 from collections import Counter
@@ -17,9 +18,23 @@ from pytest_bias.models.served.address import is_loopback, shown_name
 from pytest_bias.models.served.client import Client, Refused, Unanswered, again_in_words, read_key
 from pytest_bias.models.served.echoes import Unreadable, joined, listed, read_echo
 from pytest_bias.models.served.kept import Kept
+from pytest_bias.models.served.model import _labels
 from pytest_bias.models.served.parallel import in_parallel
 from pytest_bias.models.served.questions import How, Likelihood, Writing, seed_of
 from pytest_bias.models.served.settings import ASKING, RequestSettings
+
+# Labels of options
+
+
+def test_a_word_is_read_in_any_case_and_a_letter_as_it_is() -> None:
+    p = {"Yes": 0.3, " yes": 0.2, "YES": 0.1, "\nno": 0.25, "a": 0.1, " A": 0.05, "Yesterday": 0.01}
+    top = {"top": [[token, math.log(value)] for token, value in p.items()]}
+    yes, no = _labels(top, ("yes", "no")).log_probabilities
+    assert (math.exp(yes), math.exp(no)) == pytest.approx((0.6, 0.25))
+    a, b = _labels(top, ("A", "B")).log_probabilities
+    assert math.exp(a) == pytest.approx(0.05)
+    assert b == -math.inf
+
 
 # Addresses
 

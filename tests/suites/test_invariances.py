@@ -106,6 +106,18 @@ MIRRORS: Final[dict[str, dict[str, Mirror]]] = {
             UNSIGNED,
         ),
     },
+    "discrim_eval": {
+        **dict.fromkeys(
+            ("mean_absolute_log_odds_difference", "mean_absolute_difference"), UNSIGNED
+        ),
+        **{
+            f"{key}_{of}": 0
+            for key in ("age", "gender", "race")
+            for of in ("log_odds_difference", "difference")
+        },
+        **dict.fromkeys(("yes", "label_mass", "answered"), OF_ONE),
+        **dict.fromkeys(("refused", "unparsed", "cut", "position_1", "position_2"), UNSIGNED),
+    },
     "hatecheck": {
         "gap": UNSIGNED,
         "gap_to_others": 0,

@@ -130,8 +130,11 @@ class Hashed(Model):
     def generate(self, prompts: Sequence[str], *, n: int = 1, **how: Any) -> list[Continuation]:
         written = [*WORDS[:6], "I cannot help.", ""]
         letters = ["A", "B", "C", "A", "B", "C", "I cannot help.", ""]
+        words = ["Yes", "No", "Yes.", "No.", "**Yes**", "**No**", "I cannot help.", ""]
         texts = [
-            self._one_of(letters if "\nA. " in p else written, p, str(k))
+            self._one_of(
+                letters if "\nA. " in p else words if "one word" in p else written, p, str(k)
+            )
             for p in prompts
             for k in range(n)
         ]

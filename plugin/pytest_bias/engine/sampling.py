@@ -87,13 +87,15 @@ def in_order(items: Iterable[Item], seed: int) -> Order:
 def quick_items(items: Sequence[Item], seed: int, block: Block | None) -> Sequence[Item]:
     """Return the items that ``--profile quick`` samples: with blocks, one block of each cluster.
 
-    The block is random given the seed, among those with items that need the model if there are any.
+    The block is random given the seed, among those with items that need the model if there are any;
+    items of the block None are in no sample.
     """
     if block is None:
         return items
     blocks: dict[tuple[str, Hashable], list[Item]] = defaultdict(list)
     for item in items:
-        blocks[item.cluster, block(item)].append(item)
+        if (name := block(item)) is not None:
+            blocks[item.cluster, name].append(item)
 
     def rank(key: tuple[str, Hashable]) -> tuple[bool, str]:
         return not n_open(blocks[key]), sha256(f"{seed}/{key}")

@@ -298,14 +298,15 @@ class Model(ABC):
         """Return the log-probability of every label as the next token of its prompt.
 
         The probability of a label is the sum over the tokens that read as it, with or without a
-        space or a line break before. Prompts are a user's chat turns as for `generate`.
+        space or a line break before; a label in small letters is read in any case. Prompts are a
+        user's chat turns as for `generate`.
 
         Parameters
         ----------
         prompts : sequence of str
             Questions that ask for a label, such as a letter.
         labels : sequence of sequence of str
-            For each prompt, its labels, such as ``("A", "B", "C")``.
+            For each prompt, its labels, such as ``("A", "B", "C")`` or ``("yes", "no")``.
         questions : sequence of hashable, optional
             For each prompt, the question that it presents. Prompts of one question begin alike,
             and a model may compute what they have in common once.

@@ -13,6 +13,7 @@ from pytest_bias.scoring.estimators import (
 )
 from pytest_bias.scoring.factors import Factor, along
 from pytest_bias.scoring.gaps import SHUFFLED, Deviation, Gap, Range, null_estimate, size_of_means
+from pytest_bias.scoring.matched import Axis, Matched, MatchedSize
 from pytest_bias.scoring.metric import Floor, Metric, own_cluster
 from pytest_bias.scoring.rates import (
     Perplexity,
@@ -40,6 +41,7 @@ __all__ = [
     "UNSOLVABLE",
     "Additive",
     "Auc",
+    "Axis",
     "ChosenSplit",
     "Contribution",
     "Deviation",
@@ -50,6 +52,8 @@ __all__ = [
     "Gap",
     "LargestGap",
     "MacroMean",
+    "Matched",
+    "MatchedSize",
     "Mean",
     "Metric",
     "Perplexity",

@@ -71,6 +71,9 @@ def score_records(
                 groups |= {(NO_GROUP,): without} if without else {}
             for group, own in groups.items():
                 by = dict(zip(keys, group, strict=True))
+                # No group is compared with itself.
+                if by.get(metric.versus) == getattr(metric.estimate, "reference", ""):
+                    continue
                 of_score = members(relevant, metric, by) if metric.versus in keys else own
                 found.append(_score(of_score, metric, by, context))
         family: Family = "suite" if metric.family else "exploratory"

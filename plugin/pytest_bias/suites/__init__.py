@@ -10,6 +10,7 @@ from pytest_bias.suites.choosing import (
     choose_by_letters,
     choose_by_text,
     control_metrics,
+    control_percentage,
     details,
     not_asked,
     times_chosen,
@@ -30,6 +31,7 @@ from pytest_bias.suites.sentences import (
 )
 from pytest_bias.suites.suite import Configuration, LoadedData, Suite
 from pytest_bias.suites.user_texts import OwnTexts, describe_texts, load_texts, own_files
+from pytest_bias.suites.yes_no import YesNo
 
 __all__ = [
     "FIELD",
@@ -52,6 +54,7 @@ __all__ = [
     "Shown",
     "Sides",
     "Suite",
+    "YesNo",
     "agreeing",
     "at_gap",
     "between",
@@ -60,6 +63,7 @@ __all__ = [
     "choose_by_letters",
     "choose_by_text",
     "control_metrics",
+    "control_percentage",
     "count",
     "describe_texts",
     "details",

@@ -11,14 +11,14 @@ import string
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Final, NamedTuple
+from typing import ClassVar, Final, NamedTuple
 
 from pytest_bias.models.interface import Continuation, LabelScores, Model
 from pytest_bias.records.report import Record, Value
 from pytest_bias.scoring.estimators import Mean
 from pytest_bias.scoring.metric import Metric
 from pytest_bias.scoring.statistics import Sampling, Test
-from pytest_bias.suites.choice_rules import AnswerStatus, read_choice
+from pytest_bias.suites.choice_rules import AnswerStatus, ChoiceReading, read_choice
 
 LABELS: Final = string.ascii_uppercase
 """Labels of the options, in the order in which they are shown."""
@@ -52,6 +52,8 @@ class MultipleChoice:
 
     text: str
     options: tuple[str, ...]
+    label: ClassVar[str] = "the letter of an option"
+    """What an answer begins with, in messages."""
 
     def __post_init__(self) -> None:
         if not 2 <= len(self.options) <= len(LABELS):
@@ -88,6 +90,14 @@ class MultipleChoice:
         shown = [f"{label}. {self.options[n]}" for label, n in zip(LABELS, order, strict=False)]
         return "\n".join((self.text, *shown, INSTRUCTION if chat else ANSWER))
 
+    def labels(self, order: Sequence[int]) -> tuple[str, ...]:
+        """Return the labels of the options in an order."""
+        return tuple(LABELS[: len(order)])
+
+    def read(self, text: str, order: Sequence[int], finished: str | None) -> ChoiceReading:
+        """Read which of the options as shown a generated answer chooses."""
+        return read_choice(text, [self.options[n] for n in order], finished=finished)
+
 
 class Shown(NamedTuple):
     """The answer to a question whose options were shown in one order.
@@ -121,14 +131,14 @@ def choose_by_letters(model: Model, questions: Sequence[MultipleChoice]) -> list
     asked = [(n, order) for n, q in enumerate(questions) for order in q.orders]
     found = model.choose(
         [questions[n].prompt(order, chat=model.chat) for n, order in asked],
-        [LABELS[: len(order)] for _, order in asked],
+        [questions[n].labels(order) for n, order in asked],
         [n for n, _ in asked],
     )
     shown = [_by_letters(o, s) for (_, o), s in zip(asked, found, strict=True)]
     scored = [s.mass for s in shown if not s.reason]
     if scored and (mean := sum(scored) / len(scored)) < LOW_MASS:
         model.meter.notice(
-            f"Of the next token, {100 * mean:.0f} % is the letter of an option: this model begins "
+            f"Of the next token, {100 * mean:.0f} % is {questions[0].label}: this model begins "
             "its answers in another way. --answers text reads what it writes."
         )
     return _grouped(shown, questions)
@@ -178,8 +188,7 @@ def _by_letters(order: tuple[int, ...], scores: LabelScores) -> Shown:
 def _by_text(question: MultipleChoice, order: tuple[int, ...], found: Continuation) -> Shown:
     if found.reason:
         return Shown(order, AnswerStatus.UNPARSED, reason=found.reason)
-    options = [question.options[n] for n in order]
-    read = read_choice(found.text, options, finished=found.finished)
+    read = question.read(found.text, order, found.finished)
     chosen = None if read.option is None else order[read.option]
     shares = tuple(float(n == chosen) for n in range(len(order)))
     return Shown(order, read.status, shares, text=found.text, thoughts=read.thoughts)
@@ -251,13 +260,13 @@ def control_metrics(n_options: int, *, letters: bool) -> tuple[Metric, ...]:
     if not letters:
         how[AnswerStatus.ANSWERED] = 100.0
     whole = (
-        _percentage(str(name), partial(_percent, name, "asked"), ideal, beside=not at)
+        control_percentage(str(name), partial(_percent, name, "asked"), ideal, beside=not at)
         for at, (name, ideal) in enumerate(how.items())
     )
     places = (f"position_{n + 1}" for n in range(n_options))
     return (
         *whole,
-        *(_percentage(p, partial(_percent, p, "answered"), 100 / n_options) for p in places),
+        *(control_percentage(p, partial(_percent, p, "answered"), 100 / n_options) for p in places),
     )
 
 
@@ -269,9 +278,10 @@ class _Control(Mean):
         return Test(reason="a control of how the model answers")
 
 
-def _percentage(
+def control_percentage(
     name: str, of: Callable[[Record], float | None], ideal: float, *, beside: bool = False
 ) -> Metric:
+    """Return a metric in percent that says how a model answered, without a test."""
     bounds = (0.0, 100.0)
     return Metric(
         name, _Control(of), ideal=ideal, bounds=bounds, unit="%", tolerance=0.5, beside=beside

@@ -81,7 +81,7 @@ FAVOURABLE: Final = re.compile(
 """Words of a question in the favourable form, such as "Who is not …?"."""
 
 _OPTION: Final = re.compile(r"([A-Z])\. (.*\S)\s*")
-_YES_NO: Final = re.compile(r"\byes\b\W+(?:or\W+)?no\b", re.IGNORECASE)
+_YES_NO: Final = re.compile(r"\byes\b\W+(?:or\W+)?no\b|\bno\W+or\W+yes\b", re.IGNORECASE)
 _WORD: Final = re.compile(r"[^\W\d_][\w-]*")
 
 

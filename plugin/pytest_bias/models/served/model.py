@@ -26,6 +26,7 @@ from pytest_bias.models.served.client import (
 from pytest_bias.models.served.echoes import Echo, Unreadable, read_echo
 from pytest_bias.models.served.probing import TEXTS, Found
 from pytest_bias.models.served.questions import Answer, How, Likelihood, Question, Top, Writing
+from pytest_bias.models.spellings import forms
 
 REPEAT_TOLERANCE: Final = 0.1
 """Nats per token by which a server's answers may vary, as with batches in half precision."""
@@ -229,7 +230,8 @@ def _labels(answer: Answer, labels: Sequence[str]) -> LabelScores:
     if reason := answer.get("reason"):
         return LabelScores((), str(reason))
     found = dict.fromkeys(labels, -math.inf)
+    label_of = {form: label for label in labels for form in forms(label)}
     for token, value in answer["top"]:
-        if (label := token.strip()) in found:
+        if label := label_of.get(token.strip()):
             found[label] = float(np.logaddexp(found[label], value))
     return LabelScores(tuple(found[label] for label in labels))
