@@ -13,6 +13,7 @@ from pytest_bias.scoring.estimators import (
 )
 from pytest_bias.scoring.factors import Factor, along
 from pytest_bias.scoring.gaps import SHUFFLED, Deviation, Gap, Range, null_estimate, size_of_means
+from pytest_bias.scoring.impact import AboveMedian, ImpactRatio
 from pytest_bias.scoring.metric import Floor, Metric, own_cluster
 from pytest_bias.scoring.rates import (
     Perplexity,
@@ -38,6 +39,7 @@ __all__ = [
     "SHUFFLED",
     "SOLVABLE",
     "UNSOLVABLE",
+    "AboveMedian",
     "Additive",
     "Auc",
     "ChosenSplit",
@@ -48,6 +50,7 @@ __all__ = [
     "Floats",
     "Floor",
     "Gap",
+    "ImpactRatio",
     "LargestGap",
     "MacroMean",
     "Mean",
