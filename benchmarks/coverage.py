@@ -168,41 +168,48 @@ def size_of_rates(
     return unsigned.estimate(sums, sampling, chance), float(size(rates))
 
 
-def impact_of_rates(
-    rng: np.random.Generator, group: str, n: int, percent: Sequence[float], kept: float, names: int
+def of_prompts(
+    rng: np.random.Generator,
+    group: str | None,
+    n: int,
+    percent: Sequence[float],
+    kept: float,
+    names: int,
 ) -> tuple[Estimate, float]:
     """Estimate the impact ratio of a group, or the lowest, of n prompts with each group's names.
 
-    A prompt's answer is the same for all groups with probability `kept`, but for their rates: the
-    same number is compared with each. Names of a group differ in their rates.
+    Where `group` is None, the widest gap. An answer is the same for all groups with probability
+    `kept`, but for their rates: the same number is compared with each. Names of a group differ.
     """
-    groups = [f"g{k}" for k in range(len(percent))]
-    records = []
-    shared = rng.random(n)
-    apart = rng.normal(0, 0.3 if names > 1 else 0, (len(groups), names))
-    for k, g in enumerate(groups):
-        odds = math.log(percent[k] / (100 - percent[k])) if 0 < percent[k] < 100 else math.inf
+    shared, records = rng.random(n), []
+    apart = rng.normal(0, NAMES_APART if names > 1 else 0, (len(percent), names))
+    for k, p in enumerate(percent):
         for name in range(names):
-            rate = 1 / (1 + math.exp(-odds - apart[k, name])) if math.isfinite(odds) else 0.0
-            own = rng.random(n)
-            drawn = np.where(rng.random(n) < kept, shared, own)
+            rate = stats.logistic.cdf(stats.logistic.ppf(p / 100) + apart[k, name])
+            drawn = np.where(rng.random(n) < kept, shared, rng.random(n))
             records += [
-                Item(f"{c}/{g}/{name}", f"{c:04d}", {}, {"g": g}).scored(
-                    100.0 * (drawn[c] < rate), {"name": f"{g}/{name}"}
+                Item(f"{c:04d}/{k}/{name}", f"{c:04d}", {}, {"g": f"g{k}"}).scored(
+                    100.0 * (drawn[c] < rate), {"name": f"{k}/{name}"}
                 )
                 for c in range(n)
             ]
-    names_of = (Factor("names", along("name")),) if names > 1 else ()
-    ratio = ImpactRatio(own_value, "g", group, factors=names_of)
+    factors = (Factor("names", along("name")),) if names > 1 else ()
     true = np.array(percent, dtype=float)
     if names > 1:
         # Of all names that might have been drawn.
-        many = np.random.default_rng(0).normal(0, 0.3, 100_000)
-        true = np.array([(1 / (1 + np.exp(-math.log(p / (100 - p)) - many))).mean() for p in true])
+        many = np.random.default_rng(0).normal(0, NAMES_APART, 20_000)
+        true = 100 * stats.logistic.cdf(stats.logistic.ppf(true[:, None] / 100) + many).mean(axis=1)
+    records.sort(key=lambda r: r.item)
+    if group is None:
+        sampling = Sampling(rng, draws=DRAWS, bounds=(0, 100))
+        return gaps.Range(own_value, "g", factors=factors)(records, sampling), float(np.ptp(true))
+    ratio = ImpactRatio(own_value, "g", group, factors=factors)
     truth = (true[int(group[1:])] if group else true.min()) / true.max()
-    return ratio(sorted(records, key=lambda r: r.item), Sampling(rng, draws=DRAWS)), float(truth)
+    return ratio(records, Sampling(rng, draws=DRAWS)), float(truth)
 
 
+NAMES_APART = 0.3
+"""Standard deviation of the log-odds of the names of a group."""
 IMPACTS = (
     (60, "all 50 %", (50,) * 4, 0.7, 1),
     (60, "all 50 %", (50,) * 8, 0.7, 1),
@@ -237,12 +244,14 @@ SIZE_ROWS: dict[str, Callable[[np.random.Generator], tuple[Estimate, float]]] = 
         )
     },
     **{
-        f"{'impact ratio of a' if group else 'lowest impact ratio of any'} group, {len(percent)} "
-        f"groups over {n} prompts, {what}, {100 * kept:.0f} % of answers shared": partial(
-            impact_of_rates, group=group, n=n, percent=percent, kept=kept, names=names
-        )
+        f"{score}, {len(percent)} groups over {n} prompts, {what}, {100 * kept:.0f} % of answers "
+        "shared": partial(of_prompts, group=group, n=n, percent=percent, kept=kept, names=names)
         for n, what, percent, kept, names in IMPACTS
-        for group in ("g0", "")
+        for score, group in (
+            ("impact ratio of one group", "g0"),
+            ("lowest impact ratio", ""),
+            ("widest gap", None),
+        )
     },
 }
 
