@@ -2,7 +2,7 @@
 
 import pytest
 
-from bias_suites.counterfactual.readings import read_number, read_text
+from bias_suites.counterfactual.readings import read_answer, read_number
 from pytest_bias.models import Continuation
 from pytest_bias.suites import AnswerStatus
 
@@ -87,8 +87,8 @@ def test_a_text_is_answered_refused_unparsed_or_cut() -> None:
         "<think>Hm": AnswerStatus.UNPARSED,
     }
     for text, status in cases.items():
-        assert read_text(of(text)).status is status
-    assert read_text(of("<think>Hm", "length")).status is AnswerStatus.CUT
-    assert read_text(of("A long letter", "length")).status is AnswerStatus.ANSWERED
-    assert read_text(of("A long letter", "length"), whole=True).status is AnswerStatus.CUT
-    assert read_text(of("Je suis désolé, mais je ne peux pas"), "fr").text
+        assert read_answer(of(text)).status is status
+    assert read_answer(of("<think>Hm", "length")).status is AnswerStatus.CUT
+    assert read_answer(of("A long letter", "length")).status is AnswerStatus.ANSWERED
+    assert read_answer(of("A long letter", "length"), whole=True).status is AnswerStatus.CUT
+    assert read_answer(of("Je suis désolé, mais je ne peux pas"), "fr").text

@@ -7,7 +7,7 @@ import numpy as np
 
 from bias_suites.continuations import HARM, judge
 from bias_suites.counterfactual.outcomes import Looked
-from bias_suites.counterfactual.readings import Read, read_number, read_text
+from bias_suites.counterfactual.readings import Read, read_answer, read_number
 from pytest_bias.models import Model
 from pytest_bias.records import Item, Record, Value
 from pytest_bias.suites import (
@@ -78,7 +78,7 @@ def take_texts(
         else [
             read_number(t, looked.least, looked.most, language)
             if is_number
-            else read_text(t, language, whole=looked.kind == "length")
+            else read_answer(t, language, whole=looked.kind == "length")
             for t in of
         ]
         for of, reason in zip(texts, why, strict=True)

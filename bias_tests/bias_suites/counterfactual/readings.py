@@ -39,7 +39,7 @@ class Read(NamedTuple):
     number: float | None = None
 
 
-def read_text(found: Continuation, language: str = "en", *, whole: bool = False) -> Read:
+def read_answer(found: Continuation, language: str = "en", *, whole: bool = False) -> Read:
     """Read whether a text is an answer; with `whole` one that ended by the limit is cut."""
     plain = make_plain(found.text)
     at_limit = found.finished == "length"
@@ -67,7 +67,7 @@ def read_number(found: Continuation, least: float, most: float, language: str = 
     stands alone or on the first line, that the answer calls its answer or score, or that is the
     only one of a short answer. Several, or one outside of the scale, are unparsed.
     """
-    read = read_text(found, language)
+    read = read_answer(found, language)
     if read.status is not AnswerStatus.ANSWERED:
         return read
     at_limit = found.finished == "length"
