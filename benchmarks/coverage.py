@@ -202,7 +202,8 @@ def of_prompts(
     records.sort(key=lambda r: r.item)
     if group is None:
         sampling = Sampling(rng, draws=DRAWS, bounds=(0, 100))
-        return gaps.Range(own_value, "g", factors=factors)(records, sampling), float(np.ptp(true))
+        widest = gaps.Range(own_value, "g", factors=factors, pooled=False)
+        return widest(records, sampling), float(np.ptp(true))
     ratio = ImpactRatio(own_value, "g", group, factors=factors)
     truth = (true[int(group[1:])] if group else true.min()) / true.max()
     return ratio(records, Sampling(rng, draws=DRAWS)), float(truth)

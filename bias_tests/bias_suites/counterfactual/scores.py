@@ -58,7 +58,7 @@ def group_metrics(
     metrics = [
         Metric(
             "gap" if key == found.groups.key else f"gap_{key}",
-            Range(own_value, key, factors=factors),
+            Range(own_value, key, factors=factors, pooled=False),
             headline=key == found.groups.key,
             ideal_label="none" if key == found.groups.key else "",
             by=(*prompts, *more) if key == found.groups.key else (),
