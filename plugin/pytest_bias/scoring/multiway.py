@@ -80,7 +80,7 @@ class Crossing:
         A factor is nested in the sides that are compared where each of its levels has
         units of one side only.
         """
-        found = []
+        found: list[int] = []
         for added in self.by_level(sizes):
             is_nested = added.shape[1] > 1 and ((added > 0).sum(axis=1) == 1).all()
             if is_nested and not self.pooled:
