@@ -182,7 +182,7 @@ class Letters(Model):
         can = frozenset({Capability.CHOOSE})
         super().__init__(ModelIdentity("letters", "causal", "Letters"), can)
 
-    def choose(self, prompts, labels):  # type: ignore[no-untyped-def]
+    def choose(self, prompts, labels, questions=()):  # type: ignore[no-untyped-def]
         found = []
         for prompt, shown in zip(prompts, labels, strict=True):
             best = letter(prompt, "No" if options(prompt, "Eve") else "Yes")
