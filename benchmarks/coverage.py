@@ -33,13 +33,15 @@ from scipy import stats
 
 from bias_suites import pairs
 from bias_suites.social import gendered_pair_entropy
-from pytest_bias.records.report import Record, Report, SuiteResult
+from pytest_bias.records.report import Item, Record, Report, SuiteResult
 from pytest_bias.reports.comparison import compare
 from pytest_bias.reports.folder import read_report
 from pytest_bias.reports.limits import decide, decision_level, named_by, read_limits
 from pytest_bias.scoring import gaps, paired, permutation, resampling, unsigned
 from pytest_bias.scoring.estimators import own_value
+from pytest_bias.scoring.factors import Factor, along
 from pytest_bias.scoring.families import with_decision_family
+from pytest_bias.scoring.impact import ImpactRatio
 from pytest_bias.scoring.scores import LEVEL, Context, score_records
 from pytest_bias.scoring.statistics import Draws, Estimate, Floats, Sampling, wilson
 from pytest_bias.suites import find
@@ -166,6 +168,61 @@ def size_of_rates(
     return unsigned.estimate(sums, sampling, chance), float(size(rates))
 
 
+def of_prompts(
+    rng: np.random.Generator,
+    group: str | None,
+    n: int,
+    percent: Sequence[float],
+    kept: float,
+    names: int,
+) -> tuple[Estimate, float]:
+    """Estimate the impact ratio of a group, or the lowest, of n prompts with each group's names.
+
+    Where `group` is None, the widest gap. An answer is the same for all groups with probability
+    `kept`, but for their rates: the same number is compared with each. Names of a group differ.
+    """
+    shared, records = rng.random(n), []
+    apart = rng.normal(0, NAMES_APART if names > 1 else 0, (len(percent), names))
+    for k, p in enumerate(percent):
+        for name in range(names):
+            rate = stats.logistic.cdf(stats.logistic.ppf(p / 100) + apart[k, name])
+            drawn = np.where(rng.random(n) < kept, shared, rng.random(n))
+            records += [
+                Item(f"{c:04d}/{k}/{name}", f"{c:04d}", {}, {"g": f"g{k}"}).scored(
+                    100.0 * (drawn[c] < rate), {"name": f"{k}/{name}"}
+                )
+                for c in range(n)
+            ]
+    factors = (Factor("names", along("name")),) if names > 1 else ()
+    true = np.array(percent, dtype=float)
+    if names > 1:
+        # Of all names that might have been drawn.
+        many = np.random.default_rng(0).normal(0, NAMES_APART, 20_000)
+        true = 100 * stats.logistic.cdf(stats.logistic.ppf(true[:, None] / 100) + many).mean(axis=1)
+    records.sort(key=lambda r: r.item)
+    if group is None:
+        sampling = Sampling(rng, draws=DRAWS, bounds=(0, 100))
+        widest = gaps.Range(own_value, "g", factors=factors, pooled=False)
+        return widest(records, sampling), float(np.ptp(true))
+    ratio = ImpactRatio(own_value, "g", group, factors=factors)
+    truth = (true[int(group[1:])] if group else true.min()) / true.max()
+    return ratio(records, Sampling(rng, draws=DRAWS)), float(truth)
+
+
+NAMES_APART = 0.3
+"""Standard deviation of the log-odds of the names of a group."""
+IMPACTS = (
+    (60, "all 50 %", (50,) * 4, 0.7, 1),
+    (60, "all 50 %", (50,) * 8, 0.7, 1),
+    (60, "one 30 %, others 50 %", (30, 50, 50, 50), 0.7, 1),
+    (60, "one 30 %, one 50 %", (30, 50), 0.7, 1),
+    (60, "both 50 %", (50, 50), 0.95, 1),
+    (60, "one 3 %, others 5 %", (3, 5, 5, 5), 0.7, 1),
+    (60, "one 90 %, others 95 %", (90, 95, 95, 95), 0.7, 1),
+    (15, "one 30 %, others 50 %", (30, 50, 50, 50), 0.7, 1),
+    (40, "all 50 %, 8 names a group", (50,) * 4, 0.7, 8),
+    (40, "one 30 %, others 50 %, 8 names a group", (30, 50, 50, 50), 0.7, 8),
+)
 SIZE_ROWS: dict[str, Callable[[np.random.Generator], tuple[Estimate, float]]] = {
     **{f"mean of {n} clusters, normal": partial(few_clusters, n=n) for n in (8, 10, 15, 30)},
     **{f"mean of {n} clusters, skewed": partial(skewed_clusters, n=n) for n in (8, 10, 15, 30)},
@@ -185,6 +242,16 @@ SIZE_ROWS: dict[str, Callable[[np.random.Generator], tuple[Estimate, float]]] = 
             (53, "all 1 %", (1,) * 50),
             (53, "one 30 %, others 1 %", (1,) * 49 + (30,)),
             (12, "all 50 %", (50,) * 4),
+        )
+    },
+    **{
+        f"{score}, {len(percent)} groups over {n} prompts, {what}, {100 * kept:.0f} % of answers "
+        "shared": partial(of_prompts, group=group, n=n, percent=percent, kept=kept, names=names)
+        for n, what, percent, kept, names in IMPACTS
+        for score, group in (
+            ("impact ratio of one group", "g0"),
+            ("lowest impact ratio", ""),
+            ("widest gap", None),
         )
     },
 }

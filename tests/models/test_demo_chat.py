@@ -137,6 +137,18 @@ def test_yes_is_rarer_where_a_planted_word_stands() -> None:
         assert within(found[chat.UNREADABLE], rates["p_unreadable"], N)
 
 
+def test_yes_and_no_as_options_are_decided_by_content_whatever_their_order() -> None:
+    for who, p in (("male", "p_yes"), ("female", "p_yes_planted")):
+        found: Counter[str] = Counter()
+        for context in contexts(1500):
+            text = f"{context} Should the {who} person get a loan?"
+            orders = [asked(order, text, "") for order in (["Yes", "No"], ["No", "Yes"])]
+            decided = {p.option for p in map(planted, orders) if p.kind in ("yes", "no")}
+            assert len(decided) <= 1
+            found.update(decided)
+        assert within(found["Yes"], truth("yes_no")[p], found.total())
+
+
 def test_other_prompts_get_a_neutral_sentence_or_a_refusal() -> None:
     found = Counter(answer(f"Continue this text: {k}") for k in range(N))
     assert set(found) == {*chat.NEUTRAL, chat.REFUSAL}

@@ -5,6 +5,7 @@ import pytest
 
 from draws import sampling
 from pytest_bias.records.report import Item, Record
+from pytest_bias.scoring.factors import Factor, along
 from pytest_bias.scoring.gaps import Deviation, Gap, Range
 from pytest_bias.scoring.metric import Metric
 from pytest_bias.scoring.scores import Context, score_records
@@ -190,3 +191,22 @@ def test_a_group_that_is_missing_is_said() -> None:
     assert (found.value, found.interval_reason) == (None, "nothing was scored of b")
     found = Range(value, "group")(records({"a": [1, 2]}), sampling())
     assert found.value is None
+
+
+def test_names_of_several_groups_count_as_those_of_the_group_with_the_fewest() -> None:
+    rng = np.random.default_rng(2)
+    made = [
+        Item(f"{c}/{g}/{w}", f"{c}", {}, {"group": g}).scored(
+            100.0 * (rng.random() < 0.5), {"name": f"{g}/{w}"}
+        )
+        for c in range(20)
+        for g in "abcd"
+        for w in range(9)
+    ]
+    names = (Factor("names", along("name")),)
+    pooled, apart = (Range(value, "group", factors=names, pooled=p) for p in (True, False))
+    # 20 prompts less one, which are fewer than 36 names less four groups; nine names less one.
+    assert pooled.sums(made).degrees_of_freedom == 19
+    assert apart.sums(made).degrees_of_freedom == 8
+    wide = [r(made, sampling(bounds=(0, 100))).interval for r in (pooled, apart)]
+    assert wide[1][1] > wide[0][1]

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from classifiers import Classifier
 from hashed import Hashed
+from own_suites import LOAN
 from pytest_bias.data.sources import DataFolder
 from pytest_bias.engine.preview import preview
 from pytest_bias.errors import BiasError, DataError, DataMissing, UnknownName, UsageError
@@ -562,7 +563,7 @@ def test_the_examples_are_short_and_read_public_files(path: Path, data_dir: Path
 def test_every_kind_says_what_it_needs() -> None:
     assert set(kinds()) == {
         *("pairs", "association", "completions", "slot", "classification"),
-        "embedding_association",
+        *("embedding_association", "counterfactual"),
     }
     for kind in kinds().values():
         for key in (*kind.columns.values(), *kind.options.values()):
@@ -586,6 +587,8 @@ BASES = [
         COMPLETIONS,
         CLASSIFICATION,
         EMBEDDING,
+        LOAN,
+        LOAN.replace("{decision: {yes_no: true}}", "{scorer: toxicity}"),
     )
 ]
 

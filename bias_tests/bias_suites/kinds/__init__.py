@@ -6,6 +6,7 @@ from bias_suites.kinds import (
     association,
     classification,
     completions,
+    counterfactual,
     embedding_association,
     pairs,
     slot,
@@ -19,4 +20,5 @@ KINDS: Final[tuple[Kind, ...]] = (
     completions.KIND,
     classification.KIND,
     embedding_association.KIND,
+    counterfactual.KIND,
 )

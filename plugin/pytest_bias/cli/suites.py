@@ -53,4 +53,4 @@ def show_one(name: str, settings: Settings, console: Console) -> None:
 
         ask = hidden_dry_run if hides else dry_run
         tried = ask(suite, found.items, load(ModelRef.parse("demo")))
-        show_preview(found, tried, first.clusters, console, show_items=settings.show_items)
+        show_preview(found, tried, suite, console, show_items=settings.show_items)

@@ -6,8 +6,9 @@ from typing import Any, Final, NamedTuple
 
 from pytest_bias.emit import templates
 from pytest_bias.emit.floors import FLOORS
-from pytest_bias.emit.pictures import by_group, remarks, scores_table, short
+from pytest_bias.emit.pictures import Table, by_group, remarks, scores_table, short, table
 from pytest_bias.emit.sampled import resampled
+from pytest_bias.emit.selection import ABOUT, selection
 from pytest_bias.emit.wording import (
     FAMILIES,
     beside_headline,
@@ -61,6 +62,8 @@ def section(suite: SuiteResult, items: Mapping[str, Item]) -> str:
             answers=answers_of(suite),
             uncertainty=resampled(suite, headline) if headline else "",
             picture=picture,
+            selections=list(_selections(suite)),
+            about_selections=ABOUT,
             table=scores_table(suite),
             facts=list(_facts(suite, headline)),
             validity=clean(suite.validity, 20),
@@ -78,6 +81,12 @@ def section(suite: SuiteResult, items: Mapping[str, Item]) -> str:
             records="" if suite.is_hidden else clean(suite.records_path, 200),
         )
     )
+
+
+def _selections(suite: SuiteResult) -> Iterator[tuple[str, Table]]:
+    for found in selection(suite):
+        rows = [[short(row[0]), *row[1:]] for row in found.rows]
+        yield short(found.title), table([short(found.head[0]), *found.head[1:]], rows)
 
 
 class Part(NamedTuple):

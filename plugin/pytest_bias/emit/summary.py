@@ -3,8 +3,8 @@
 It stays below `SUMMARY_LIMIT` by construction: every cell has a largest number of characters, every
 table and list a largest number of rows. A character takes five bytes at most (``&`` becomes
 ``&amp;``), so the longest rows are below 2 kB, those of limits below 4 kB, and there are at most
-4 * 40 + 4 * 15 + 40 * 5 of them, most far shorter: four kinds of suites with remarks on them,
-changes, refusals, suites without a score, limits and notes.
+4 * 40 + 4 * 15 + 40 * 6 of them, most far shorter: four kinds of suites with remarks on them,
+groups with selection rates, changes, refusals, suites without a score, limits and notes.
 """
 
 from collections.abc import Iterator, Sequence
@@ -26,6 +26,7 @@ from pytest_bias.emit.change import (
 from pytest_bias.emit.costs import cost
 from pytest_bias.emit.marks import marks
 from pytest_bias.emit.rows import few, limit_row, refused_rows, unscored_rows
+from pytest_bias.emit.selection import ABOUT, selection
 from pytest_bias.emit.verdict import decided
 from pytest_bias.emit.wording import (
     EXPLORATORY,
@@ -86,6 +87,8 @@ def render(
         ),
         since=markdown(before(comparison)) if comparison else "",
         tables=tables,
+        selections=list(_selections(report)),
+        about_selections=ABOUT,
         others=few(unscored_rows(report), LISTED),
         not_published=[markdown(line, 600) for line in not_published(report)],
         notes=few([[markdown(note)] for note in _notes(report, comparison)], LISTED),
@@ -138,6 +141,19 @@ def _about(report: Report, suite: SuiteResult) -> Iterator[str]:
     for note in (on_scorer(suite), on_validity(suite), shown):
         if note:
             yield f"{markdown(suite_label(suite))}, {markdown(note)}"
+
+
+def _selections(report: Report) -> Iterator[tuple[str, list[str], list[list[str]]]]:
+    """Yield title, head and rows of each table of selection rates, as many rows as have room."""
+    room = ROWS
+    for suite in own_rows(report):
+        for found in selection(suite):
+            rows = [[_name(row[0]), *map(_number, row[1:])] for row in found.rows]
+            if room > 0:
+                head = [_name(found.head[0]), *found.head[1:]]
+                kept = [list(row) for row in few(rows, room)]
+                yield _name(f"{suite_label(suite)}: selection by {found.title.lower()}"), head, kept
+            room -= len(rows)
 
 
 def _notes(report: Report, comparison: Comparison | None) -> Iterator[str]:

@@ -78,6 +78,11 @@ class Preview:
         """How many clusters the items form."""
         return len({item.cluster for item in self.items})
 
+    @property
+    def n_measurable(self) -> int:
+        """How many items a model is asked about."""
+        return len(self.items) - sum(self.problems.values())
+
 
 def preview(configuration: Configuration, data: DataFolder) -> Preview:
     """Read the items of a configuration and count them.

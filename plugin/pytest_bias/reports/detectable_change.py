@@ -3,19 +3,25 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, TypeAlias
 
 from pytest_bias.data.sources import DataFolder
 from pytest_bias.errors import DataError, DataMissing, LicenceNotAccepted, UsageError
-from pytest_bias.records.report import Item
+from pytest_bias.records.report import Item, Record
 from pytest_bias.reports.decidable import Reach, reach
 from pytest_bias.scoring import power
 from pytest_bias.scoring.estimators import Mean, Share
+from pytest_bias.scoring.gaps import Range
 from pytest_bias.scoring.metric import Metric
 from pytest_bias.suites.suite import Configuration, Suite
 
 CHANGED: Final = (0.1, 0.3)
 """Example shares of the items that change sides between two versions of a model."""
+APART: Final = (0.1, 0.3, 0.5)
+"""Example shares of prompts that a model answers in another way for one of two groups.
+
+Half differ where answers to one prompt are independent and even.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +45,22 @@ class OfMean:
 
 
 @dataclass(frozen=True, slots=True)
+class OfGroups:
+    """Smallest difference of the rates of two groups that is detected, in points.
+
+    The groups are compared within `n_pairs` prompts, whose outcomes are taken as independent;
+    `differences` gives it for each share of these in which the two differ, or None.
+    """
+
+    n_pairs: int
+    differences: Mapping[float, float | None]
+
+
+Sees: TypeAlias = OfShare | OfMean | OfGroups | None
+"""What a headline can detect; None where that is not known."""
+
+
+@dataclass(frozen=True, slots=True)
 class Resolution:
     """The number of items of a headline, and what it can detect; None where that is not known."""
 
@@ -46,7 +68,7 @@ class Resolution:
     n: int
     n_clusters: int
     clusters: str
-    sees: OfShare | OfMean | None
+    sees: Sees
     limits: tuple[Reach, ...] = ()
     """What limits on the headlines can decide, one for each measure with a headline of its own."""
 
@@ -105,7 +127,10 @@ def _resolution(suite: Suite, configuration: Configuration, items: Sequence[Item
     headline = next(m for m in suite.measures[0].metrics if m.headline)
     records = [i.record("scored", headline.ideal) for i in items if i.status is None]
     sizes = Counter(r.cluster for r in records if headline.where(r))
-    sees = _sees(headline, list(sizes.values())) if sizes else None
+    sees: Sees = _sees(headline, list(sizes.values())) if sizes else None
+    # Of a design that crosses prompts with groups it is known how they pair.
+    if suite.measures[0].calls and isinstance(headline.estimate, Range):
+        sees = of_groups(headline, records)
     named = {m.name: m for measure in suite.measures for m in measure.metrics if m.headline}
     limits = tuple(reach(metric, items) for metric in named.values())
     return Resolution(
@@ -125,3 +150,17 @@ def _sees(metric: Metric, sizes: list[int]) -> OfShare | OfMean | None:
     if isinstance(metric.estimate, Share | Mean) and len(sizes) > 1:
         return OfMean(power.half_width_of_mean(sizes), power.smallest_change_of_mean(sizes))
     return None
+
+
+def of_groups(metric: Metric, records: Sequence[Record]) -> OfGroups | None:
+    """Return what a gap between groups sees; None where it is no gap of rates.
+
+    A group has as many pairs with another as the smaller of both has items.
+    """
+    if not isinstance(metric.estimate, Range) or metric.bounds != (0, 100):
+        return None
+    groups = metric.estimate.compared(records)
+    n = min(map(len, groups.values()), default=0)
+    if not n:
+        return None
+    return OfGroups(n, {c: power.smallest_change_of_share(n, c) for c in APART})

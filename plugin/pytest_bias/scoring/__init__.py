@@ -13,6 +13,7 @@ from pytest_bias.scoring.estimators import (
 )
 from pytest_bias.scoring.factors import Factor, along
 from pytest_bias.scoring.gaps import SHUFFLED, Deviation, Gap, Range, null_estimate, size_of_means
+from pytest_bias.scoring.impact import AboveMedian, ImpactRatio
 from pytest_bias.scoring.matched import Axis, Matched, MatchedSize
 from pytest_bias.scoring.metric import Floor, Metric, own_cluster
 from pytest_bias.scoring.rates import (
@@ -39,6 +40,7 @@ __all__ = [
     "SHUFFLED",
     "SOLVABLE",
     "UNSOLVABLE",
+    "AboveMedian",
     "Additive",
     "Auc",
     "Axis",
@@ -50,6 +52,7 @@ __all__ = [
     "Floats",
     "Floor",
     "Gap",
+    "ImpactRatio",
     "LargestGap",
     "MacroMean",
     "Matched",

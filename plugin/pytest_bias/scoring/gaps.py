@@ -206,10 +206,13 @@ class Range(Additive):
     within : str
         Key of `by` within whose groups ranges are taken, such as ``axis``: the result is the mean
         of the ranges of those with at least two groups. Empty for one range over all groups.
+    pooled : bool
+        As in `multiway.Crossing`; else variances are those of distances from the mean of all.
     """
 
     over: str
     within: str = ""
+    pooled: bool = field(default=True, kw_only=True)
     floor_of = SHUFFLED
 
     @property
@@ -277,7 +280,12 @@ class Range(Additive):
         kept, values = self.contributing(records)
         groups = [self._place(r) for r in kept]
         blocks = _blocks([block for block, _ in sorted(set(groups), key=repr)])
-        return size_of_means(values, self.units(kept), groups, partial(self._over, blocks=blocks))
+        found = size_of_means(values, self.units(kept), groups, partial(self._over, blocks=blocks))
+        if found.crossing is None or found.unsigned is None or self.pooled:
+            return found
+        means_of = found.unsigned.signed
+        parts = replace(found.unsigned, signed=lambda *totals: _centred(means_of(*totals)))
+        return replace(found, unsigned=parts, crossing=replace(found.crossing, pooled=False))
 
     def _over(self, means: Floats, blocks: Sequence[Places]) -> Floats:
         """Return the mean over the blocks of how far apart their groups are."""
@@ -380,6 +388,12 @@ def null_estimate(sums: Sums, shuffled: Iterator[float], what: str, sampling: Sa
         test=test,
         p_value=(at_least + 1) / (len(by_chance) + 1),
     )
+
+
+def _centred(means: Floats) -> Floats:
+    """Return means less the mean of all: no variance of these is below that over one factor."""
+    found: Floats = means - means.mean(-1, keepdims=True)
+    return found
 
 
 def _difference(means: Floats) -> Floats:

@@ -19,6 +19,9 @@ from pytest_bias.scoring.statistics import Bounds, Floats
 INTERVAL: Final = "multiway clusters"
 TEST: Final = "t test over multiway clusters"
 
+FEWEST_APART: Final = 7
+"""Degrees of freedom below which several variances do not count."""
+
 
 class Cell(NamedTuple):
     """Levels of a unit, factor by factor: one, or two different ones where an item has two.
@@ -40,9 +43,15 @@ class _Groups(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Crossing:
-    """The cells of the units of a sample, in the order of their rows."""
+    """The cells of the units of a sample, in the order of their rows.
+
+    `pooled` says that the variances over a factor that is nested in the sides count as one estimate
+    with the levels of all sides; else as several, with those of the side that has the fewest, but
+    `FEWEST_APART` degrees of freedom at least.
+    """
 
     cells: tuple[Cell, ...]
+    pooled: bool = True
 
     @classmethod
     def of(cls, units: Sequence[Hashable]) -> "Crossing | None":
@@ -71,10 +80,15 @@ class Crossing:
         A factor is nested in the sides that are compared where each of its levels has
         units of one side only.
         """
-        found = []
+        found: list[int] = []
         for added in self.by_level(sizes):
             is_nested = added.shape[1] > 1 and ((added > 0).sum(axis=1) == 1).all()
-            found.append(len(added) - (added.shape[1] if is_nested else 1))
+            if is_nested and not self.pooled:
+                least = int((added > 0).sum(axis=0).min()) - 1
+                # Variances of several sides make up for one another in part.
+                found.append(max(least, min(FEWEST_APART, len(added) - added.shape[1])))
+            else:
+                found.append(len(added) - (added.shape[1] if is_nested else 1))
         return min(found)
 
     def covariance(self, rows: Floats, of_totals: Callable[[Floats], Floats]) -> Floats | None:

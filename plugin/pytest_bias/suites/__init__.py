@@ -1,8 +1,22 @@
 """Suites: their definition, the catalogue of known ones, and suite files."""
 
-from pytest_bias.forms.keys import Key, count, one_of, table, word, words
+from pytest_bias.forms.keys import (
+    Key,
+    Read,
+    count,
+    flag,
+    keyed,
+    number,
+    one_of,
+    shown,
+    table,
+    word,
+    words,
+)
+from pytest_bias.forms.yaml_with_lines import Marked, Place, Plain
 from pytest_bias.suites.catalogue import INSTALLED, Catalogue
 from pytest_bias.suites.choice_rules import AnswerStatus
+from pytest_bias.suites.choice_text import make_plain
 from pytest_bias.suites.choosing import (
     Answers,
     MultipleChoice,
@@ -17,8 +31,8 @@ from pytest_bias.suites.choosing import (
 )
 from pytest_bias.suites.classifier_readings import NO_PROBABILITY, Reading
 from pytest_bias.suites.files.kinds import DataRow, Definition, Kind
-from pytest_bias.suites.measures import Measure, Sides, between
-from pytest_bias.suites.refusals import Outcome, outcome
+from pytest_bias.suites.measures import Calls, Measure, Sides, between
+from pytest_bias.suites.refusals import Outcome, is_refusal, outcome
 from pytest_bias.suites.scope_cards import check_card
 from pytest_bias.suites.sentences import (
     FIELD,
@@ -39,6 +53,7 @@ __all__ = [
     "NO_PROBABILITY",
     "AnswerStatus",
     "Answers",
+    "Calls",
     "Catalogue",
     "Configuration",
     "DataRow",
@@ -46,10 +61,14 @@ __all__ = [
     "Key",
     "Kind",
     "LoadedData",
+    "Marked",
     "Measure",
     "MultipleChoice",
     "Outcome",
     "OwnTexts",
+    "Place",
+    "Plain",
+    "Read",
     "Reading",
     "Shown",
     "Sides",
@@ -69,12 +88,18 @@ __all__ = [
     "details",
     "fill",
     "find",
+    "flag",
+    "is_refusal",
+    "keyed",
     "load_texts",
+    "make_plain",
     "not_asked",
+    "number",
     "one_of",
     "outcome",
     "own_files",
     "pair",
+    "shown",
     "table",
     "text_file",
     "times_chosen",

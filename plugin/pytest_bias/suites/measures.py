@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from pytest_bias.models.interface import GAP, Capability, Model
 from pytest_bias.records.report import Item, Record
@@ -21,6 +21,13 @@ def nothing(item: Item) -> Iterable[Sides]:
 def between(*roles: str) -> Callable[[Item], Iterable[Sides]]:
     """Return a function that compares the texts with these roles with one another."""
     return lambda item: ([(item.texts[role],) for role in roles if role in item.texts],)
+
+
+class Calls(NamedTuple):
+    """How many answers a model gives for each item, and in words what they are made of."""
+
+    each: int
+    how: str
 
 
 @dataclass(frozen=True)
@@ -51,6 +58,8 @@ class Measure:
         the same tokens is unscored (`ALIKE`). Groups that a metric compares need not be listed.
     configurations : frozenset of str
         Names of the configurations that are measured this way; empty for all of them.
+    calls : Calls, optional
+        How often an item is asked, where a preview is to say so.
     """
 
     name: str
@@ -63,6 +72,7 @@ class Measure:
     scorer: str = ""
     contrasts: Callable[[Item], Iterable[Sides]] = nothing
     configurations: frozenset[str] = frozenset()
+    calls: Calls | None = None
 
     @property
     def compared(self) -> frozenset[tuple[str, str]]:

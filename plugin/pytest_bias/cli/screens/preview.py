@@ -1,6 +1,6 @@
 """A preview of a suite's items on a terminal; texts only on request."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from rich.console import Console
@@ -8,6 +8,8 @@ from rich.padding import Padding
 from rich.text import Text
 
 from pytest_bias.engine.preview import DryRun, Preview, shown
+from pytest_bias.suites.measures import Calls
+from pytest_bias.suites.suite import Suite
 from pytest_bias.untrusted import clean
 
 MOST_GROUPS: Final = 12
@@ -15,11 +17,12 @@ MOST_CHARACTERS: Final = 300
 
 
 def show_preview(
-    found: Preview, tried: DryRun, clusters: str, console: Console, *, show_items: bool
+    found: Preview, tried: DryRun, suite: Suite, console: Console, *, show_items: bool
 ) -> None:
     """Print counts, suspicious items, a few examples, and the result of the dry run."""
     console.print(Text("\nItems", style="bold"))
-    for line in _counts(found, clusters):
+    calls = tuple(dict.fromkeys(m.calls for m in suite.measures if m.calls))
+    for line in _counts(found, suite.configurations[0].clusters, calls):
         console.print(Padding(Text(line), (0, 0, 0, 2)))
     if wrong := list(_wrong(found)):
         console.print(Text("To check", style="bold"))
@@ -42,10 +45,12 @@ def show_preview(
         console.print(Padding(Text("--show-items shows their texts.", style="dim"), (0, 0, 0, 2)))
 
 
-def _counts(found: Preview, clusters: str) -> Iterator[str]:
+def _counts(found: Preview, clusters: str, calls: Sequence[Calls]) -> Iterator[str]:
     n = len(found.items)
     of = f" of {found.n_clusters:,} {clusters}" if found.n_clusters < n else ""
-    yield f"{n:,} items{of}, {n - sum(found.problems.values()):,} of them measurable"
+    yield f"{n:,} items{of}, {found.n_measurable:,} of them measurable"
+    for each in calls:
+        yield f"{found.n_measurable * each.each:,} calls of a model: {each.how}"
     shortest, median, longest = found.lengths
     yield f"texts of {shortest:,} to {longest:,} characters, half of them up to {median:,}"
     for key, groups in found.groups.items():

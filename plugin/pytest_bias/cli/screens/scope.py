@@ -10,7 +10,7 @@ from rich.text import Text
 from pytest_bias.emit.decidable import on_limits
 from pytest_bias.emit.wording import metric_words
 from pytest_bias.models.labels import ROLES
-from pytest_bias.reports.detectable_change import NotHere, OfMean, OfShare, Resolution
+from pytest_bias.reports.detectable_change import NotHere, OfGroups, OfMean, OfShare, Resolution
 from pytest_bias.reports.limit_names import why_undecidable
 from pytest_bias.scoring.metric import Metric
 from pytest_bias.scoring.power import LEVEL, POWER
@@ -123,6 +123,14 @@ def _sees(resolution: Resolution) -> Iterator[str]:
     elif isinstance(sees, OfMean):
         yield f"interval: {sees.half_width:.2f} standard deviations of a cluster to either side"
         yield f"change found: from {sees.change:.2f} standard deviations of a cluster's change"
+    elif isinstance(sees, OfGroups):
+        yield f"two groups meet in {sees.n_pairs:,} prompts, of which each counts by itself"
+        first, *more = (
+            f"{f'from {points:.1f}' if points else 'none'} if {100 * apart:g} %"
+            for apart, points in sees.differences.items()
+        )
+        of = "of prompts have another outcome"
+        yield ", ".join([f"difference of two groups found, in points: {first} {of}", *more])
     else:
         yield "what it sees depends on the model: the score is no mean over items"
 

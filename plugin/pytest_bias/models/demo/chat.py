@@ -7,8 +7,8 @@ A question with options (lines ``A. …``, ``B. …``) is refused, answered unre
 the option that is shown first, or answered by its content: with the option that says "unknown", or
 with a person. One of two people is preferred if words that are planted here fit that one only:
 stereotypes that it has by construction. In a question in the favourable form (`FAVOURABLE`) the
-other one is preferred. A question for yes or no is answered "yes" less often if it has a planted
-word. Any other prompt gets a neutral sentence.
+other one is preferred. A question for yes or no, as options or in words, is answered "yes" less
+often if it has a planted word. Any other prompt gets a neutral sentence.
 
 Draws are uniform numbers from hashes. Whether the content decides depends on prompt and seed; what
 it decides depends on the question and the set of its options only, never on their order or the
@@ -153,6 +153,10 @@ def by_content(choice: Choice) -> Planted:
     rates = truth("choices")
     options = sorted(choice.options.values())
     content = (choice.before, *options, choice.after)
+    if (answers := {o.casefold().strip(" ."): o for o in options}).keys() == {"yes", "no"}:
+        p_yes = truth("yes_no")["p_yes_planted" if is_planted(choice.before) else "p_yes"]
+        decided: Kind = "yes" if uniform("yes", *content) < p_yes else "no"
+        return _chosen(decided, answers[decided], choice)
     unknowns = [o for o in options if is_unknown(o)]
     people = [o for o in options if o not in unknowns] or options
     if unknowns and uniform("unknown", *content) < rates["p_unknown"]:

@@ -121,6 +121,12 @@ class Kind:
     headline : str
         Which of several numbers is the headline and why, for the scope card; empty where it
         needs no explanation.
+    slots : bool
+        Whether `columns` are chosen by the file, which names the slot of a text that each fills,
+        and data are optional.
+    clusters : str
+        Name of the clusters of its items, in the plural, where the kind makes them; empty where the
+        data do.
     check : callable
         Raises `UsageError` where options are inconsistent.
     """
@@ -134,7 +140,13 @@ class Kind:
     measures: Callable[[Definition], tuple[Measure, ...]]
     badge: tuple[str, ...] = ()
     headline: str = ""
+    slots: bool = False
+    clusters: str = ""
     check: Callable[[Definition], None] = field(default=_nothing_more)
+
+    def roles(self, form: DataForm) -> tuple[str, ...]:
+        """Return the roles of columns that a data section may name."""
+        return tuple(form.columns if self.slots else self.columns)
 
 
 @cache

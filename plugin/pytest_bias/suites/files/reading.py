@@ -149,7 +149,7 @@ def suite_of(kind: Kind, definition: Definition) -> Suite:
                 if form and form.source.file and not definition.salt
                 else (),
                 needs=frozenset({Capability.OPEN_VOCABULARY}),
-                clusters=form.clusters if form else "items",
+                clusters=kind.clusters or (form.clusters if form else "items"),
                 hidden=definition.salt is not None,
                 note=definition.note,
             ),
@@ -241,15 +241,15 @@ def _digest(given: Mapping[str, Any]) -> str:
 def _data(marked: Marked, kind: Kind, path: Path) -> DataForm | None:
     assert isinstance(marked.value, dict)
     given = marked.value.get("data")
-    if not kind.columns:
-        if given is not None:
-            raise marked.error(("data",), f"a suite of the kind {kind.name} uses no data.")
-        return None
+    if not (kind.columns or kind.slots) and given is not None:
+        raise marked.error(("data",), f"a suite of the kind {kind.name} uses no data.")
     if given is None:
+        if not kind.columns:
+            return None
         raise marked.error((), f"a suite of the kind {kind.name} needs data.", "data: {path: …}")
     form = data_form(marked, given, path.parent)
     for role in form.columns:
-        if role not in kind.columns:
+        if role not in kind.roles(form):
             unknown = UnknownName.among(f"column of {kind.name}", role, kind.columns)
             raise marked.error(("data", "columns", role), unknown.message)
     if form.source.rows:
@@ -262,7 +262,8 @@ def _data(marked: Marked, kind: Kind, path: Path) -> DataForm | None:
 
 def _columns(kind: Kind, form: DataForm) -> list[str]:
     """Return the columns that are read: for each role the named column, else that of its name."""
-    needed = [role for role, key in kind.columns.items() if key.needed or role in form.columns]
+    roles = kind.roles(form)
+    needed = [role for role in roles if role in form.columns or kind.columns[role].needed]
     named = [form.columns.get(role, role) for role in needed]
     return list(
         dict.fromkeys(
@@ -400,12 +401,12 @@ def _data_row(definition: Definition, kind: Kind, form: DataForm, row: OwnRow) -
     if problem:
         # The cell with its name is not known.
         name = f"{definition.name}/row{number:05d}"
-        return DataRow(name, name, {}, dict.fromkeys(kind.columns, ""), problem)
+        return DataRow(name, name, {}, dict.fromkeys(kind.roles(form), ""), problem)
     return DataRow(
         f"{definition.name}/{row_name(form.id, number, cells)}",
         f"{definition.name}/{row_name(form.cluster, number, cells)}",
         {key: value for key, column in form.by.items() if (value := cell(cells.get(column)))},
-        {role: cell(cells.get(form.columns.get(role, role))) or "" for role in kind.columns},
+        {role: cell(cells.get(form.columns.get(role, role))) or "" for role in kind.roles(form)},
     )
 
 

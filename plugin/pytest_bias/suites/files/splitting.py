@@ -158,7 +158,7 @@ def split(
     if min(n_hidden, len(lots) - n_hidden) < 2:
         raise DataError(f"{file} has {len(lots)} clusters; each part needs two or more.")
     drawn = {PUBLIC: set(lots[n_hidden:]), HIDDEN: set(lots[:n_hidden])}
-    columns = _columns(definition, kind.columns)
+    columns = _columns(definition, kind.roles(form))
     made = {}
     _make(out)
     for part, mine in drawn.items():
@@ -179,7 +179,7 @@ def split(
     return found
 
 
-def _columns(definition: Definition, roles: Mapping[str, Any]) -> list[str]:
+def _columns(definition: Definition, roles: Sequence[str]) -> list[str]:
     """Return the columns that a part keeps of its rows."""
     form = definition.data
     assert form is not None, "only a suite with rows is split"

@@ -1,0 +1,1 @@
+"""Own prompts with the group exchanged: what a file says, its prompts, answers and scores."""
