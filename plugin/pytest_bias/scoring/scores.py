@@ -72,7 +72,8 @@ def score_records(
             for group, own in groups.items():
                 by = dict(zip(keys, group, strict=True))
                 # No group is compared with itself.
-                if by.get(metric.versus) == getattr(metric.estimate, "reference", ""):
+                reference = getattr(metric.estimate, "reference", None)
+                if reference is not None and by.get(metric.versus) == reference:
                     continue
                 of_score = members(relevant, metric, by) if metric.versus in keys else own
                 found.append(_score(of_score, metric, by, context))
