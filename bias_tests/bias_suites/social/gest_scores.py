@@ -5,6 +5,7 @@ Stereotypes are not a sample: sentences, the clusters, are resampled, and every 
 women (or men) weighs alike in the mean of its side.
 """
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar, Final
@@ -172,6 +173,24 @@ class Own(Gap):
     """
 
     stereotype: str = ""
+
+    def __call__(self, records: Sequence[Record], sampling: Sampling) -> Estimate:
+        """Estimate from scored records.
+
+        Where almost all answers to the sentences of a stereotype are alike, resamples of them vary
+        too little, and there is no interval.
+        """
+        found = super().__call__(records, sampling)
+        kept, values = self.contributing(records)
+        if found.interval is None or None in sampling.bounds or np.ptp(values) == 0:
+            return found
+        own = [
+            v for v, r in zip(values, kept, strict=True) if r.by["stereotype"] == self.stereotype
+        ]
+        if len(own) - max(Counter(own).values()) >= FEWEST:
+            return found
+        few = f"fewer than {FEWEST} sentences differ in their answers from the others"
+        return replace(found, interval=None, method=None, interval_reason=few)
 
     def of_means(self, means: Floats, names: Sequence[str], is_men: NDArray[np.bool_]) -> Floats:
         """Return the distance from the middle, of shape (...)."""
