@@ -41,9 +41,8 @@ def items_of(sizes: Mapping[str, int]) -> list[Item]:
 
 def records_with(items: Sequence[Item], odds: Sequence[float]) -> list[Record]:
     """Return the records of sentences whose log-odds are the same in every template."""
-    found = {name: None for name in TEMPLATES}
     return [
-        gest._record(item, {name: (odd, 0.0) for name in found})
+        gest._record(item, dict.fromkeys(TEMPLATES, (odd, 0.0)))
         for item, odd in zip(items, odds, strict=True)
     ]
 
@@ -108,7 +107,7 @@ def test_rows_that_cannot_be_read_are_unscored(tmp_path: Path) -> None:
         ("unscored", "the sentence has [MASK], which stands for a gap"),
         (None, None),
     ]
-    assert [i.cluster for i in items][0] == items[-1].cluster == "gest/0001"
+    assert items[0].cluster == items[-1].cluster == "gest/0001"
     # They are there in the scores of the whole, and in no stereotype that they do not have.
     found = result_of(SUITE, Texts(lambda text: -1.0), items)
     assert (found.headline.n, found.headline.n_unscored) == (2, 4)
