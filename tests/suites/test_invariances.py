@@ -123,7 +123,7 @@ MIRRORS: Final[dict[str, dict[str, Mirror]]] = {
         **dict.fromkeys(
             (
                 *("odds_ratio", "g_s_he_first_reference", "g_s_man_first_reference"),
-                *("g_s_he_last_reference", "g_s_man_last_reference"),
+                *("g_s_he_last_reference", "g_s_man_last_reference", "g_s"),
             ),
             "is inverted",
         ),

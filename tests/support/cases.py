@@ -368,8 +368,9 @@ def gest_items() -> list[Item]:
         Item(
             f"gest/{n:03d}",
             f"gest/{n - n % 25 // 24:03d}",
-            {"sentence": f"I went {n}."},
-            {"about": names[n % 5].split()[-1], "stereotype": names[n % 5]},
+            {"sentence": f"I went {n}.", "male": f"He went {n}", "female": f"She went {n}"},
+            {"about": names[n % 5].split()[-1], "stereotype": names[n % 5]}
+            | {"form": ("gendered", "pronoun")[n // 5 % 2]},
         )
         for n in range(100)
     ]

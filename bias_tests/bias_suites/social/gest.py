@@ -13,7 +13,7 @@ from functools import partial
 from typing import Any, Final, NamedTuple
 
 from bias_suites.scope import scope_card
-from bias_suites.social import gest_options
+from bias_suites.social import gest_european, gest_options
 from bias_suites.social.gest_rows import FIRST, MENDED, load
 from bias_suites.social.gest_scores import Gap, Middle, Ratio
 from pytest_bias.models import GAP, Capability, Cloze, Model
@@ -172,6 +172,7 @@ SUITE: Final = Suite(
             only_named=True,
             note="the first version of the sentences, of which scores were published",
         ),
+        *gest_european.configurations(),
     ),
     measures=(
         Measure(
@@ -190,6 +191,7 @@ SUITE: Final = Suite(
             contrasts=_causal_sides,
             configurations=LIKELIHOOD,
         ),
+        gest_european.MEASURE,
         *gest_options.MEASURES,
     ),
     scope=scope_card("gest"),

@@ -129,7 +129,7 @@ class Gap(Stereotypes):
 
     def of_means(self, means: Floats, names: Sequence[str], is_men: NDArray[np.bool_]) -> Floats:
         """Return the gap, of shape (...)."""
-        women, men = _of_sides(means, is_men)
+        women, men = of_sides(means, is_men)
         return self.times * (men - women)
 
     def against(self, group: str) -> "Gap":
@@ -195,7 +195,7 @@ class Own(Gap):
     def of_means(self, means: Floats, names: Sequence[str], is_men: NDArray[np.bool_]) -> Floats:
         """Return the distance from the middle, of shape (...)."""
         number = names.index(self.stereotype)
-        women, men = _of_sides(means, is_men)
+        women, men = of_sides(means, is_men)
         found: Floats = means[..., number] - (women + men) / 2
         # Zero without a sign.
         return (found if is_men[number] else -found) + 0.0
@@ -259,7 +259,8 @@ def _about(records: Sequence[Record]) -> Mapping[str, str]:
     return {name: found[name] for name in sorted(found, key=repr)}
 
 
-def _of_sides(means: Floats, is_men: NDArray[np.bool_]) -> tuple[Floats, Floats]:
+def of_sides(means: Floats, is_men: NDArray[np.bool_]) -> tuple[Floats, Floats]:
+    """Return the mean over the stereotypes about women, and over those about men."""
     return _mean(means[..., ~is_men]), _mean(means[..., is_men])
 
 
