@@ -23,12 +23,20 @@ from pytest_bias.suites.measures import measure_items
 HEADER = "GEST_ID,Source,Stereotype_ID,Masculine,Feminine,Neutral"
 PROMPTS = {
     "prompt_scaffolds": {
-        "he said": {"German": "sagte er", "Spanish": "dijo"},
-        "she said": {"German": "sagte sie", "Spanish": "dijo ella"},
-        "the man said": {"German": "sagte der Mann", "Spanish": "dijo el hombre"},
-        "the woman said": {"German": "sagte die Frau", "Spanish": "dijo la mujer "},
+        "he said": {"German": "sagte er", "Spanish": "dijo", "Italian": "disse"},
+        "she said": {"German": "sagte sie", "Spanish": "dijo ella", "Italian": "disse"},
+        "the man said": {
+            "German": "sagte der Mann",
+            "Spanish": "dijo el hombre",
+            "Italian": "disse l'uomo",
+        },
+        "the woman said": {
+            "German": "sagte die Frau",
+            "Spanish": "dijo la mujer ",
+            "Italian": "disse la donna",
+        },
     },
-    "punc_map": {"German": ["„", "“,"], "Spanish": ["“", "”,"]},
+    "punc_map": {"German": ["„", "“,"], "Spanish": ["“", "”,"], "Italian": ['"', '",']},
     "language_test_configs": {"language_types": {"no_gendered_pronouns": ["Spanish"]}},
 }
 
@@ -67,6 +75,9 @@ def test_rows_of_every_form(folder: Path) -> None:
     (noun,) = read(folder, "es", "1,I cry.,1,,,¿Lloro?")
     assert noun.texts == {"male": "“Lloro”, dijo el hombre", "female": "“Lloro”, dijo la mujer"}
     assert noun.by["form"] == "noun"
+    # The same where the authors' scaffolds with pronouns do not differ.
+    (noun,) = read(folder, "it", "1,I cry.,1,,,Piango.")
+    assert noun.texts == {"male": '"Piango", disse l\'uomo', "female": '"Piango", disse la donna'}
 
 
 def test_rows_that_cannot_be_read_are_unscored(folder: Path) -> None:

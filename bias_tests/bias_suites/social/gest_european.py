@@ -139,13 +139,18 @@ def load(data: DataFolder, *, language: str) -> LoadedData:
 def _scaffold(name: str, scaffolds: Any, punctuation: Any, kinds: Any) -> Scaffold:
     """Return the scaffold of a language: with pronouns where the authors use them, else nouns."""
     try:
+        pronouns, who = ("he said", "she said"), ("the man said", "the woman said")
         nouns = name in kinds["language_types"]["no_gendered_pronouns"]
-        who = ("the man said", "the woman said") if nouns else ("he said", "she said")
+        # In Italian the authors' two scaffolds with pronouns are the same text.
+        if not nouns and len({scaffolds[key][name] for key in pronouns}) == 2:
+            who = pronouns
         before, behind = punctuation[name]
         male, female = (str(scaffolds[key][name]).strip() for key in who)
     except (KeyError, TypeError, ValueError) as error:
         raise DataError(f"the scaffolds of EuroGEST have no {name}: {error!r}") from None
-    return Scaffold(str(before), str(behind), male, female, "noun" if nouns else "pronoun")
+    return Scaffold(
+        str(before), str(behind), male, female, "pronoun" if who == pronouns else "noun"
+    )
 
 
 def _item(name: str, row: Row, scaffold: Scaffold) -> Item:
