@@ -1,7 +1,7 @@
 """GEST with options: what is asked, the scores by hand, and planted answers that are recovered."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from pathlib import Path
 
 import pytest
@@ -94,7 +94,12 @@ class Letters(Model):
         super().__init__(identity, frozenset({Capability.CHOOSE}))
         self.likeliest, self.chat = likeliest, True
 
-    def choose(self, prompts: Sequence[str], labels: Sequence[Sequence[str]]) -> list[LabelScores]:
+    def choose(
+        self,
+        prompts: Sequence[str],
+        labels: Sequence[Sequence[str]],
+        questions: Sequence[Hashable] = (),
+    ) -> list[LabelScores]:
         nats = {letter: math.log(0.6 if letter == self.likeliest else 0.1) for letter in "ABC"}
         return [LabelScores(tuple(nats[label] for label in of)) for of in labels]
 
@@ -121,8 +126,16 @@ def test_a_model_that_never_tells_has_no_bias_and_no_share() -> None:
     assert found["bias",].interval is not None
     share = found["stereotypical",]
     assert (share.value, share.interval) == (None, None)
-    everyone = "leading men, neat women, strong men, weak women"
-    assert share.interval_reason == "no answer names a man or a woman" or everyone in str(share)
+    assert share.interval_reason == "no answer names a man or a woman"
+
+
+def test_a_stereotype_without_a_named_gender_leaves_no_share() -> None:
+    found = scored(saying(lambda line: IMPOSSIBLE if "weak" in line else MAN), ITEMS)
+    share = found["stereotypical",]
+    assert (share.value, share.interval) == (None, None)
+    assert share.interval_reason == "no answer names a man or a woman of weak women"
+    # Of ten stereotypical answers none, of ten each that contradict and that agree half.
+    assert found["bias",].value == pytest.approx((100 - 50) / 2)
 
 
 def test_a_liking_for_men_is_no_stereotype() -> None:
