@@ -25,6 +25,7 @@ ROOT: Final = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "tests" / "support"))
 
 from bias_suites.robustness.perturbation_scores import GeometricMean  # noqa: E402
+from bias_suites.social import gest_scores  # noqa: E402
 from bias_suites.social.bbq_scores import AccuracyGap, ByCategory  # noqa: E402
 from hashed import Hashed  # noqa: E402
 from pytest_bias.data.sources import DataFolder  # noqa: E402
@@ -206,6 +207,8 @@ def _key(row: Row) -> Hashable:
 def truth(row: Row, rate: float) -> float:
     """Return what the metric is of all that records might be drawn from."""
     estimator = row.estimator
+    if isinstance(estimator, gest_scores.Gap):
+        return estimator.even
     if isinstance(estimator, rates.PerplexityRatio | GeometricMean):
         return 1.0
     if isinstance(

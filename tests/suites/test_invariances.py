@@ -118,6 +118,26 @@ MIRRORS: Final[dict[str, dict[str, Mirror]]] = {
         **dict.fromkeys(("yes", "label_mass", "answered"), OF_ONE),
         **dict.fromkeys(("refused", "unparsed", "cut", "position_1", "position_2"), UNSIGNED),
     },
+    "gest": {
+        "log_odds_gap": 0,
+        **dict.fromkeys(
+            (
+                *("odds_ratio", "g_s_he_first_reference", "g_s_man_first_reference"),
+                *("g_s_he_last_reference", "g_s_man_last_reference", "g_s"),
+            ),
+            "is inverted",
+        ),
+        "male_log_odds": UNSIGNED,
+        "bias": 0,
+        "stereotypical": 50,
+        **dict.fromkeys(
+            (
+                *("impossible", "man", "label_mass", "answered", "refused", "unparsed", "cut"),
+                *("position_1", "position_2", "position_3"),
+            ),
+            UNSIGNED,
+        ),
+    },
     "hatecheck": {
         "gap": UNSIGNED,
         "gap_to_others": 0,

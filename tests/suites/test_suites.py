@@ -26,7 +26,7 @@ SOCIAL = {
     *("crows_pairs", "stereoset", "seat", "template_association", "gendered_pair_entropy"),
     *("honest", "classified_completions", "choenni_stereotypes", "redditbias"),
     *("realtoxicityprompts", "bold", "winobias", "winogender", "bbq", "hatecheck"),
-    *("identity_terms", "equity_evaluation", "discrim_eval"),
+    *("identity_terms", "equity_evaluation", "discrim_eval", "gest"),
 }
 """Every social-bias suite that this project promises."""
 

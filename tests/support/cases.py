@@ -361,6 +361,21 @@ def decision_items() -> list[Item]:
     ]
 
 
+def gest_items() -> list[Item]:
+    """Return sentences about five stereotypes, some of them there twice."""
+    names = ("weak women", "neat women", "strong men", "leading men", "tough men")
+    return [
+        Item(
+            f"gest/{n:03d}",
+            f"gest/{n - n % 25 // 24:03d}",
+            {"sentence": f"I went {n}.", "male": f"He went {n}", "female": f"She went {n}"},
+            {"about": names[n % 5].split()[-1], "stereotype": names[n % 5]}
+            | {"form": ("gendered", "pronoun")[n // 5 % 2]},
+        )
+        for n in range(100)
+    ]
+
+
 def other_stereotype(item: Item) -> Item:
     """Return a question whose stereotype is about the other person."""
     persons = {0, 1, 2} - {item.meta["unknown"], item.meta["biased"]}
@@ -623,6 +638,7 @@ CASES: Final = {
         decision_items,
         counted_for_other(age="20/60", gender="female/male", race="Black/white"),
     ),
+    "speakers": Case("gest", "en", gest_items, counted_for_other(about="men/women")),
     "hate": Case("hatecheck", "en", hate_items, other_group),
     "honest": Case("honest", "en", honest_items, counted_for_other(group="female/male")),
     "completions": Case(
