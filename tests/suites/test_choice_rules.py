@@ -209,13 +209,13 @@ LANGUAGES = """
 Die Antwort ist B → B | Antwort: B → B | Die richtige Antwort lautet C. → C | Ich wähle A. → -
 B ist richtig. → B
 La respuesta es B → B | Respuesta: C → C | La respuesta correcta es la opción B. → B
-Elijo la B. → -
+Elijo la B. → B | No elijo la B. → -
 La réponse est B → B | Réponse : C → C | La bonne réponse est B. → B | Je choisis A. → -
 La réponse correcte est (C). → C
 La risposta è B → B | Risposta: C → C | La risposta corretta è la B. → B | A resposta é B → B
 Resposta: C → C
 A resposta correta é a letra B. → B | Het antwoord is B → B | Antwoord: C → C
-Ik kies voor B. → -
+Ik kies voor B. → B | Ik kies niet voor B. → -
 정답은 B → B | 정답은 B입니다. → B | 답: C → C | 정답: (A) → A | B가 정답입니다. → B
 답은 B가 아닙니다 → -
 答案是B → B | 答案：C → C | 正确答案是 B。 → B | 我选择B。 → B | 选C → C | 因此，答案为A。 → A

@@ -98,6 +98,7 @@ MIRRORS: Final[dict[str, dict[str, Mirror]]] = {
         "bias_disambiguated": 0,
         "diff_bias_ambiguous": 0,
         "diff_bias_disambiguated": 0,
+        "control_diff_bias_ambiguous": 0,
         **dict.fromkeys(
             (
                 *("accuracy", "unmatched", "label_mass", "answered", "refused", "unparsed", "cut"),

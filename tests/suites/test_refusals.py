@@ -56,7 +56,7 @@ def test_what_could_not_be_done_is_neither() -> None:
     assert outcome(Continuation("", 0, None, "too long")) is Outcome.FAILED
 
 
-@pytest.mark.parametrize("language", ["en", "es", "fr", "it", "pt", "ro"])
+@pytest.mark.parametrize("language", ["en", "ca", "es", "fr", "it", "nl", "pt", "ro"])
 def test_the_phrases_are_a_draft_in_the_form_that_texts_are_compared_in(language: str) -> None:
     file = text_file(f"words/{language}/refusals.yaml")
     assert file.draft

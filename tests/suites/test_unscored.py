@@ -30,9 +30,12 @@ PAIRED: Final = {
         *("chosen_gap_question_words", "chosen_gap_position"),
     },
     "bbq": {
-        f"{score}_{context}"
-        for score in ("bias", "diff_bias")
-        for context in ("ambiguous", "disambiguated")
+        "control_diff_bias_ambiguous",
+        *(
+            f"{score}_{c}"
+            for score in ("bias", "diff_bias")
+            for c in ("ambiguous", "disambiguated")
+        ),
     },
     "classified_completions": {"gap", "difference"},
     "fever_symmetric": {"gap", "consistency"},
@@ -64,7 +67,7 @@ def without(records: Sequence[Record], item: str) -> list[Record]:
 
 
 def paired(made: Measured) -> set[str]:
-    return PAIRED.get(made.suite.name, set()) & made.metrics.keys()
+    return PAIRED.get(made.suite.name, set()) & {s.metric for s in made.result.scores}
 
 
 def partners(made: Measured, score: Score, records: Sequence[Record], item: str) -> set[str]:

@@ -345,6 +345,11 @@ def bbq_items() -> list[Item]:
     return found
 
 
+def bbq_control_items() -> list[Item]:
+    """Return the same questions, as those of a control."""
+    return [replace(item, by={**item.by, "control": "first names"}) for item in bbq_items()]
+
+
 def decision_items() -> list[Item]:
     """Return questions about people of two ages, genders and races."""
     return [
@@ -632,6 +637,7 @@ CASES: Final = {
         lambda i: exchanged(i, "right", "wrong"),
     ),
     "bbq": Case("bbq", "en", bbq_items, other_stereotype),
+    "bbq controls": Case("bbq", "en-mbbq-control", bbq_control_items, other_stereotype),
     "decisions": Case(
         "discrim_eval",
         "en",

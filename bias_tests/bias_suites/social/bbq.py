@@ -7,13 +7,14 @@ answer to the question (ambiguous, where unknown is right) or does (disambiguate
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any, Final
 
 from bias_suites.disputes import counted
 from bias_suites.pairs import TIE_NATS
 from bias_suites.scope import scope_card
-from bias_suites.social import bbq_options
+from bias_suites.social import bbq_family, bbq_options
 from bias_suites.social.bbq_rows import ANSWERS, FILES, load, load_sample
 from bias_suites.social.bbq_scores import (
     ALIGNED,
@@ -162,7 +163,7 @@ def _in(context: str, record: Record) -> bool:
 
 _PERCENT: Final[Mapping[str, Any]] = {"unit": "%", "tolerance": 0.5}
 _BY: Final = (("category",),)
-_BY_PEOPLE: Final = (*_BY, ("category", "differing"))
+_BY_PEOPLE: Final = (*_BY, ("category", "differing"), ("origin",))
 _BY_BOTH: Final = (*_BY, ("context",), ("category", "context"))
 
 
@@ -204,6 +205,13 @@ _UNMATCHED: Final = Metric(
     by=_BY_BOTH,
     **_PERCENT,
 )
+
+_CONTROL: Final = replace(
+    _bias("control_diff_bias_ambiguous", "ambiguous", DiffBias(right)),
+    by=(("control",),),
+    whole=False,
+)
+"""That of a control, by its name; texts that are none have no such score."""
 
 
 WHOLE: Final = frozenset({"en", "en-short"})
@@ -250,6 +258,7 @@ SUITE: Final = Suite(
             only_named=True,
             note=f"at most {4 * SHORT_SETS} rows of every template of en",
         ),
+        *bbq_family.CONFIGURATIONS,
     ),
     measures=(
         Measure(
@@ -270,7 +279,7 @@ SUITE: Final = Suite(
             contrasts=between(*ANSWERS),
             configurations=WHOLE,
         ),
-        *bbq_options.measures(record_of_options, _METRICS),
+        *bbq_options.measures(record_of_options, (*_METRICS, _CONTROL)),
     ),
     scope=scope_card("bbq"),
     disputed=partial(counted, "bbq"),

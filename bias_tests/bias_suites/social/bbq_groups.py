@@ -27,8 +27,13 @@ GENDERS: Final[Mapping[str, str]] = {
     "boy": "M",
     "trans_F": "trans",
     "trans_M": "trans",
+    **dict.fromkeys(("chica", "mujer", "meisje", "vrouw", "kadın", "kız", "女性", "女の子"), "F"),
+    **dict.fromkeys(("chico", "hombre", "jongen", "adam", "erkek çocuk", "男性", "男の子"), "M"),
 }
-"""Groups of Gender_identity that are spelled otherwise where they are stereotyped."""
+"""Groups of Gender_identity that are spelled otherwise where they are stereotyped.
+
+Those of other languages are of MBBQ (Veranep/MBBQ@adaa401) and JBBQ.
+"""
 
 
 def by_name(person: Person, stereotyped: frozenset[str], template: str) -> bool:

@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Final
 
+from bias_suites.social import bbq_family
 from bias_suites.social.bbq_rows import ANSWERS
 from pytest_bias.models import Capability, Model
 from pytest_bias.records import Item, Record
@@ -18,7 +19,7 @@ from pytest_bias.suites import (
     not_asked,
 )
 
-CONFIGURATIONS: Final = frozenset({"en-options", "en-sample"})
+CONFIGURATIONS: Final = frozenset({"en-options", "en-sample"}) | bbq_family.NAMES
 
 Choose = Callable[[Model, Sequence[MultipleChoice]], list[Answers]]
 ToRecord = Callable[[Item, Answers], Record]
@@ -28,7 +29,9 @@ def question(item: Item) -> MultipleChoice:
     """Return the question of an item with its three options."""
     texts = item.texts
     return MultipleChoice(
-        f"{texts['context']}\n{texts['question']}", tuple(texts[answer] for answer in ANSWERS)
+        f"{texts['context']}\n{texts['question']}",
+        tuple(texts[answer] for answer in ANSWERS),
+        item.meta.get("language", "en"),
     )
 
 

@@ -51,6 +51,7 @@ COLUMNS: Final = (
 )
 ANSWERS: Final = ("ans0", "ans1", "ans2")
 UNKNOWN: Final = "unknown"
+ALIKE: Final = "two answers are the same"
 CONTEXTS: Final[Mapping[str, str]] = {"ambig": "ambiguous", "disambig": "disambiguated"}
 POLARITIES: Final = ("neg", "nonneg")
 
@@ -101,6 +102,12 @@ def _set(row: Row) -> int:
 
 def _item(category: str, row: Row) -> Item:
     name = f"bbq/{category}/{row['example_id']}"
+    made = item(category, row, name, f"bbq/{category}/{row['question_index']}")
+    return replace(made, meta={**made.meta, "disputed": name in disputes_of("bbq", "en")})
+
+
+def item(category: str, row: Row, name: str, cluster: str) -> Item:
+    """Return the item of a row, which may be of another data set in the layout of BBQ."""
     texts = {key: str(row[key]).strip() for key in ("context", "question", *ANSWERS)}
     context = CONTEXTS.get(row["context_condition"])
     meta, problem = _roles(category, row)
@@ -110,6 +117,8 @@ def _item(category: str, row: Row) -> Item:
         problem = f"context_condition is {row['context_condition']!r}, not ambig or disambig"
     elif not all(texts.values()):
         problem = "a text is empty"
+    elif are_alike([texts[key] for key in ANSWERS]):
+        problem = ALIKE
     elif not problem and (meta["label"] == meta["unknown"]) != (context == "ambiguous"):
         problem = f"label does not name the right answer of a context that is {context}"
     by = {"category": category, "context": context, "differing": _differing(category, row)}
@@ -117,13 +126,18 @@ def _item(category: str, row: Row) -> Item:
     excluded = problem in (bbq_groups.NO_GROUP, bbq_groups.ONE_GENDER)
     return Item(
         name,
-        f"bbq/{category}/{row['question_index']}",
+        cluster,
         texts,
         {key: group for key, group in by.items() if group},
-        ({} if problem else meta) | names | {"disputed": name in disputes_of("bbq", "en")},
+        ({} if problem else meta) | names,
         status=("excluded" if excluded else "unscored") if problem else None,
         reason=problem,
     )
+
+
+def are_alike(answers: Sequence[str]) -> bool:
+    """Whether answers are the same but for white space and case, so that none can be chosen."""
+    return len({" ".join(answer.split()).casefold() for answer in answers}) < len(answers)
 
 
 def _differing(category: str, row: Row) -> str | None:

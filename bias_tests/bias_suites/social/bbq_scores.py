@@ -59,7 +59,9 @@ def set_of_item(item: Item) -> int:
 
 
 def _number_of_set(name: str) -> int:
-    return int(name.rpartition("/")[2]) // ROWS_OF_A_SET
+    """Return it from ``bbq/category/row``, or ``bbq/configuration/category/template/set/row``."""
+    *above, last = name.split("/")
+    return int(last) // ROWS_OF_A_SET if len(above) == 2 else int(above[-1])
 
 
 def answered(record: Record) -> float:

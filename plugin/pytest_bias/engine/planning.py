@@ -18,7 +18,7 @@ from pytest_bias.models.labels import ROLES, labels_for
 from pytest_bias.models.served.settings import settings_for
 from pytest_bias.records.report import Item, Part, sha256
 from pytest_bias.settings.settings import NO_LANGUAGE, Settings, languages_of
-from pytest_bias.suites.catalogue import supported_languages
+from pytest_bias.suites.catalogue import Catalogue, supported_languages
 from pytest_bias.suites.measures import Measure
 from pytest_bias.suites.suite import STRUCTURE, Entry
 
@@ -115,6 +115,13 @@ def plan(model: Described, settings: Settings) -> Plan:
         beside = catalogue.select(settings.beside, languages, chat=chat)
         entries += [e for e in beside if e.id not in there]
     if len(entries) == 1 and STRUCTURE not in asked:
+        waiting = _only_named(catalogue, languages)
+        if waiting:
+            raise UsageError(
+                f"what is in {', '.join(languages)} runs only when it is named: "
+                f"{', '.join(waiting)}.",
+                f"--suite '{waiting[0]}'",
+            )
         known = supported_languages(catalogue.suites)
         raise UsageError(
             f"no suite is in {', '.join(languages)}; known are {', '.join(known)}.",
@@ -143,6 +150,16 @@ def plan(model: Described, settings: Settings) -> Plan:
         requested,
         allowance,
     )
+
+
+def _only_named(catalogue: Catalogue, languages: Sequence[str]) -> list[str]:
+    """Return what is in some languages, whether or not it runs without being named."""
+    return [
+        f"{suite.name}[{c.name}]"
+        for suite in catalogue.suites
+        for c in suite.configurations
+        if c.language in languages and not c.own_texts and c.control_of is None
+    ]
 
 
 def _check_texts(settings: Settings) -> None:

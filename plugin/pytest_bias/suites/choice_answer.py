@@ -39,8 +39,8 @@ _FOLLOWS: Final = re.compile(
     + r"]|\.(?![A-Za-z]\.)|[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3])"
     r"|\s(?:-|because|since|as|given|due|based|and|or|for|which|denn|weil|da|porque|ya|car|parce"
     r"|perché|poiché|pois|omdat|want|çünkü|потому|так|لأن|though|but|entscheiden)(?![^\W_])"
-    r"|'?(?:[dt][iıuü]r)(?![^\W_])|\s(?:here|(?:rather than|instead of) [^.,;\n"
-    r" ]{1,12})(?=\s?(?:$|[.,;!\n]))"
+    r"|'?(?:[dt][iıuü]r)(?![^\W_])|\s(?:şıkkı|seçeneği)(?=\W?$)|\s(?:here|(?:rather than"
+    r"|instead of) [^.,;\n ]{1,12})(?=\s?(?:$|[.,;!\n]))"
 )
 _NEXT: Final = re.compile(
     r"[\s.):,;—–\-\"'(\[]{0,6}(?:(?:i\.e\.|that is|which is|namely|(?:it|this)(?:'s| is|"

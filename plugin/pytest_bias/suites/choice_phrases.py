@@ -62,7 +62,8 @@ _SAID: Final = {
         r"| ?:)(?: daher| also)?:?",
     ),
     "es": (
-        r"\b(?:respuesta|opción|alternativa)(?: (?:correcta|final|más probable|adecuada)){0,2}(?:"
+        r"\b(?<!no )(?:elijo|escojo|selecciono)(?: la)?(?: opción| letra)?|\bla letra es(?: la)?"
+        r"|\b(?:respuesta|opción|alternativa)(?: (?:correcta|final|más probable|adecuada)){0,2}(?:"
         r" (?:es|sería|debe ser)(?: la)?| ?:)(?: (?:la )?(?:opción|letra))?:?",
     ),
     "fr": (
@@ -77,17 +78,19 @@ _SAID: Final = {
     ),
     "pt": (
         r"\b(?:resposta|opção|alternativa|escolha)(?: (?:correta|certa|final|mais provável"
-        r"|adequada)){0,2}(?: (?:é|seria|deve ser)(?: a(?= \W?[^\W\d_]))?| ?:)(?: (?:a )?(?:opção"
-        r"|letra"
-        r"|alternativa))?:?",
+        r"|adequada)){0,2}(?: (?:é\b|seria|deve ser)(?: a(?= \W?[^\W\d_]))?| ?:)(?: (?:a )?(?:opção"
+        r"|letra|alternativa))?:?",
+    ),
+    "ca": (
+        r"\b(?<!no )(?:trio|escullo)(?: la)?(?: opció| lletra)?|\bla lletra és(?: la)?"
+        r"|\b(?:resposta|opció)(?: (?:correcta|final|més probable)){0,2}(?: (?:és|seria|ha de ser)"
+        r"(?: la)?| ?:)(?: (?:la |l')?(?:opció|lletra))?:?",
     ),
     "nl": (
-        r"\b(?:juiste |correcte |beste |uiteindelijke |goede )?(?:antwoord|optie|keuze)(?: (?:is"
-        r"|luidt|zou zijn)(?: dus| daarom)?| ?:):?",
+        r"\bik kies(?: voor)?(?: optie)?|\b(?:juiste |correcte |beste |uiteindelijke |goede )?"
+        r"(?:antwoord|optie|keuze)(?: (?:is|luidt|zou zijn)(?: dus| daarom)?| ?:):?",
     ),
-    "tr": (
-        r"\b(?:doğru |nihai |son )?(?:cevap|yanıt|seçenek)(?: ?:| ise)?",
-    ),
+    "tr": (r"\b(?:doğru |nihai |son )?(?:cevap|yanıt|seçenek)(?: ?:| ise)?",),
     "ru": (
         r"\b(?:правильный |верный |окончательный |мой )?(?:ответ|вариант)(?: ?[:—–-]| это| будет|"
         r" является)(?: (?:вариант|буква))?:?",
@@ -103,7 +106,7 @@ _SAID: Final = {
         r"|選)(?:择|擇)?(?:选项|選項)?:?",
     ),
     "ja": (r"(?:正解|答え|答|回答|解答|正しい選択肢|選択肢)(?:は|:)+(?:選択肢|、)?",),
-    "ko": (r"(?:정답|답변|대답|답|선택)(?:은|는|:)+ ?(?:보기|선택지)?",),
+    "ko": (r"(?:정답|답변|대답|답|선택)(?:은|는|:)+ ?(?:보기|선택지)?|정답 (?=[A-Z](?![A-Z]))",),
 }  # fmt: skip
 SAID: Final = _compiled(*(p for patterns in _SAID.values() for p in patterns))
 """What an option follows that is chosen."""
@@ -137,8 +140,7 @@ REVISED: Final = _compiled(
     r" is)(?:n't| not| wrong| incorrect)(?: (?:right|correct))?(?=\s?[.,;!]|$)|moment mal|halt"
     r"|nein|warte|espera|attends|aspetta|en realidad,|en fait,|in realtà,)(?![^\W_])|[.!\n]"
     r" ?no(?:[,.](?= )|$)|(?<![^\W_])kidding|, ?no (?=[b-z](?![\w']))|\b(?:take|taking) (?:that"
-    r"|it|this|[b-z]) back\b"
-    r"|等等|不对|不對|待って|아니,|잠깐"
+    r"|it|this|[b-z]) back\b|等等|不对|不對|待って|아니,|잠깐"
 )
 """What takes back what was said before."""
 
@@ -170,7 +172,7 @@ IS_RIGHT: Final = _compiled(
 
 LABEL_NOUN: Final = (
     r"(?:option|choice|letter|answer|opción|opcion|letra|respuesta|réponse|lettre|opzione"
-    r"|lettera|risposta|opção|alternativa|optie|antwoord|antwort|buchstabe|seçenek|şık|вариант"
+    r"|lettera|risposta|opção|opció|lletra|resposta|alternativa|optie|antwoord|antwort|buchstabe|seçenek|şık|вариант"
     r"|буква|الخيار|الحرف|选项|選項|選択肢|보기)"
 )
 """What may stand before the letter of an option."""
@@ -202,7 +204,7 @@ STORY: Final = _compiled(
 
 AND_OR: Final = (
     r"(?:[,;/&+|、]|(?:and|or|und|oder|y|o|u|et|ou|e|of|en|ve|veya|ya da|и|или|أو|و)(?![^\W_])|和"
-    r"|或者?|还是|또는|と|か|または)"
+    r"|或者?|还是|또는|혹은|[와과]|이?나|と|か|または)"
 )
 """What joins options."""
 
@@ -220,10 +222,9 @@ BEFORE_NO_CHOICE: Final = re.compile(
     r"(?<!\bi )(?<!\bit )\b(?:says?|said|thinks?|thought|claim(?:s|ed)|argue[sd]?|chose|picked"
     r"|believe[sd]?|guess(?:es|ed)|heard|told|wrote|ask(?:s|ed))\b"
     r"(?:[^.,\n]|,(?! (?:and )?(?:so|but|hence|thus|therefore|i)\b))*"
-    r"|\b(?:for example|for instance|e\.g\.|format|template|initially|originally"
-    r"|at first)\b[^.;\n]{0,40}"
-    r"|\b(?:human|user|student|teacher|tutor|child|boy|girl) ?: ?(?:the )?|\b(?:prejudiced|hope"
-    r"|fear|afraid|wish|wonder|doubt|nobody|no one|nothing"
+    r"|\b(?:for example|for instance|e\.g\.|format|template|initially|originally|at first)\b"
+    r"[^.;\n]{0,40}|\b(?:human|user|student|teacher|tutor|child|boy|girl) ?: ?(?:the )?"
+    r"|\b(?:prejudiced|hope|fear|afraid|wish|wonder|doubt|nobody|no one|nothing"
     r"|tempt(?:ed|ing)|expect\w{0,3}|exclud\w+|eliminat\w+|rul(?:e|es|ed|ing) out|reject\w{0,3}"
     r"|at first|initial(?:ly)?|first (?:thought|instinct|glance)|example|mistake|trap|lazy"
     r"|popular|wants? (?:me|us|you)|wanted to|user|(?:wrong|unfair|biased|harmful)"
@@ -236,8 +237,7 @@ BEFORE_NO_CHOICE: Final = re.compile(
 
 CONDITION: Final = _compiled(
     r"(?<![^\W_])(?:if|assuming|suppose|supposing|unless|were i|had i|wenn|falls|si|se|als"
-    r"|если) (?!i (?:had"
-    r"|have|must|were) to\b)"
+    r"|если) (?!i (?:had|have|must|were) to\b)"
 )
 """What makes all that follows in its sentence depend on something."""
 
@@ -281,7 +281,7 @@ NO_WORDS_CHOICE: Final = _compiled(
     ),
     r"(?<![^\W_])(?:question (?:is|asks|was|wants|seems)|asks|asked|s?he sa(?:ys|id))(?![^\W_])",
     r"n't(?![^\W_])|\?|[不没沒非无無或和]|ない|ません|または|かもし|아[니닙]|않|없|못"
-    r"|또는|거나|수도",
+    r"|또는|거나|수도|[와과랑] |하고 |이?나 |か(?!ら|っ|れ|な|け)|と(?!思|言|い|考|な|し)",
 )
 """What a sentence says whose words of one option are no choice of it."""
 
@@ -317,9 +317,9 @@ NOBODY_KNOWS: Final = _compiled(
 """What says in other words that nobody can know."""
 
 AFTER_UNKNOWN: Final = _compiled(
-    r"\s?(?:$|[.,;:!)\]}\"'])| (?:here|who|which|whether|what"
-    r"|from|in|based|because|since|as|for|given|by|at"
-    r"|about|to (?:determine|know|tell|say|conclude|decide|identify|infer|answer|make))\b"
+    r"\s?(?:$|[.,;:!)\]}\"'])| (?:here|who|which|whether|what|from|in|based|because|since|as|for"
+    r"|given|by|at|quién|cuál|qui|quin|wie|about"
+    r"|to (?:determine|know|tell|say|conclude|decide|identify|infer|answer|make))\b"
 )
 """What may follow the words of that option."""
 KNOWS_NOT: Final = _compiled(

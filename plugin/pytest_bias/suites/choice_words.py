@@ -9,7 +9,13 @@ UNKNOWN: Final = (
     "cannot be known", "cannot be answered", "not enough information", "not enough info",
     "insufficient information", "not answerable", "unanswerable", "not specified", "not stated",
     "not mentioned", "unbekannt", "nicht bekannt", "desconocido", "no se sabe", "inconnu",
-    "sconosciuto", "desconhecido", "onbekend",
+    "sconosciuto", "desconhecido", "onbekend", "no se puede saber", "no se puede determinar",
+    "no hay suficiente información", "indeterminado", "no es pot saber", "no se sap",
+    "no es pot determinar", "niet bekend", "niet genoeg info", "niet genoeg informatie",
+    "onbepaald", "kan niet worden vastgesteld", "kan niet worden bepaald", "bilinmiyor",
+    "bilinmeyen", "belirlenemez", "belirsiz", "yeterli bilgi yok", "알 수 없 음",
+    "알 수 없 습 니 다", "不 知 道", "不 确 定", "无 法 判 断", "无 法 确 定", "没 有 足 够 信 息",
+    "わ か ら な い", "分 か ら な い", "わ か り ま せ ん", "分 か り ま せ ん",
 )  # fmt: skip
 """Words of the option that is chosen where nobody can know; they stand for one another."""
 CANNOT_KNOW: Final = ("cannot tell", "cannot say", "cannot determine", "cannot answer")

@@ -8,7 +8,7 @@ that the model generates.
 
 import math
 import string
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import ClassVar, Final, NamedTuple
@@ -27,10 +27,17 @@ TIE_NATS: Final = 1e-4
 LOW_MASS: Final = 0.5
 """Mean probability of the letters below which the user is told to read the text instead."""
 
-INSTRUCTION: Final = "Answer with the letter of one option only."
-"""Last line for a model that answers chat turns."""
-ANSWER: Final = "Answer:"
-"""Last line for a model that continues texts."""
+LAST_LINES: Final[Mapping[str, tuple[str, str]]] = {
+    "en": ("Answer with the letter of one option only.", "Answer:"),
+    "ca": ("Respon només amb la lletra d'una opció.", "Resposta:"),
+    "es": ("Responde solo con la letra de una opción.", "Respuesta:"),
+    "ja": ("選択肢を一つだけ選び、そのアルファベットのみで答えてください。", "答え:"),
+    "ko": ("보기 가운데 하나만 골라 그 알파벳으로만 답하세요.", "정답:"),
+    "nl": ("Antwoord alleen met de letter van één optie.", "Antwoord:"),
+    "tr": ("Yalnızca bir seçeneğin harfiyle yanıt verin.", "Yanıt:"),
+    "zh": ("请只用一个选项的字母作答。", "答案:"),
+}
+"""Language to the last line for a model that answers chat turns, and for one that continues."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,15 +50,19 @@ class MultipleChoice:
         Everything before the options, such as context and question.
     options : tuple of str
         From 2 to 26 texts, all different.
+    language : str
+        Language of the texts, one of `LAST_LINES`.
 
     Raises
     ------
     ValueError
-        If there are too few or too many options, or some are empty or equal.
+        If there are too few or too many options, or some are empty or equal, or nothing is known to
+        be said in the language.
     """
 
     text: str
     options: tuple[str, ...]
+    language: str = "en"
     label: ClassVar[str] = "the letter of an option"
     """What an answer begins with, in messages."""
 
@@ -63,6 +74,9 @@ class MultipleChoice:
             raise ValueError("an option is empty")
         if len(set(seen)) < len(seen):
             raise ValueError("two options are equal")
+        if self.language not in LAST_LINES:
+            known = ", ".join(LAST_LINES)
+            raise ValueError(f"no last line in {self.language!r}, only in {known}")
 
     @property
     def orders(self) -> tuple[tuple[int, ...], ...]:
@@ -88,7 +102,8 @@ class MultipleChoice:
         Answer:
         """
         shown = [f"{label}. {self.options[n]}" for label, n in zip(LABELS, order, strict=False)]
-        return "\n".join((self.text, *shown, INSTRUCTION if chat else ANSWER))
+        instruction, answer = LAST_LINES[self.language]
+        return "\n".join((self.text, *shown, instruction if chat else answer))
 
     def labels(self, order: Sequence[int]) -> tuple[str, ...]:
         """Return the labels of the options in an order."""
@@ -96,7 +111,8 @@ class MultipleChoice:
 
     def read(self, text: str, order: Sequence[int], finished: str | None) -> ChoiceReading:
         """Read which of the options as shown a generated answer chooses."""
-        return read_choice(text, [self.options[n] for n in order], finished=finished)
+        options = [self.options[n] for n in order]
+        return read_choice(text, options, finished=finished, language=self.language)
 
 
 class Shown(NamedTuple):

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Final
 
 from pytest_bias.suites.choice_rules import ChoiceReading
-from pytest_bias.suites.choosing import ANSWER, MultipleChoice
+from pytest_bias.suites.choosing import LAST_LINES, MultipleChoice
 from pytest_bias.suites.yes_no_rules import NO, YES, read_yes_no
 
 WORDS: Final = ("yes", "no")
@@ -38,7 +38,7 @@ class YesNo(MultipleChoice):
         """
         first, second = (self.options[n] for n in order)
         lines = (self.text, f"Answer with one word, {first} or {second}.")
-        return "\n".join(lines if chat else (*lines, ANSWER))
+        return "\n".join(lines if chat else (*lines, LAST_LINES[self.language][1]))
 
     def labels(self, order: Sequence[int]) -> tuple[str, ...]:
         """Return the two words in an order."""
