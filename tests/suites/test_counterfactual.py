@@ -17,8 +17,10 @@ from pytest_bias.models.interface import Capability, LabelScores, Model
 from pytest_bias.records.report import Item, SuiteResult
 from pytest_bias.reports.detectable_change import OfGroups, resolutions
 from pytest_bias.scoring import Gap, own_value
+from pytest_bias.suites.about import furthest
 from pytest_bias.suites.files.reading import read_suite
 from pytest_bias.suites.measures import measure_items
+from stand_ins import result_of
 from writers import Reads, holds
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "hiring.bias.yaml"
@@ -142,6 +144,13 @@ def test_the_crossing_and_each_attribute_have_scores(tmp_path: Path) -> None:
     assert found["impact_ratio_sex", "women"].value == 0.5
     assert found["impact_ratio_race", "white"].value == 1
     assert found["difference_race", "Black"].value == -50
+
+
+def test_no_item_is_far_from_the_ideal_of_a_gap(tmp_path: Path) -> None:
+    suite = written(tmp_path, LOAN)
+    answers = Says(lambda prompt, sample: letter(prompt, "Yes"))
+    found = result_of(suite, answers, items_of(suite))
+    assert furthest(found, suite).reason == "This score has no value for single items."
 
 
 def test_groups_may_be_compared_with_one(tmp_path: Path) -> None:

@@ -67,7 +67,8 @@ def furthest(result: SuiteResult, suite: Suite) -> Furthest:
     except UnknownName as error:
         return Furthest(reason=error.message)
     metric = next((m for m in metrics if m.name == headline.metric), None)
-    if metric is None or not isinstance(metric.estimate, Additive):
+    # What a gap compares are groups: no item by itself is far from its ideal.
+    if metric is None or not isinstance(metric.estimate, Additive) or metric.estimate.between:
         return Furthest(reason="This score has no value for single items.")
     try:
         return _ordered(result.records, metric, metrics)
@@ -82,9 +83,8 @@ def _ordered(records: Sequence[Record], metric: Metric, metrics: Sequence[Metric
     if len(ends) > NAMED_ITEMS and ends[-1] == ends[-NAMED_ITEMS - 1]:
         tied = ends.count(ends[-1])
         # A percentage weights all items alike; a mean over the same items orders them.
-        if other := next(
-            (m for m in metrics if isinstance(m.estimate, Mean) and m != metric), None
-        ):
+        # Controls of how the model answered, which are means too, do not.
+        if other := next((m for m in metrics if type(m.estimate) is Mean and m != metric), None):
             by, order = other.name, _distances(records, other)
     found = sorted(distances, key=lambda i: (-distances[i], -order.get(i, 0.0), i))
     return Furthest(tuple(found[:NAMED_ITEMS]), tied, by)

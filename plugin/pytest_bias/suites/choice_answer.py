@@ -343,8 +343,13 @@ class Answer:
         """Whether an option is listed among others that are not said to be wrong."""
         if option == SEVERAL:
             return False
-        wrong = {o for o, _, _ in self.items} - self._open
-        return (option in wrong and len(self.items) > 1) or bool(self._open - {option})
+        is_wrong = option in self._listed and option not in self._open
+        return (is_wrong and len(self.items) > 1) or bool(self._open - {option})
+
+    @cached_property
+    def _listed(self) -> frozenset[int]:
+        """Options listed."""
+        return frozenset(option for option, _, _ in self.items)
 
     @cached_property
     def _open(self) -> frozenset[int]:
