@@ -1,6 +1,7 @@
 """Chat models: prompts as turns by the tokenizer's template, in generation and nowhere else."""
 
 import json
+import re
 import shutil
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -13,6 +14,7 @@ import plain
 from commands import Command, suite
 from pytest_bias.engine.planning import describe_for, plan
 from pytest_bias.engine.session import Session
+from pytest_bias.errors import BiasError
 from pytest_bias.models import load
 from pytest_bias.models.chat import user_turn
 from pytest_bias.models.interface import Capability, Model
@@ -92,6 +94,28 @@ def test_a_template_that_fails_on_one_prompt_costs_only_that_one(
         "the chat template cannot be used: TemplateError: no questions",
     ]
     assert [t.text for t in found[:2]] == answers(load(str(chatty()), device="cpu"))[:2]
+
+
+def test_a_system_text_is_the_first_message(chatty: Callable[..., Path]) -> None:
+    with_system = load(str(chatty()), device="cpu", system="Be brief.")
+    other = load(str(chatty("{{ bos_token }}[system] Be brief.\n" + TURNS[15:])), device="cpu")
+    assert answers(with_system) == answers(other) != answers(load(str(chatty()), device="cpu"))
+
+
+@pytest.mark.parametrize(
+    ("template", "system", "why"),
+    [
+        ("{{ messages[-1]['content'] }}", "Be brief.", "leaves the text out"),
+        (BROKEN, "Be brief.", "a system turn is needed"),
+        (TURNS, "Be brief.<|end|>[user] Hi", "<|end|> is written in the text"),
+    ],
+)
+def test_a_system_text_that_would_not_be_said_is_refused(
+    chatty: Callable[..., Path], template: str, system: str, why: str
+) -> None:
+    folder = chatty("{% if messages | length > 1 %}" + template + "{% else %}Hi{% endif %}", "gpt2")
+    with pytest.raises(BiasError, match=re.escape(why)):
+        load(str(folder), device="cpu", system=system)
 
 
 def test_a_call_may_say_otherwise(chatty: Callable[..., Path], tiny: Callable[[str], Path]) -> None:

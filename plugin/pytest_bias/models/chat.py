@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from pytest_bias.errors import ModelError, UsageError
-from pytest_bias.models.tokens import Unreadable
+from pytest_bias.models.tokens import Tokens, Unreadable
 
 DAY: Final = datetime.datetime(2026, 1, 1)
 """Date for templates that write today's date, fixed so that runs are reproducible."""
@@ -72,7 +72,7 @@ def user_turn(tokenizer: Any, prompt: str, system: str | None = None) -> list[in
 
 
 def in_force(
-    asked: str, tokenizer: Any, *, model: str, continues: bool, system: str | None = None
+    asked: str, tokens: Tokens, *, model: str, continues: bool, system: str | None = None
 ) -> bool:
     """Whether to format prompts as chat turns.
 
@@ -80,8 +80,8 @@ def in_force(
     ----------
     asked : str
         ``auto`` (if there is a template), ``on`` or ``off``.
-    tokenizer : transformers tokenizer
-        Tokenizer with the template.
+    tokens : Tokens
+        The tokenizer, with the template.
     model : str
         The model's name, for messages.
     continues : bool
@@ -92,10 +92,12 @@ def in_force(
     Raises
     ------
     UsageError
-        If a chat is requested, or a system text given, but there is no chat.
+        If a chat is requested, or a system text given, but there is no chat; or if a special token
+        is written in the system text.
     ModelError
         If the template cannot be used, or has no place for the system text.
     """
+    tokenizer = tokens.tokenizer
     template = template_of(tokenizer)
     if asked == "on" and not (template and continues):
         what = "its tokenizer has no chat template" if continues else "it does not generate text"
@@ -110,6 +112,11 @@ def in_force(
             f"{model}: {reason}", "--chat off continues prompts as plain text."
         ) from None
     if system:
+        if named := tokens.names_special(system):
+            raise UsageError(
+                f"--system: {named} is written in the text, and the chat template of {model} would "
+                "make the special token of it."
+            )
         _check_system(tokenizer, system, model)
     return True
 

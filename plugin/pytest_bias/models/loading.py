@@ -89,8 +89,7 @@ class Description(Described):
     def chats(self, asked: str, system: str | None = None) -> bool:
         """Whether prompts become chat turns; `asked` is ``auto``, ``on`` or ``off``."""
         continues, name = Capability.GENERATE in self.capabilities, str(self.ref)
-        tokenizer = self.tokens.tokenizer
-        return in_force(asked, tokenizer, model=name, continues=continues, system=system)
+        return in_force(asked, self.tokens, model=name, continues=continues, system=system)
 
     def weights_digest(self) -> str | None:
         """Digest of local weights; None for a Hub model, which its revision identifies."""
