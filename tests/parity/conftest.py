@@ -4,8 +4,9 @@ By default every value of every parameter of a test is tried once: each tokenize
 way to read. What is tried with what else is for the night.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -56,9 +57,9 @@ def chunked(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     seen: list[int] = []
     hidden = Transformer._hidden
 
-    def watched(self: Transformer, inputs: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
-        seen.append(len(inputs))
-        return hidden(self, inputs, mask)
+    def watched(self: Transformer, inputs: Mapping[str, Any]) -> torch.Tensor:
+        seen.append(len(next(iter(inputs.values()))))
+        return hidden(self, inputs)
 
     monkeypatch.setattr(Transformer, "_hidden", watched)
     return seen

@@ -1,6 +1,7 @@
 """A model of every kind whose answers are a hash of what it is asked."""
 
 import hashlib
+import math
 from collections.abc import Hashable, Sequence
 from typing import Any, Final
 
@@ -123,7 +124,10 @@ class Hashed(Model):
         questions: Sequence[Hashable] = (),
     ) -> list[LabelScores]:
         return [
-            LabelScores(tuple(-1.0 - self.scale * self._number("letter", p, w) for w in of))
+            LabelScores(
+                # Together at most 1.
+                tuple(-math.log(len(of)) - self.scale * self._number("letter", p, w) for w in of)
+            )
             for p, of in zip(prompts, labels, strict=True)
         ]
 
