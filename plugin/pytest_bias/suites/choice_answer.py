@@ -80,7 +80,7 @@ _I_REFUSE: Final = re.compile(
 _LABEL_BEFORE: Final = re.compile(r"(?<![\w'])[\"'(\[]{0,2}[A-Z][\"')\].]{0,2}$")
 ITEM: Final = re.compile(
     r"(?m)(?P<line>^[-+•∙◦ ]{0,4}|^\d\. )?(?<![\w'])(?:(?i:option|choice)"
-    r" )?[(\[\"]?(?P<letter>[A-Z])[)\]\"]?(?P<dot>[.):]|(?<=\)))(?=[\s\w])"
+    r" )?[(\[\"]?(?P<letter>[A-Z])[)\]\"]?(?P<dot>[.):]|(?<=\))|(?= \())(?=[\s\w])"
 )
 _SUBJECT: Final = re.compile(
     r" (?:is|was|are|were|has|had|does|did|can|cannot|could|may|might|would|seems|appears)\b"

@@ -138,9 +138,13 @@ REVISED: Final = _compiled(
     r"|double|fix)|i was wrong|i (?:change|revise|correct|mixed)|i made (?:a|an) (?:mistake"
     r"|error)|actually|(?:it|this|that)(?:'s|"
     r" is)(?:n't| not| wrong| incorrect)(?: (?:right|correct))?(?=\s?[.,;!]|$)|moment mal|halt"
-    r"|nein|warte|espera|attends|aspetta|en realidad,|en fait,|in realtà,)(?![^\W_])|[.!\n]"
+    r"|nein|warte|korrektur|ich meine|espera|perdón|corrección|quiero decir|me equivoqu[eé]|attends"
+    r"|pardon|je voulais dire|aspetta|scusa|mi correggo|anzi|desculpe|corrigindo|aliás|quer dizer"
+    r"|nee|wacht|ik bedoel|foutje|correctie|perdó|vull dir|m'he equivocat|m'equivoco|ai|hayır|bekle"
+    r"|düzelt\w+|yanlış oldu|нет|стоп|вернее|en realidad,|en fait,|in realtà,)(?![^\W_])|[.!\n]"
     r" ?no(?:[,.](?= )|$)|(?<![^\W_])kidding|, ?no (?=[b-z](?![\w']))|\b(?:take|taking) (?:that"
-    r"|it|this|[b-z]) back\b|等等|不对|不對|待って|아니,|잠깐"
+    r"|it|this|[b-z]) back\b|等等|不对|不對|更正|我错了"
+    r"|我錯了|待って|いや|訂正|間違え|아니,|잠깐|정정|잘못 "
 )
 """What takes back what was said before."""
 
@@ -234,6 +238,16 @@ BEFORE_NO_CHOICE: Final = re.compile(
     re.IGNORECASE,
 )
 """What makes no choice of what is said after it in the same clause."""
+
+EXCLUDES: Final = _compiled(
+    _whole(
+        "not no never than over of neither nor except excluding eliminates exclude versus vs and "
+        "or with to nicht kein statt als und oder no ni que y o pas ni que ou et non né che e nem "
+        "não niet geen dan en of değil не чем и или"
+    ),
+    r"n't|[不非没沒]|より|아니|대신|/|,\s*$",
+)
+"""What says of a letter behind a choice that it is not chosen."""
 
 CONDITION: Final = _compiled(
     r"(?<![^\W_])(?:if|assuming|suppose|supposing|unless|were i|had i|wenn|falls|si|se|als"

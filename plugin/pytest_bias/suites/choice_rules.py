@@ -40,6 +40,10 @@ _PREFACE: Final = re.compile(
     r"\A(?:(?:i'm|i am) )?(?:sorry|unfortunately),? (?:but )?", re.IGNORECASE
 )
 _MOST_WORDS: Final = 40
+_FEW_WORDS: Final = 48
+_LAST_LETTER: Final = re.compile(
+    r"(?<![\w'])[\"'(\[]{0,2}([A-Z])[\"')\]]{0,2}(?:です|だ|입니다|(?:'?[dt][iıuü]r))?[.!。]?\s*\Z"
+)
 _LINE: Final = re.compile(r"[^\n]+")
 _BEGINNING: Final = 400
 
@@ -302,6 +306,8 @@ def _is_taken_back(answer: Answer, end: int, option: int) -> bool:
         return True
     if answer.cut and _RECHECKS.search(answer.text, end):
         return True
+    if _ends_otherwise(answer.text[end:], answer, option):
+        return True
     others = (answer.words_at(m.end())[0] for m in say.MAY_ALSO_BE.finditer(answer.text, end))
     if any(named - {option} for named in others):
         return True
@@ -316,6 +322,14 @@ def _is_taken_back(answer: Answer, end: int, option: int) -> bool:
         if answer.option_of(rival["after"] or rival["before"]) not in (option, SEVERAL):
             return True
     return False
+
+
+def _ends_otherwise(rest: str, answer: Answer, option: int) -> bool:
+    """Whether a few words behind a choice end in the letter of another, and do not deny it."""
+    found = _LAST_LETTER.search(rest) if len(rest) <= _FEW_WORDS else None
+    if not found or answer.option_of(found[1]) in (option, SEVERAL):
+        return False
+    return not say.EXCLUDES.search(rest[: found.start()])
 
 
 def _speaks_of_another(answer: Answer, option: int) -> bool:
