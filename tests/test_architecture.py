@@ -296,7 +296,7 @@ def files() -> list[Path]:
 
 OURS = {
     "bias_tests/bias_suites/social/bbq_sample.jsonl",
-    *(f"tests/data/choices/answers{n}.jsonl" for n in ("", "_2", "_3", "_4", "_5")),
+    *(f"tests/data/choices/answers{n}.jsonl" for n in ("", "_2", "_3", "_4", "_5", "_6")),
 }
 """Data that may be passed on: a sample under CC-BY-4.0, and answers that we wrote."""
 

@@ -468,6 +468,7 @@ CHOICES = Path(__file__).parents[1] / "data/choices"
         ("answers_3", 782, 0.86),
         ("answers_4", 659, 0.90),
         ("answers_5", 680, 0.80),
+        ("answers_6", 620, 0.82),
     ],
 )
 def test_answers_labelled_by_hand(name: str, count: int, share: float) -> None:

@@ -17,6 +17,7 @@ MASKED = ("bert-tiny", "wordpiece", "byte-level", "unigram")
 """Masked models, a real one and one of each kind of tokenizer."""
 
 LICENCES = {
+    "bbq": "no clear licence, no redistribution",
     "seat": "CC-BY-NC-4.0, no clear licence",
     "crows_pairs": "no clear licence",
     "stereoset": "no clear licence",
