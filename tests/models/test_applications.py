@@ -21,6 +21,7 @@ from pytest_bias.models.applications.model import MOST_FAILED, MOST_TEXT
 from pytest_bias.models.interface import Capability, Model, ModelKind
 from pytest_bias.models.served.questions import seed_of
 from pytest_bias.models.served.settings import RequestSettings, settings_for
+from writers import reasons, texts
 
 Written = Callable[..., str]
 Loaded = Callable[..., Model]
@@ -55,14 +56,6 @@ def loaded(written: Written) -> Loaded:
         return load(describe(written(source), asking=settings_for(asking, calls_code=True)))
 
     return model
-
-
-def texts(model: Model, *prompts: str, **how: Any) -> list[str]:
-    return [c.text for c in model.generate(prompts, max_new_tokens=8, **how)]
-
-
-def reasons(model: Model, *prompts: str) -> list[str | None]:
-    return [c.reason for c in model.generate(prompts, max_new_tokens=8)]
 
 
 # Names

@@ -19,6 +19,7 @@ from pytest_bias.models.interface import Capability, Model, ModelKind
 from pytest_bias.models.served.questions import seed_of
 from pytest_bias.models.served.settings import RequestSettings
 from pytest_bias.settings.settings import Settings, from_json, read_settings, to_json
+from writers import reasons, texts
 
 ECHO = """
 body: {question: "{prompt}"}
@@ -63,14 +64,6 @@ def loaded(tmp_path: Path) -> Callable[..., Model]:
         return load(describe(server.url, asking=asked, mapping=found))
 
     return model
-
-
-def texts(model: Model, *prompts: str, **how: Any) -> list[str]:
-    return [c.text for c in model.generate(prompts, max_new_tokens=8, **how)]
-
-
-def reasons(model: Model, *prompts: str) -> list[str | None]:
-    return [c.reason for c in model.generate(prompts, max_new_tokens=8)]
 
 
 # Addresses

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from own_scope import SCOPE
 from pytest_bias.data.sources import DataFolder
 from pytest_bias.models.interface import Capability, Continuation, Model
 from pytest_bias.records.report import Item
@@ -12,18 +13,6 @@ from pytest_bias.scoring.scores import Context, score_records
 from pytest_bias.suites.files.reading import read_suite
 from pytest_bias.suites.measures import Measure, measure_items
 from pytest_bias.suites.suite import Suite
-
-SCOPE = """
-scope:
-  summary: Is an answer the same for every group?
-  groups: women and men
-  harm_type: allocation
-  data_origin: written for this test
-  made_by: nobody in particular
-  licence: Apache-2.0
-  known_defects: [Two prompts are too few.]
-  does_not_show: Anything at all about people.
-"""
 
 LOAN = f"""
 suite: loan

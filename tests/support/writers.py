@@ -1,6 +1,7 @@
 """Models that write by a function, and classifiers that read by one."""
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -93,3 +94,13 @@ def holds(word: str) -> Callable[[str], tuple[float, float]]:
     """Return what a classifier of two labels says that is sure of one word."""
     mapping: Mapping[bool, tuple[float, float]] = {True: (1.0, 0.0), False: (0.0, 1.0)}
     return lambda text: mapping[word in text.split()]
+
+
+def texts(model: Model, *prompts: str, **how: Any) -> list[str]:
+    """Return what a model answers to prompts."""
+    return [c.text for c in model.generate(prompts, max_new_tokens=8, **how)]
+
+
+def reasons(model: Model, *prompts: str) -> list[str | None]:
+    """Return why a model has no answers to prompts."""
+    return [c.reason for c in model.generate(prompts, max_new_tokens=8)]
