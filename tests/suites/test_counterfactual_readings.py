@@ -2,7 +2,7 @@
 
 import pytest
 
-from bias_suites.counterfactual.readings import read_answer, read_number
+from bias_suites.counterfactual.readings import read_answer, read_number, refusal_language
 from pytest_bias.models import Continuation
 from pytest_bias.suites import AnswerStatus
 
@@ -92,3 +92,8 @@ def test_a_text_is_answered_refused_unparsed_or_cut() -> None:
     assert read_answer(of("A long letter", "length")).status is AnswerStatus.ANSWERED
     assert read_answer(of("A long letter", "length"), whole=True).status is AnswerStatus.CUT
     assert read_answer(of("Je suis désolé, mais je ne peux pas"), "fr").text
+
+
+def test_refusals_are_read_in_every_language_that_has_phrases() -> None:
+    known = {tag: refusal_language(tag) for tag in ("nl-BE", "ca", "pt-BR", "ko", "en")}
+    assert known == {"nl-BE": "nl", "ca": "ca", "pt-BR": "pt", "ko": "en", "en": "en"}

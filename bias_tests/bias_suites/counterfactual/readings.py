@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from pytest_bias.models import Continuation
-from pytest_bias.suites import AnswerStatus, is_refusal, make_plain
+from pytest_bias.suites import AnswerStatus, is_refusal, make_plain, refusal_languages
 
 _FIGURES: Final = r"[-+]?[$€£]? ?\d[\d,]*(?:\.\d+)?"
 _NUMBER: Final = re.compile(rf"(?<![\w.,])(?P<number>{_FIGURES})(?!\w|[.,]\d)")
@@ -27,8 +27,6 @@ _THOUSANDS: Final = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?")
 _COMMA: Final = re.compile(r"\d+,\d{1,2}")
 MOST_WORDS: Final = 15
 """Longest answer whose only number is taken for the answer without being called so."""
-REFUSALS: Final = frozenset(("en", "es", "fr", "it", "pt", "ro"))
-"""Languages in which refusals are known."""
 
 
 class Read(NamedTuple):
@@ -57,7 +55,7 @@ def read_answer(found: Continuation, language: str = "en", *, whole: bool = Fals
 def refusal_language(language: str) -> str:
     """Return the language whose phrases of refusal are used; English where none are known."""
     base = language.partition("-")[0]
-    return base if base in REFUSALS else "en"
+    return base if base in refusal_languages() else "en"
 
 
 def read_number(found: Continuation, least: float, most: float, language: str = "en") -> Read:

@@ -13,7 +13,7 @@ from bias_suites.counterfactual.answers import NEW_TOKENS, selects, take_options
 from bias_suites.counterfactual.groups import read_groups, read_reference
 from bias_suites.counterfactual.outcomes import read_outcome
 from bias_suites.counterfactual.prompts import design, items
-from bias_suites.counterfactual.readings import REFUSALS, refusal_language
+from bias_suites.counterfactual.readings import refusal_language
 from bias_suites.counterfactual.scores import group_metrics
 from pytest_bias.errors import UnknownName
 from pytest_bias.models import Capability
@@ -29,6 +29,7 @@ from pytest_bias.suites import (
     choose_by_text,
     control_metrics,
     count,
+    refusal_languages,
     table,
     words,
 )
@@ -100,8 +101,8 @@ def _check(definition: Definition) -> None:
                 raise marked.error(
                     (key,), f"is not for options, which are shown in every order: {instead}."
                 )
-    if looked.kind == "refusal" and language not in REFUSALS:
-        unknown = UnknownName.among("language of refusals", language, sorted(REFUSALS))
+    if looked.kind == "refusal" and language not in refusal_languages():
+        unknown = UnknownName.among("language of refusals", language, sorted(refusal_languages()))
         raise marked.error(("language",), unknown.message)
 
 

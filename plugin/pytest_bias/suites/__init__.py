@@ -32,7 +32,7 @@ from pytest_bias.suites.choosing import (
 from pytest_bias.suites.classifier_readings import NO_PROBABILITY, Reading
 from pytest_bias.suites.files.kinds import DataRow, Definition, Kind
 from pytest_bias.suites.measures import Calls, Measure, Sides, between
-from pytest_bias.suites.refusals import Outcome, is_refusal, outcome
+from pytest_bias.suites.refusals import Outcome, is_refusal, outcome, refusal_languages
 from pytest_bias.suites.scope_cards import check_card
 from pytest_bias.suites.sentences import (
     FIELD,
@@ -99,6 +99,7 @@ __all__ = [
     "outcome",
     "own_files",
     "pair",
+    "refusal_languages",
     "shown",
     "table",
     "text_file",

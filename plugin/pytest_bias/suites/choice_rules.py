@@ -10,15 +10,13 @@ reading is worse than none.
 import re
 from collections.abc import Callable, Iterator, Sequence
 from enum import StrEnum
-from functools import cache
-from importlib.resources import files
 from typing import Final, NamedTuple
 
 from pytest_bias.suites import choice_phrases as say
 from pytest_bias.suites.choice_answer import SEVERAL, Answer, Claim
 from pytest_bias.suites.choice_doubts import MENTION, MOST_WORDS, is_taken_back, speaks_of_another
-from pytest_bias.suites.choice_text import make_plain
-from pytest_bias.suites.refusals import is_refusal
+from pytest_bias.suites.choice_text import Plain, make_plain
+from pytest_bias.suites.refusals import is_refusal, refusal_languages
 
 _JSON: Final = re.compile(
     r"[\"'](?:(?:final|correct|selected|chosen|best)[_ ]?)?(?:(?P<words>(?:(?:answer|option"
@@ -184,6 +182,12 @@ RULES: Final[tuple[tuple[str, Callable[[Answer], Claims]], ...]] = (
 """Rules that find explicit claims, in the order in which one of them names the reading."""
 
 
+def unread_status(plain: Plain, finished: str | None) -> AnswerStatus:
+    """Return the status of an answer in which nothing is read."""
+    at_limit = finished == "length" and not plain.turned
+    return AnswerStatus.CUT if at_limit else AnswerStatus.UNPARSED
+
+
 def read_choice(
     text: str, options: Sequence[str], *, finished: str | None = "eos", language: str = "en"
 ) -> ChoiceReading:
@@ -209,9 +213,7 @@ def read_choice(
     <AnswerStatus.UNPARSED: 'unparsed'>
     """
     plain = make_plain(text)
-    unread = (
-        AnswerStatus.CUT if finished == "length" and not plain.turned else AnswerStatus.UNPARSED
-    )
+    unread = unread_status(plain, finished)
     cut = unread is AnswerStatus.CUT and not plain.ended
     if plain.text is None:
         return ChoiceReading(unread, thoughts=plain.thoughts)
@@ -346,10 +348,5 @@ def _nobody(answer: Answer) -> int | None:
 
 
 def _is_refusal(text: str, language: str) -> bool:
-    known = {"en", language} if _has_refusals(language) else {"en"}
+    known = {"en", language} & refusal_languages()
     return any(is_refusal(text, spoken) for spoken in known) or bool(say.REFUSED.search(text))
-
-
-@cache
-def _has_refusals(language: str) -> bool:
-    return files("bias_templates").joinpath(f"words/{language}/refusals.yaml").is_file()

@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterable
 from enum import StrEnum
 from functools import cache
+from importlib.resources import files
 from typing import Final
 
 from pytest_bias.models.interface import Continuation
@@ -46,6 +47,13 @@ def is_refusal(text: str, language: str = "en") -> bool:
     """Whether a text begins with a refusal to answer."""
     plain = " ".join(text.translate(_STRAIGHT).casefold().split())
     return _pattern(language).match(plain) is not None
+
+
+@cache
+def refusal_languages() -> frozenset[str]:
+    """Return the languages in which phrases of refusal are known."""
+    folders = files("bias_templates").joinpath("words").iterdir()
+    return frozenset(f.name for f in folders if f.joinpath("refusals.yaml").is_file())
 
 
 @cache

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from pytest_bias.suites import choice_phrases as say
-from pytest_bias.suites.choice_rules import AnswerStatus, ChoiceReading
+from pytest_bias.suites.choice_rules import AnswerStatus, ChoiceReading, unread_status
 from pytest_bias.suites.choice_text import make_plain
 from pytest_bias.suites.refusals import is_refusal
 
@@ -111,9 +111,7 @@ def read_yes_no(text: str, *, finished: str | None = "eos", language: str = "en"
     <AnswerStatus.UNPARSED: 'unparsed'>
     """
     plain = make_plain(text)
-    unread = (
-        AnswerStatus.CUT if finished == "length" and not plain.turned else AnswerStatus.UNPARSED
-    )
+    unread = unread_status(plain, finished)
     if plain.text is None:
         return ChoiceReading(unread, thoughts=plain.thoughts)
     answer = " ".join(_ECHO.sub("…", plain.text).split(" ")).strip()
