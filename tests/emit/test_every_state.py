@@ -223,13 +223,13 @@ def test_one_thing_is_no_several(n, plural, words, tmp_path):
 
 def test_a_report_is_worded_alike_where_its_suites_are_not_installed(monkeypatch):
     """All that outputs say of a suite stands in report.json, beside what the digest covers."""
-    from pytest_bias.emit.outputs import OUTPUTS, Shown
+    from pytest_bias.emit.outputs import OF_RUN, Shown
     from pytest_bias.suites import catalogue
 
     made = report(result(scores=[score()]), OTHER)
-    shown = {path: text for o in OUTPUTS for path, text in o.render(Shown(made)).items()}
+    shown = {path: text for o in OF_RUN for path, text in o.render(Shown(made)).items()}
     monkeypatch.setattr(catalogue, "installed", lambda: ())
     there = Report.from_json(made.to_json())
     assert there.digest == made.digest
-    assert {p: t for o in OUTPUTS for p, t in o.render(Shown(there)).items()} == shown
+    assert {p: t for o in OF_RUN for p, t in o.render(Shown(there)).items()} == shown
     assert "stereotype preferred" in shown["badges/crows_pairs-en.svg"]

@@ -117,13 +117,17 @@ def compare(
 @with_options("suites", "config")
 def render(
     report: Annotated[Path, typer.Argument(help="A report.json, or the folder that holds it.")],
-    to: Annotated[str, typer.Option("--to", help="badges, card, html or summary.")],
+    to: Annotated[str, typer.Option("--to", help="Format, such as card or csv: docs/formats.md.")],
     out: Annotated[Path, typer.Option("--out", help="Folder to write to.", metavar="DIR")],
     **options: Any,
 ) -> None:
-    """Write badges, the model card's section, the page or the summary from a saved report."""
+    """Write a saved report in another format: what a run writes, or what other tools read.
+
+    The decision is read from the decision.json beside the report, if it is of the same report.
+    """
     from pytest_bias.emit.outputs import Shown, output
     from pytest_bias.engine.isolation import isolated
+    from pytest_bias.reports.decision import decision_beside
     from pytest_bias.reports.folder import read_report
     from pytest_bias.runs.finishing import write_files
     from pytest_bias.suites.about import with_about
@@ -132,9 +136,11 @@ def render(
     catalogue = read_settings(options).catalogue
 
     def shown(found: "Report") -> dict[str, str]:
-        return chosen.render(Shown(with_about(found, catalogue, names_items=True)))
+        return chosen.render(Shown(with_about(found, catalogue, names_items=True), decision))
 
-    files = isolated(read_report(report), shown)
+    read = read_report(report)
+    decision = decision_beside(report, read)
+    files = isolated(read, shown)
     write_files(files, out)
     Console().print(Text(f"{len(files)} files in {out}"))
 

@@ -16,9 +16,10 @@ from pytest_bias.reports.publication_layout import Place
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """The input of outputs: a report, and what else a run knows.
+    """The input of outputs: a report, and what else is known about its run.
 
-    `texts` are those of items that the user asked for, by entry and by item.
+    `decision` is that of the run, if its file is beside the report. `texts` are those of items that
+    the user asked for, by entry and by item.
     """
 
     report: Report
@@ -41,12 +42,15 @@ class Output:
         File or folder below the output folder.
     render : callable
         Returns the content of every file by its path below the output folder.
+    of_run : bool
+        Whether every run writes it; the others are written by ``render`` only.
     """
 
     name: str
     title: str
     path: str
     render: Callable[[Shown], dict[str, str]]
+    of_run: bool = True
 
 
 def _card(shown: Shown) -> dict[str, str]:
@@ -73,6 +77,9 @@ OUTPUTS: Final = (
         lambda s: {SUMMARY: summary.render(s.report, s.decision, s.comparison)},
     ),
 )
+
+OF_RUN: Final = tuple(o for o in OUTPUTS if o.of_run)
+"""The outputs that every run writes."""
 
 
 def output(name: str) -> Output:

@@ -7,6 +7,8 @@ from typing import Any, Final, Literal, TypeAlias
 
 from pytest_bias.errors import ReportError
 from pytest_bias.records.documents import read_document, to_document
+from pytest_bias.records.report import Report
+from pytest_bias.reports.folder import DECISION
 from pytest_bias.reports.verdicts import MOST_SEVERE, Verdict
 from pytest_bias.settings.waivers import OfWaiver
 
@@ -91,3 +93,18 @@ def read_decision(file: Path) -> Decision:
         return read_document(file.read_text(encoding="utf-8"), SCHEMA, Decision)
     except (OSError, UnicodeDecodeError, ReportError) as error:
         raise ReportError(f"{file} is no decision: {error}"[:300]) from None
+
+
+def decision_beside(path: Path, report: Report) -> Decision | None:
+    """Return the decision in the folder of a report; None if there is none, or of another report.
+
+    Raises
+    ------
+    ReportError
+        If there is a file that is not a decision.
+    """
+    file = (path if path.is_dir() else path.parent) / DECISION
+    if not file.is_file():
+        return None
+    found = read_decision(file)
+    return found if found.report == report.digest else None

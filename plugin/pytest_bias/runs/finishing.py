@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.text import Text
 
 from pytest_bias.emit import badges, change, terminal
-from pytest_bias.emit.outputs import OUTPUTS, Shown
+from pytest_bias.emit.outputs import OF_RUN, Shown
 from pytest_bias.emit.progress import ProgressPrinter
 from pytest_bias.emit.verdict import decided
 from pytest_bias.engine.events import Notice
@@ -77,7 +77,7 @@ class Finished:
         if self.items:
             terminal.show_items(self.report, self.items, console)
         console.print()
-        names = (("Report", REPORT), *((o.title, o.path) for o in OUTPUTS))
+        names = (("Report", REPORT), *((o.title, o.path) for o in OF_RUN))
         width = max(len(name) for name, _ in names)
         for name, path in names:
             console.print(Text(f"{name:<{width}}  {self.out / path}"), soft_wrap=True)
@@ -270,7 +270,7 @@ def _written(
     # Render for the terminal now, so that a failure does not first occur when it is printed.
     terminal.render(report, decision, comparison)
     shown = Shown(report, decision, comparison, texts)
-    files = {path: text for o in OUTPUTS for path, text in o.render(shown).items()}
+    files = {path: text for o in OF_RUN for path, text in o.render(shown).items()}
     return written(report, files | {DECISION: decision.to_json()}, texts)
 
 

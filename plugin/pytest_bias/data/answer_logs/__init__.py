@@ -1,0 +1,1 @@
+"""Answers of models that others have asked, read from their logs."""

@@ -1,0 +1,1 @@
+"""A report in the formats that other tools read."""
