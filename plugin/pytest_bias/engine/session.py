@@ -36,6 +36,7 @@ from pytest_bias.engine.report_building import build_report, depends_on, environ
 from pytest_bias.engine.run_forecast import forecast_first
 from pytest_bias.engine.sampling import extent
 from pytest_bias.engine.schedule import Schedule
+from pytest_bias.engine.timeline import Timeline
 from pytest_bias.errors import BiasError, ModelStopped
 from pytest_bias.models import load
 from pytest_bias.models.energy import GpuEnergy
@@ -61,6 +62,7 @@ class Session:
     costs: dict[str, dict[str, float]] = field(default_factory=dict)
     notices: list[str] = field(default_factory=list)
     started: float = field(default_factory=time.perf_counter)
+    timeline: Timeline = field(default_factory=Timeline)
     energy: GpuEnergy = field(default_factory=GpuEnergy)
     unfinished: Path | None = None
     """Folder in which answers are kept until the run has ended."""
@@ -117,15 +119,16 @@ class Session:
         self.listener(Loading(str(self.plan.model.ref), identity.parameters))
         try:
             s, model = self.settings, self.plan.model
-            found = load(
-                model,
-                device=s.device,
-                dtype=s.dtype,
-                device_map=s.device_map,
-                chat=s.chat,
-                system=s.system,
-            )
-            found.scorers = scorers.loaded(self.plan.scorers, self.settings)
+            with self.timeline.during("load"):
+                found = load(
+                    model,
+                    device=s.device,
+                    dtype=s.dtype,
+                    device_map=s.device_map,
+                    chat=s.chat,
+                    system=s.system,
+                )
+                found.scorers = scorers.loaded(self.plan.scorers, self.settings)
             found.seed = s.seed
             found.answer_tokens, found.answer_samples = s.answer_tokens, s.answer_samples
         except BiasError as error:
@@ -169,7 +172,8 @@ class Session:
         """Load the items of an entry once, or return the result that says why they are missing."""
         key = planned.entry.id
         if key not in self.prepared:
-            self.prepared[key] = self._prepare(planned)
+            with self.timeline.during("data"):
+                self.prepared[key] = self._prepare(planned)
         return self.prepared[key]
 
     def _prepare(self, planned: Planned) -> LoadedData | SuiteResult:
@@ -193,6 +197,9 @@ class Session:
 
         Data whose digests are in `known`, by entry, are not read.
         """
+        with self.timeline.during("hash"):
+            # Kept by the description, which is asked again below.
+            self.plan.model.weights_digest()
         data = {}
         for planned in self.plan.entries:
             if (found := (known or {}).get(planned.entry.id)) is None:
@@ -255,7 +262,7 @@ class Session:
         if part and not clusters:
             return entry.result("skipped", NOT_IN_SHARD)
         self.listener(SuiteStarted(entry.id, sum(map(len, clusters))))
-        with self._watched(planned, model):
+        with self.timeline.during("ask"), self._watched(planned, model):
             ask = partial(measure_items, measure, model)
             found = self.schedule.take(planned, data.items, self.forecaster, ask, part)
         if not found and clusters:
@@ -277,9 +284,12 @@ class Session:
             records=records,
             records_sha256=records_digest(records),
         )
-        if data.hiding:
-            return scored_hidden(result, entry.suite, self.settings.seed, data.hiding)
-        result = scored(result, entry.suite, self.settings.seed)
+        with self.timeline.during("score"):
+            start = time.perf_counter()
+            if data.hiding:
+                return scored_hidden(result, entry.suite, self.settings.seed, data.hiding)
+            result = scored(result, entry.suite, self.settings.seed)
+            self._add_cost(entry.id, {"score_s": round(time.perf_counter() - start, 3)})
         # Whether too many items are unscored is decided for the whole entry.
         return replace(result, status="scored", reason=None) if part else result
 
@@ -320,8 +330,13 @@ class Session:
             }
             if model.identity.asked:
                 cost |= spent_in_numbers(meter.asked - asked, self.schedule.price)
-            spent = self.costs.get(entry.id, {})
-            self.costs[entry.id] = {k: v + spent.get(k, 0) for k, v in cost.items()}
+            self.timeline.move(meter.seconds - before[0], "ask", "forward")
+            self._add_cost(entry.id, cost)
+
+    def _add_cost(self, entry: str, cost: Mapping[str, float]) -> None:
+        spent = self.costs.setdefault(entry, {})
+        for name, number in cost.items():
+            spent[name] = round(spent.get(name, 0) + number, 3)
 
     def measured(self) -> list[tuple[Part | None, SuiteResult]]:
         """Return every result so far with its part, in the order of the plan."""
@@ -355,6 +370,7 @@ class Session:
                     **(costs_of(model, self.schedule.price) if model else {}),
                     **self.energy.cost(self.settings.energy),
                     "suites": self.costs,
+                    "phases": self.timeline.so_far(),
                 },
                 "notices": list(dict.fromkeys([*self.plan.notices, *self.notices])),
                 "interrupted": interrupted,
@@ -388,7 +404,9 @@ def run(session: Session) -> Report:
                 session.measure(planned)
         if ready:
             _ = session.model
-        for planned in forecast_first(session, ready):
+        with session.timeline.during("forecast"):
+            in_order = forecast_first(session, ready)
+        for planned in in_order:
             session.measure(planned)
     except KeyboardInterrupt:
         return session.report(interrupted=True)

@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING, Final
 from rich.console import Console
 from rich.text import Text
 
-from pytest_bias.emit import badges, change, terminal
+from pytest_bias.emit import badges, change, terminal, timings
 from pytest_bias.emit.outputs import OF_RUN, Shown
 from pytest_bias.emit.progress import ProgressPrinter
 from pytest_bias.emit.verdict import decided
 from pytest_bias.engine.events import Notice
 from pytest_bias.engine.isolation import isolated
 from pytest_bias.engine.merging import joined
+from pytest_bias.engine.timeline import Timeline
 from pytest_bias.errors import OutputError, ReportError
 from pytest_bias.exit_codes import EXIT_INTERRUPTED
 from pytest_bias.records.report import Item, Report
@@ -146,24 +147,28 @@ def run_job(
     settings: Settings, console: Console, check: Callable[[Plan], None] = lambda plan: None
 ) -> Finished:
     """Measure a model, write and print the results; `check` may refuse before weights load."""
-    started = time.perf_counter()
+    started, timeline = time.perf_counter(), Timeline()
     printer = ProgressPrinter(console, withholds=settings.withhold_scores)
-    with printer.status("Importing torch and transformers …"):
+    with printer.status("Importing torch and transformers …"), timeline.during("import"):
         from pytest_bias.models.placing import shared
     devices = shared(settings.devices) if settings.devices else ()
     if len(devices) == 1:
         settings = replace(settings, device=devices[0], devices=None)
     with ExitStack() as stack:
         with printer:
-            job = stack.enter_context(claimed(prepare(settings, printer)))
+            job = stack.enter_context(claimed(prepare(settings, printer, timeline=timeline)))
             check(job.session.plan)
             # The time so far counts: imports, digests, data; but not that of the baseline.
             before = time.perf_counter() - started
             job = with_baseline(job, devices)
             job.session.started = time.perf_counter() - before
             report = measured(job.session, devices)
-        done = finish_job(job, report)
+        with timeline.during("write"):
+            done = finish_job(job, report)
     done.show(console)
+    if settings.timings:
+        console.print()
+        console.print(timings.render(report, timeline.so_far()))
     return done
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_bias.engine.events import Listener, Notice, ignore
+from pytest_bias.engine.timeline import Timeline
 from pytest_bias.errors import BiasError, OutputError, UsageError
 from pytest_bias.models import ModelRef
 from pytest_bias.records.report import Report
@@ -84,12 +85,20 @@ class Job:
             ) from None
 
 
-def prepare(settings: Settings, listener: Listener = ignore, *, claims: bool = True) -> Job:
+def prepare(
+    settings: Settings,
+    listener: Listener = ignore,
+    *,
+    claims: bool = True,
+    timeline: Timeline | None = None,
+) -> Job:
     """Run every check that is possible before the weights are read, and claim the output folder.
 
     If several processes share a run, only one of them `claims` the folder.
     """
-    from pytest_bias.engine.planning import describe_for
+    timeline = timeline or Timeline()
+    with timeline.during("import"):
+        from pytest_bias.engine.planning import describe_for
 
     require_data_dir(settings)
     limits = limits_of(settings)
@@ -98,11 +107,12 @@ def prepare(settings: Settings, listener: Listener = ignore, *, claims: bool = T
         limits = ()
         if settings.baseline:
             raise UsageError("--baseline with --shard.", "Compare what merge joins.")
-    described = describe_for(settings, require_model(settings))
+    with timeline.during("describe"):
+        described = describe_for(settings, require_model(settings))
     found = None
     if settings.baseline:
         found = baselines.find(settings.baseline, described, settings, listener)
-    job = replace(_job(described, settings, listener), limits=limits)
+    job = replace(_job(described, settings, listener, timeline), limits=limits)
     check_unambiguous(limits, job.entries)
     if isinstance(found, ModelRef):
         job = _after(job, found)
@@ -128,11 +138,16 @@ def claim_for(settings: Settings, out: Path, key: str, listener: Listener = igno
     return held
 
 
-def _job(described: Described, settings: Settings, listener: Listener) -> Job:
+def _job(
+    described: Described, settings: Settings, listener: Listener, timeline: Timeline | None = None
+) -> Job:
     from pytest_bias.engine.planning import plan
     from pytest_bias.engine.session import Session
 
-    session = Session(plan(described, settings), listener)
+    timeline = timeline or Timeline()
+    with timeline.during("plan"):
+        planned = plan(described, settings)
+    session = Session(planned, listener, timeline=timeline)
     depends = session.depends_on()
     key, whole = run_key(depends), None
     if settings.shard:

@@ -183,6 +183,7 @@ OPTIONS: Final = (
     Option("shard", "shard", "text", "Measure one of several parts; merge joins them.", "2/8"),
     Option("show_items", "show-items", "flag", "Show item texts, which are offensive by design."),
     Option("with_texts", "with-texts", "flag", "Keep item texts in the records."),
+    Option("timings", "timings", "flag", "Show where the time went."),
     Option("withhold_scores", "withhold-scores", "flag", "Show that tests ran, without scores."),
     Option("trust_remote_code", "trust-remote-code", "flag", "Run code that comes with the model."),
     Option("allow_pickle", "allow-pickle", "flag", "Load pickled weights, which can run code."),

@@ -69,6 +69,7 @@ class Settings:
     shard: str | None = None
     show_items: bool = False
     with_texts: bool = False
+    timings: bool = False
     withhold_scores: bool = False
     trust_remote_code: bool = False
     allow_pickle: bool = False
