@@ -75,9 +75,7 @@ def imported(name: str) -> float:
     return time.perf_counter() - start
 
 
-def show(
-    name: str, model: Path, out: Path, imports: float, options: argparse.Namespace
-) -> None:
+def show(name: str, model: Path, out: Path, imports: float, options: argparse.Namespace) -> None:
     """Run the command once and print what it took."""
     command = [sys.executable, "-m", "pytest_bias", "run", str(model), "--out", str(out), "--fresh"]
     command += ["--data-dir", str(options.data_dir), "--chat", "off", "--timings", *options.options]

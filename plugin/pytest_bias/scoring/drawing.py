@@ -1,7 +1,7 @@
 """Bootstrap resampling of units; where many units are identical, only their counts are drawn."""
 
-import warnings
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
@@ -9,6 +9,10 @@ from numpy.typing import NDArray
 
 from pytest_bias.scoring.statistics import Floats, Sampling
 
+BATCH: Final = 500
+"""Resamples that are drawn at a time; the draws of several samples take turns."""
+AT_A_TIME: Final = 2**16
+"""Counts of drawn units that are held at a time, so that they stay in the processor's cache."""
 MANY: Final = 5_000
 """Fewest units for which identical ones are counted instead of drawn one by one."""
 ALIKE: Final = 50
@@ -30,24 +34,12 @@ def resampled(
             times = sampling.rng.multinomial(n, share, size=sampling.draws.resamples)
             totals.append(np.einsum("bk,kj->bj", times.astype(np.float64), rows))
         return statistic(*totals)
-    from scipy import stats
-
-    def of_drawn(*index: NDArray[np.int64], axis: int = -1) -> Floats:
-        return statistic(*(_drawn(s, i) for s, i in zip(samples, index, strict=True)))
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        found: Floats = stats.bootstrap(
-            tuple(np.arange(len(s)) for s in samples),
-            of_drawn,
-            n_resamples=sampling.draws.resamples,
-            batch=500,
-            vectorized=True,
-            confidence_level=sampling.level,
-            method="percentile",
-            rng=sampling.rng,
-        ).bootstrap_distribution
-    return found
+    parts = [_apart(sample) for sample in samples]
+    found = []
+    for size in chunks(sampling.draws.resamples, BATCH):
+        drawn = (_drawn(s, p, size, sampling) for s, p in zip(samples, parts, strict=True))
+        found.append(statistic(*drawn))
+    return np.concatenate(found)
 
 
 def alike_units(samples: Sequence[Floats]) -> list[tuple[Floats, NDArray[np.int64]]]:
@@ -62,14 +54,49 @@ def alike_units(samples: Sequence[Floats]) -> list[tuple[Floats, NDArray[np.int6
     return found if ALIKE * sum(len(rows) for rows, _ in found) <= n_units else []
 
 
-def _drawn(sample: Floats, index: NDArray[np.int64]) -> Floats:
-    """Return the totals of resamples, given which units were drawn, of shape (..., n)."""
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """Columns of a sample, and the rows that are not zero in all of them."""
+
+    columns: NDArray[np.int64]
+    rows: NDArray[np.int64]
+    values: Floats
+
+
+def _apart(sample: Floats) -> list[_Part]:
+    """Split a sample into columns that no row shares, such as the sums of groups of units."""
+    is_used = sample != 0
+    shared = (is_used.T.astype(np.float64) @ is_used.astype(np.float64)) > 0
+    found, left = [], set(range(sample.shape[1]))
+    while left:
+        columns = reached = {min(left)}
+        while reached:
+            reached = {int(c) for c in np.flatnonzero(shared[list(reached)].any(axis=0))} - columns
+            columns = columns | reached
+        left -= columns
+        at = np.array(sorted(columns))
+        rows = np.flatnonzero(is_used[:, at].any(axis=1))
+        found.append(_Part(at, rows, np.ascontiguousarray(sample[np.ix_(rows, at)])))
+    return found
+
+
+def _drawn(sample: Floats, parts: Sequence[_Part], size: int, sampling: Sampling) -> Floats:
+    """Return the totals of `size` resamples of the rows of a sample, of shape (size, n_columns)."""
     n = len(sample)
-    rows = index.reshape(-1, n)
-    times = np.bincount((rows + n * np.arange(len(rows))[:, None]).ravel(), minlength=rows.size)
-    # einsum adds up in one order, whatever the number of threads.
-    totals: Floats = np.einsum("bn,nk->bk", times.reshape(rows.shape).astype(np.float64), sample)
-    return totals.reshape(*index.shape[:-1], -1)
+    drawn = sampling.rng.integers(0, n, (size, n))
+    totals = np.empty((size, sample.shape[1]))
+    step = max(1, AT_A_TIME // n)
+    times = np.empty((step, n))
+    for start in range(0, size, step):
+        end = min(size, start + step)
+        for number in range(start, end):
+            times[number - start] = np.bincount(drawn[number], minlength=n)
+        here = times[: end - start]
+        for part in parts:
+            counts = here if len(part.rows) == n else here[:, part.rows]
+            # einsum adds up in the order of the rows, whatever the number of threads.
+            totals[start:end, part.columns] = np.einsum("bn,nk->bk", counts, part.values)
+    return totals
 
 
 def chunks(total: int, size: int) -> Iterator[int]:
