@@ -6,6 +6,7 @@ from typing import Final
 
 from pytest_bias.emit import badges, page, summary
 from pytest_bias.emit.card import model_index, section
+from pytest_bias.emit.exports import cyclonedx, every_eval_ever
 from pytest_bias.errors import UnknownName
 from pytest_bias.records.report import Item, Report
 from pytest_bias.reports.comparison import Comparison
@@ -75,6 +76,20 @@ OUTPUTS: Final = (
         "Summary",
         SUMMARY,
         lambda s: {SUMMARY: summary.render(s.report, s.decision, s.comparison)},
+    ),
+    Output(
+        "cyclonedx",
+        "CycloneDX",
+        cyclonedx.FILE,
+        lambda s: {cyclonedx.FILE: cyclonedx.render(s.report)},
+        of_run=False,
+    ),
+    Output(
+        "eee",
+        "Every Eval Ever",
+        every_eval_ever.FILE,
+        lambda s: {every_eval_ever.FILE: every_eval_ever.render(s.report)},
+        of_run=False,
     ),
 )
 
