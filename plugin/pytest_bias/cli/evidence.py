@@ -112,6 +112,13 @@ def publish(
             help="Keep results of earlier reports that this one does not have, with their date.",
         ),
     ] = False,
+    eval_results: Annotated[
+        bool,
+        typer.Option(
+            "--eval-results",
+            help="Publish results for leaderboards of registered benchmarks too: docs/formats.md.",
+        ),
+    ] = False,
     trusted_root: _TrustedRoot = None,
     **options: Any,
 ) -> None:
@@ -125,6 +132,7 @@ def publish(
         create_pr=create_pr,
         dry_run=dry_run,
         keep_earlier=keep_earlier,
+        with_results=eval_results,
     )
     context.obj.published, context.obj.proposed = found
 
