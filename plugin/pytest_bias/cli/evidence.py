@@ -159,8 +159,8 @@ def lock(
     """Pin a model of the Hub with its scores, and check whether it is still the same.
 
     With --check: exit code 0 if no model has changed, 1 if one has, 3 if that is not known;
-    README.md, bias/ and .eval_results/ do not count. With --run as well, changed models are measured,
-    and the exit code of a run that fails counts if it is more severe.
+    README.md, bias/ and .eval_results/ do not count. With --run as well, changed models are
+    measured, and the exit code of a run that fails counts if it is more severe.
     """
     from pytest_bias.cli.lock import check_command, check_options, lock_command
 
