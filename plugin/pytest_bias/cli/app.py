@@ -121,7 +121,7 @@ def render(
         str,
         typer.Option(
             "--to",
-            help="html, badges, card or summary; csv, jsonl, cyclonedx, eee: docs/formats.md.",
+            help="html, badges, card or summary; csv, jsonl, junit, cyclonedx, eee: docs/formats.md.",
             metavar="FORMAT",
         ),
     ],
@@ -156,6 +156,7 @@ def render(
 @with_options(
     "suites",
     "out",
+    "junit",
     "config",
     "baseline",
     "first_run",

@@ -6,7 +6,7 @@ from typing import Final
 
 from pytest_bias.emit import badges, page, summary
 from pytest_bias.emit.card import model_index, section
-from pytest_bias.emit.exports import cyclonedx, every_eval_ever, tables
+from pytest_bias.emit.exports import cyclonedx, every_eval_ever, junit, tables
 from pytest_bias.errors import UnknownName
 from pytest_bias.records.report import Item, Report
 from pytest_bias.reports.comparison import Comparison
@@ -89,6 +89,13 @@ OUTPUTS: Final = (
         "Scores",
         tables.JSONL,
         lambda s: {tables.JSONL: tables.to_jsonl(s.report)},
+        of_run=False,
+    ),
+    Output(
+        "junit",
+        "JUnit",
+        junit.JUNIT,
+        lambda s: {junit.JUNIT: junit.render(s.report, s.decision)},
         of_run=False,
     ),
     Output(
