@@ -8,6 +8,7 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from commands import Command, Ran, headline
+from published_schemas import problems
 
 SUITE = ("--suite", "template_association")
 LIMIT = "template_association.association"
@@ -78,3 +79,20 @@ def test_junit_is_of_one_whole_run(bias: Command) -> None:
     words = ("--junit", "x.xml")
     bias("run", "demo", "--shard", "1/2", *words).refused(2, "--junit x.xml and --shard", "merge")
     bias("run", "--models", "m.txt", *words).refused(2, "--models", "--junit x.xml", "render")
+
+
+@pytest.mark.parametrize(
+    ("form", "file", "schema"),
+    [
+        ("cyclonedx", "cyclonedx.json", "bom-1.6.schema.json"),
+        ("eee", "every-eval-ever.json", "every-eval-ever-0.3.0.schema.json"),
+    ],
+)
+def test_documents_of_a_run_are_valid(
+    bias: Command, demo: Ran, form: str, file: str, schema: str
+) -> None:
+    ran = bias("render", demo.at, "--to", form, "--out", "out").done(0)
+    text = (ran.folder / "out" / file).read_text(encoding="utf-8")
+    assert problems(json.loads(text), schema) == []
+    # As digits, in full.
+    assert repr(headline(demo.report, "template_association")["value"]) in text
