@@ -51,7 +51,7 @@ def registered(datasets: Collection[str], *, offline: bool = False) -> dict[str,
         PublishError,
     )
     with asked(subject, offline=offline) as api:
-        known = {dataset.id for dataset in api.list_datasets(benchmark=True)}
+        known = {dataset.id for dataset in api.list_datasets(filter="benchmark:official")}
         return {name: _defined(api, name) for name in sorted(known.intersection(datasets))}
 
 
