@@ -99,6 +99,9 @@ def test_it_is_published_withdrawn_and_not_written_twice(hub: Hub) -> None:
     head = hub.repositories[NAME].head
     assert set(head) == {PATH, ".eval_results/theirs.yaml"}
     assert prepared(report(DISCRIM)).changes == ()
+    (changed,) = prepared(report(replace(DISCRIM, scores=(replace(GAP, value=0.1),)))).changes
+    assert (changed.path, changed.before) == (PATH, head[PATH])
+    assert yaml.safe_load(changed.after or b"")[0]["value"] == 0.1
     # A report without the suite withdraws its result, unless it is to be kept.
     other = report(result("seat", scores=[score()], title="SEAT"))
     (gone,) = prepared(other).changes

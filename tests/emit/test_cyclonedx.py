@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from made import report, result, score
 from published_schemas import problems
 from pytest_bias.emit.exports import cyclonedx
+from pytest_bias.emit.exports.rows import absent, score_rows
 from pytest_bias.records.identity import ModelIdentity, ServedIdentity
 from pytest_bias.records.report import DataInfo, Report
 from random_reports import Case, cases, numbers_of
@@ -206,9 +207,21 @@ def test_every_report_gives_a_valid_bill_that_says_only_what_the_report_says(cas
         ends = metric.get("confidenceInterval", {}).values()
         ideal = re.findall(r"ideal (\S+)\)$", metric["type"])
         assert {float(n) for n in (metric["value"], *ends, *ideal)} <= known
-    shown = [s for s in case.report.suites if not s.is_hidden and not case.report.withheld]
-    values = [s.value for suite in shown for s in suite.scores if s.value is not None]
-    assert [float(m["value"]) for m in metrics] == values
-    for about in map(json.loads, properties(card, "score")):
-        numbers = (about["ideal"], about["level"], about["n"], *filter(None, about["bounds"]))
-        assert set(numbers) <= known
+    rows = score_rows(case.report)
+    abouts = [json.loads(value) for value in properties(card, "score")]
+    for row, metric, about in zip(rows, metrics, abouts, strict=True):
+        score, ends = row.score, metric.get("confidenceInterval")
+        assert float(metric["value"]) == score.value
+        interval = (float(ends["lowerBound"]), float(ends["upperBound"])) if ends else None
+        assert interval == score.interval
+        assert (about["type"], about["slice"]) == (metric["type"], metric["slice"])
+        assert (about["suite"], about["metric"], about["by"]) == (
+            *(row.suite.entry, score.metric),
+            score.by,
+        )
+        told = [about.get(key) for key in ("ideal", "unit", "level", "n", "method", "floor")]
+        assert told == [score.ideal, score.unit, score.level, score.n, score.method, score.floor]
+    suites = [json.loads(value) for value in properties(card, "suite")]
+    assert [s["suite"] for s in suites] == [s.entry for s in case.report.suites]
+    without = {s["suite"] for s in suites if "without_scores" in s}
+    assert without == {one.suite.entry for one in absent(case.report)}

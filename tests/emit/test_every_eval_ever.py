@@ -164,7 +164,7 @@ def test_every_report_gives_a_valid_aggregate_or_is_refused(case: Case) -> None:
     known = numbers_of(case)
     for row in score_rows(case.report):
         known |= {abs(end - row.score.ideal) for end in row.score.interval or ()}
-    values = []
+    values, told = [], []
     for one in found["evaluation_results"]:
         number, config = one["score_details"], one["metric_config"]
         scale = [config.get(key, 0) for key in ("min_score", "max_score")]
@@ -176,7 +176,11 @@ def test_every_report_gives_a_valid_aggregate_or_is_refused(case: Case) -> None:
         if not one["evaluation_result_id"].endswith(every_eval_ever.OF_DISTANCE):
             assert set(config["metric_parameters"].values()) - known <= set(FLOORS)
             values.append(number["score"])
-    assert values == [row.score.value for row in score_rows(case.report)]
+            details = number["details"]
+            told.append((json.loads(details["by"]), int(details["n"]), config["metric_unit"]))
+    scores = [row.score for row in score_rows(case.report)]
+    assert values == [s.value for s in scores]
+    assert told == [(s.by, s.n, s.unit) for s in scores]
 
 
 FLOORS = ("", "guessing", "shuffled labels", "wording alone")
