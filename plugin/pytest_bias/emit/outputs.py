@@ -6,7 +6,7 @@ from typing import Final
 
 from pytest_bias.emit import badges, page, summary
 from pytest_bias.emit.card import model_index, section
-from pytest_bias.emit.exports import junit, tables
+from pytest_bias.emit.exports import avid, junit, tables
 from pytest_bias.errors import UnknownName
 from pytest_bias.records.report import Item, Report
 from pytest_bias.reports.comparison import Comparison
@@ -96,6 +96,13 @@ OUTPUTS: Final = (
         "JUnit",
         junit.JUNIT,
         lambda s: {junit.JUNIT: junit.render(s.report, s.decision)},
+        of_run=False,
+    ),
+    Output(
+        "avid",
+        "AVID report",
+        avid.AVID,
+        lambda s: {avid.AVID: avid.render(s.report)},
         of_run=False,
     ),
 )
