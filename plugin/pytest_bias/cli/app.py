@@ -121,7 +121,7 @@ def render(
         str,
         typer.Option(
             "--to",
-            help="html, badges, card or summary; csv, jsonl, junit, cyclonedx, eee: "
+            help="html, badges, card or summary; csv, jsonl, junit, cyclonedx, eee, avid: "
             "docs/formats.md.",
             metavar="FORMAT",
         ),

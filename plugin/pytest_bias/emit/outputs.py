@@ -6,7 +6,7 @@ from typing import Final
 
 from pytest_bias.emit import badges, page, summary
 from pytest_bias.emit.card import model_index, section
-from pytest_bias.emit.exports import cyclonedx, every_eval_ever, junit, tables
+from pytest_bias.emit.exports import avid, cyclonedx, every_eval_ever, junit, tables
 from pytest_bias.errors import UnknownName
 from pytest_bias.records.report import Item, Report
 from pytest_bias.reports.comparison import Comparison
@@ -110,6 +110,13 @@ OUTPUTS: Final = (
         "Every Eval Ever",
         every_eval_ever.FILE,
         lambda s: {every_eval_ever.FILE: every_eval_ever.render(s.report)},
+        of_run=False,
+    ),
+    Output(
+        "avid",
+        "AVID report",
+        avid.AVID,
+        lambda s: {avid.AVID: avid.render(s.report)},
         of_run=False,
     ),
 )
