@@ -7,8 +7,8 @@ from pathlib import Path
 import huggingface_hub
 import pytest
 from huggingface_hub import CommitOperationAdd, HfApi, constants
-from huggingface_hub.utils import _auth
 
+from hub_client import lead_to
 from hub_contents import Access, Failure, Hub, Repository
 from hub_server import serving
 from pytest_bias.errors import BiasError, ModelError, PublishError
@@ -35,19 +35,8 @@ def hub(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Hub]:
     repository = Repository({OLDER: {}, MAIN: MODEL}, {"main": MAIN})
     served = Hub({"org/model": repository}, tokens=dict(TOKENS))
     with serving(served) as found:
-        monkeypatch.setattr(constants, "ENDPOINT", found.address)
-        template = f"{found.address}/{{repo_id}}/resolve/{{revision}}/{{filename}}"
-        monkeypatch.setattr(constants, "HUGGINGFACE_CO_URL_TEMPLATE", template)
-        monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
-        monkeypatch.setattr(constants, "HF_HUB_DISABLE_XET", True)
-        monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "cache"))
-        monkeypatch.setattr(constants, "HF_TOKEN_PATH", str(tmp_path / "token"))
-        monkeypatch.setattr(_auth, "_OIDC_TOKEN_CACHE", None)
+        lead_to(found, monkeypatch, tmp_path, "hf_own")
         monkeypatch.setattr(publishing, "LOOKS_AFTER_S", (0.0, 0.0))
-        for name in ("HF_HUB_OFFLINE", "HF_OIDC_RESOURCE", "HF_OIDC_ID_TOKEN", "GITHUB_ACTIONS"):
-            monkeypatch.delenv(name, raising=False)
-        monkeypatch.setenv("HF_TOKEN", "hf_own")
-        monkeypatch.setenv("NO_PROXY", "127.0.0.1")
         yield found
 
 

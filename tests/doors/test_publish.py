@@ -133,8 +133,12 @@ def test_a_report_is_published_in_one_commit_and_verified_by_anybody(
 
 
 def test_a_dry_run_shows_the_difference_and_writes_nothing(publisher: Publisher) -> None:
-    ran = publisher("publish", "out", "--repo", NAME, "--dry-run").done()
+    ran = publisher("publish", "out", "--repo", NAME, "--dry-run", "--eval-results").done()
     assert "changed README.md" in ran.out
+    why = (
+        "No result for template_association[en]: its data are not those of one dataset of the Hub."
+    )
+    assert why in ran.out
     assert "+<!-- pytest-bias:begin -->" in ran.out
     assert "nothing was written" in ran.out
     assert list(publisher.repository.commits) == ["1" * 40]
@@ -311,6 +315,11 @@ def test_a_folder_is_published_in_place(publisher: Publisher) -> None:
         (("publish", "nowhere", "--repo", NAME), 2, "report.json"),
         (("publish", "out", "--repo", "demo"), 2, "folder or to org/name"),
         (("publish", "out", "--repo", f"{NAME}@main"), 2, "at the head"),
+        (
+            ("publish", "out", "--repo", "home", "--eval-results"),
+            2,
+            "--eval-results and --repo home",
+        ),
         (("publish", "out", "--repo", "org-a/other"), 3, "org-a/other"),
         (("verify", "org-a/other"), 3, "org-a/other"),
         (("verify", NAME), 3, "publishes no report"),

@@ -211,8 +211,9 @@ def test_differences_of_an_adapter() -> None:
 
 
 def test_what_only_speaks_of_a_model() -> None:
-    paths = ("README.md", "bias/a/report.json", "docs/README.md", "bias.json", "config.json")
-    assert [is_beside(p) for p in paths] == [True, True, False, False, False]
+    beside = ("README.md", "bias/a/report.json", ".eval_results/a.yaml")
+    assert all(map(is_beside, beside))
+    assert not any(map(is_beside, ("docs/README.md", "bias.json", "config.json", "eval_results/a")))
 
 
 def test_what_has_no_head(model: Path, tmp_path: Path) -> None:

@@ -122,6 +122,8 @@ class Hub:
     """Jobs by their ids, as they were asked for: with their secrets, and `stage`."""
     webhooks: dict[str, dict[str, Any]] = field(default_factory=dict)
     """Webhooks by their ids, each with a copy of its job and the secrets that this gets."""
+    benchmarks: list[str] = field(default_factory=list)
+    """Ids of the datasets that are registered as benchmarks."""
     lock: RLock = field(default_factory=RLock)
 
     @property

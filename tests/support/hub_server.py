@@ -48,6 +48,7 @@ ROUTES = (
     _route("discussions", "GET", f"{_API}/discussions"),
     _route("paths", "POST", f"{_API}/paths-info/{_AT}"),
     _route("model", "GET", f"{_API}(/revision/{_AT})?"),
+    _route("benchmarks", "GET", "/api/datasets"),
     _route("whoami", "GET", "/api/whoami-v2"),
     _route("identity", "GET", "/ci/identity"),
     _route("xet", "GET", f"{_API}/xet-write-token/(main|None)"),
@@ -224,6 +225,14 @@ class _Handler(BaseHTTPRequestHandler):
     def _discussions(self, given: Mapping[str, str], repository: Repository) -> Answer:
         (author,) = self.query.get("author", [None])
         return hub_commits.discussions(given["id"], repository, author)
+
+    def _benchmarks(self, given: Mapping[str, str]) -> Answer:
+        """List datasets, of which only registered benchmarks are ever asked for."""
+        if self.query.get("filter") != ["benchmark:official"]:
+            return Answer.refusal(400, "", "only benchmarks are listed here")
+        return Answer.of(
+            [{"id": name, "tags": ["benchmark:official"]} for name in self.hub.benchmarks]
+        )
 
     def _whoami(self, given: Mapping[str, str]) -> Answer:
         access = self.hub.tokens.get(self.token)

@@ -112,6 +112,13 @@ def publish(
             help="Keep results of earlier reports that this one does not have, with their date.",
         ),
     ] = False,
+    eval_results: Annotated[
+        bool,
+        typer.Option(
+            "--eval-results",
+            help="Publish results for leaderboards of registered benchmarks too: docs/formats.md.",
+        ),
+    ] = False,
     trusted_root: _TrustedRoot = None,
     **options: Any,
 ) -> None:
@@ -125,6 +132,7 @@ def publish(
         create_pr=create_pr,
         dry_run=dry_run,
         keep_earlier=keep_earlier,
+        with_results=eval_results,
     )
     context.obj.published, context.obj.proposed = found
 
@@ -151,8 +159,8 @@ def lock(
     """Pin a model of the Hub with its scores, and check whether it is still the same.
 
     With --check: exit code 0 if no model has changed, 1 if one has, 3 if that is not known;
-    README.md and files below bias/ do not count. With --run as well, changed models are measured,
-    and the exit code of a run that fails counts if it is more severe.
+    README.md, bias/ and .eval_results/ do not count. With --run as well, changed models are
+    measured, and the exit code of a run that fails counts if it is more severe.
     """
     from pytest_bias.cli.lock import check_command, check_options, lock_command
 

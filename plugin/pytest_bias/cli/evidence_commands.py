@@ -8,6 +8,7 @@ from typing import Final, NamedTuple
 from rich.console import Console
 from rich.text import Text
 
+from pytest_bias.cli.eval_results import with_eval_results
 from pytest_bias.cli.screens import checks as emit_checks
 from pytest_bias.cli.screens import reproduction as emit_reproduction
 from pytest_bias.emit.wording import size
@@ -107,8 +108,12 @@ def publish_command(
     create_pr: bool,
     dry_run: bool,
     keep_earlier: bool = False,
+    with_results: bool = False,
 ) -> Published:
-    """Publish a report, or a reproduction, to a model's folder or its repository on the Hub."""
+    """Publish a report, or a reproduction, to a model's folder or its repository on the Hub.
+
+    `with_results` adds results for the leaderboards of registered benchmarks.
+    """
     folder = require_report(source)
     ref = ModelRef.parse(repository)
     if ref.source not in ("folder", "hub") or ref.adapter:
@@ -116,6 +121,11 @@ def publish_command(
     if ref.revision:
         raise UsageError(
             f"--repo {repository}: a report is published at the head, not at a commit."
+        )
+    if ref.path and with_results:
+        raise UsageError(
+            f"--eval-results and --repo {repository}: a result names its evidence by address.",
+            "--repo org/name, a repository on the Hub",
         )
     if ref.path:
         require_own_files(ref.path)
@@ -130,6 +140,11 @@ def publish_command(
         target = publication(ref, found, offline=trust.offline)
         with console.status("Working out what changes, and checking it …"):
             prepared = prepare(folder, target, settings, trust, keeps=keep_earlier)
+            if there and with_results:
+                place = target.place(prepared.report)
+                prepared = with_eval_results(
+                    prepared, there, place, settings, keeps=keep_earlier, offline=trust.offline
+                )
         _tell(prepared, console)
         if dry_run:
             _show_diff(prepared, console)

@@ -11,7 +11,14 @@ from pytest_bias.models.adapters import located
 from pytest_bias.models.chat import default_of
 from pytest_bias.models.reference import ModelRef
 from pytest_bias.models.repository import ask, fetch
-from pytest_bias.models.snapshot import PUBLISHED, Snapshot, file_sha256, joined, shards
+from pytest_bias.models.snapshot import (
+    EVAL_RESULTS,
+    PUBLISHED,
+    Snapshot,
+    file_sha256,
+    joined,
+    shards,
+)
 from pytest_bias.records.identity import AdapterIdentity, ModelIdentity
 from pytest_bias.records.report import sha256
 
@@ -128,8 +135,8 @@ def differences(
 
 
 def is_beside(path: str) -> bool:
-    """Whether a file only documents a model: its card, or a published report."""
-    return path == "README.md" or path.startswith(f"{PUBLISHED}/")
+    """Whether a file only documents a model: its card, a published report, or a result."""
+    return path == "README.md" or path.startswith((f"{PUBLISHED}/", f"{EVAL_RESULTS}/"))
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,6 +40,8 @@ TOKENIZER: Final = (
 )
 PUBLISHED: Final = "bias"
 """Folder of a model's repository for published reports; it is not part of the model."""
+EVAL_RESULTS: Final = ".eval_results"
+"""Folder of a model's repository where the Hub looks for results; it is not part of the model."""
 
 CUSTOM_GENERATION: Final = "custom_generate/generate.py"
 """Code that transformers uses for `generate` even if no configuration names it."""
