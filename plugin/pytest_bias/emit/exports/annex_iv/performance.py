@@ -1,0 +1,170 @@
+"""Points 3 and 4: limitations, scores of groups, risks, and whether the metrics are appropriate."""
+
+from collections.abc import Iterator
+from typing import Final
+
+from pytest_bias.emit.about_model import not_read
+from pytest_bias.emit.bounds import NAME
+from pytest_bias.emit.exports.annex_iv.document import (
+    Block,
+    Facts,
+    Heading,
+    Missing,
+    Text,
+    facts,
+    table,
+    words,
+)
+from pytest_bias.emit.exports.annex_iv.source import (
+    SUITES,
+    Source,
+    card,
+    group,
+    remark,
+    scores_table,
+)
+from pytest_bias.emit.sampled import resampled
+from pytest_bias.emit.wording import (
+    capitalized,
+    count,
+    headline_sentence,
+    ideal,
+    metric_words,
+    scope_limits,
+    suite_label,
+)
+from pytest_bias.records.report import SuiteResult
+from pytest_bias.records.score import Score
+
+GROUPS: Final = (
+    "Scores by group, for the headline of each suite, or for its first metric that has groups. Every "
+    "group that a suite knows is listed, so "
+    "some lie far from the ideal by chance alone. The score of a group is what the suite measures "
+    "for it (point 4); it is not the accuracy of the system for these persons."
+)
+NO_CARD: Final = "The report has no scope card of this suite."
+
+
+def limitations(source: Source) -> Iterator[Block]:
+    """Return what scores do not show, and how good the model is in general."""
+    report = source.report
+    if unread := not_read(report):
+        yield Text(words(unread, 600))
+    for line in scope_limits(report):
+        yield Text(line)
+    for line in source.context.missed(source.social):
+        yield Text(f"{words(line, 400)} The provider states them as intended.")
+    for suite in source.shown:
+        if suite.kind == "quality" and suite.headline:
+            sentence = words(headline_sentence(suite.headline), 400)
+            label = words(suite_label(suite), NAME)
+            yield Text(f"{label}: {sentence.rstrip('.')}; n = {count(suite.headline.n)}.")
+
+
+def groups(source: Source) -> Iterator[Block]:
+    """Return the scores of groups, a table for each suite."""
+    people = [s for s in source.social if s.kind in ("intrinsic", "downstream")]
+    found = [(s, rows) for s in people if (rows := list(_groups(s)))]
+    if not found:
+        yield Text("No score of a group is shown here.")
+        return
+    yield Text(GROUPS)
+    for suite, rows in found[:SUITES]:
+        name = metric_words(rows[0][1].metric)
+        caption = f"{words(suite_label(suite), NAME)}: {words(name, NAME)} by group"
+        yield scores_table(caption, rows, "Group")
+    if len(found) > SUITES:
+        yield Text(f"Scores by group of {len(found) - SUITES} more suites are in report.json.")
+
+
+def _groups(suite: SuiteResult) -> Iterator[tuple[tuple[str, str], Score]]:
+    """Yield the groups of the headline, else those of the first metric that has any."""
+    headline = suite.headline
+    names = [headline.metric] if headline else []
+    names += [s.metric for s in suite.scores if s.by]
+    by = {name: [s for s in suite.scores if s.by and s.metric == name] for name in names}
+    first = next((scores for scores in by.values() if scores), [])
+    for score in first:
+        yield (group(score), remark(score)), score
+
+
+def risks(source: Source) -> Iterator[Block]:
+    """Return the harms that the suites look for, and what they do not show."""
+    rows = [
+        (
+            words(suite_label(suite), NAME),
+            capitalized(card(suite, "harm_type")) or NO_CARD,
+            card(suite, "bias_definition"),
+            card(suite, "does_not_show"),
+        )
+        for suite in source.social
+        if suite.kind != "quality"
+    ]
+    if not rows:
+        yield Text("No suite with scores describes a harm here.")
+        return
+    yield Text("What the suites look for, by their scope cards, whatever the scores are:")
+    head = ("Suite", "Kind of harm", "Why it matters", "What the suite does not show")
+    yield table("Harms by suite", head, rows, most=SUITES)
+
+
+def inputs(source: Source) -> Iterator[Block]:
+    """Return the languages of the inputs that were tested."""
+    languages = sorted({words(s.language, 20) for s in source.social if s.language})
+    yield from facts(("Languages of the tests", ", ".join(languages)))
+
+
+def appropriateness(source: Source) -> Iterator[Block]:
+    """Return what each metric measures, its ideal, its validity, and why it was chosen."""
+    general = source.context.why.get("", "")
+    if general:
+        yield Facts((("Why these suites", words(general)),), stated=True)
+    if not source.social:
+        yield Text("No suite has a score here.")
+    for suite in source.social[:SUITES]:
+        yield Heading(words(suite_label(suite), NAME))
+        yield from _described(source, suite)
+    if (left := len(source.social) - SUITES) > 0:
+        yield Text(f"{left} more suites are described in report.json.")
+
+
+def _described(source: Source, suite: SuiteResult) -> Iterator[Block]:
+    headline = suite.headline
+    yield from facts(("Why this suite", words(source.context.why.get(suite.name, ""))), stated=True)
+    validity = words(suite.validity, 20)
+    evidence = card(suite, "validity_evidence")
+    told = (
+        ("What it measures", card(suite, "measures") or NO_CARD),
+        ("Construct", card(suite, "construct")),
+        ("Stands for it", card(suite, "proxy")),
+        ("Headline and ideal", _headline(headline)),
+        ("Interval", words(resampled(suite, headline), 300) if headline else ""),
+        ("Notion of fairness", card(suite, "fairness_notion")),
+        ("Validity", f"{capitalized(validity)}. {evidence}".strip()),
+        ("Link to a task", card(suite, "task_link")),
+        ("Known defects", card(suite, "known_defects")),
+        ("Does not show", card(suite, "does_not_show")),
+    )
+    yield from facts(*((term, capitalized(text)) for term, text in told))
+
+
+def _headline(score: Score | None) -> str:
+    if score is None:
+        return ""
+    return f"{words(metric_words(score.metric), NAME)}; the ideal is {ideal(score)}"
+
+
+def unreasoned(source: Source) -> tuple[Missing, ...]:
+    """Return the suites whose choice is not explained."""
+    measured = {
+        s.name: suite_label(s)
+        for s in source.report.suites
+        if s.status in ("scored", "withheld") and s.name != "structure"
+    }
+    why = source.context.why
+    if why.get(""):
+        return ()
+    left = [words(label, NAME) for name, label in measured.items() if not why.get(name)]
+    if len(left) == len(measured):
+        return (Missing("why these suites and metrics are appropriate for the system", "why"),)
+    return tuple(Missing(f"why {label} is appropriate for the system", "why") for label in left)
