@@ -7,7 +7,15 @@ from pytest_bias.emit.bounds import LISTED, NAME
 from pytest_bias.emit.change import THESE_TWO, signed_ends, signed_number
 from pytest_bias.emit.exports.annex_iv.document import Block, Text, facts, table, words
 from pytest_bias.emit.exports.annex_iv.source import Source
-from pytest_bias.emit.wording import count, ideal, metric_words, p_number, suite_label, value
+from pytest_bias.emit.wording import (
+    count,
+    ideal,
+    interval,
+    metric_words,
+    p_number,
+    suite_label,
+    value,
+)
 from pytest_bias.records.report import SuiteResult
 
 DIRECTIONS = {
@@ -27,18 +35,24 @@ def changes(source: Source) -> Iterator[Block]:
         yield Text("The run was not compared with an earlier report.")
         return
     yield Text(f"The run was compared with a baseline. {THESE_TWO}")
-    yield from facts(*((words(k.capitalize(), NAME), _said(v)) for k, v in baseline.items()))
+    yield from facts(*((_title(k), _said(v)) for k, v in baseline.items()))
     moved = _table(change.get("headlines"))
     rows = [_row(s, moved[s.entry]) for s in source.shown if _is_row(moved.get(s.entry), s)]
-    head = ("Suite and metric", "Value now", "Ideal", "Change", "Interval", "p", "n", "Direction")
+    ends = ("Ideal", "Change", "Interval", "p", "n", "Direction")
+    head = ("Suite and metric", "Value now, interval", *ends)
     if rows:
         yield table("Change of the headlines since the baseline", head, rows, (1, 2, 3, 4, 5, 6))
         yield Text(
-            "p is adjusted for the tests of this comparison; n counts the items of both runs."
+            "p is adjusted for the tests of this comparison; n counts the items that both have."
         )
     refused = [(words(k, NAME), _said(v)) for k, v in _table(change.get("refused")).items()]
     if refused:
         yield table("Suites that could not be compared", ("Suite", "Because"), refused[:LISTED])
+
+
+def _title(key: str) -> str:
+    titles = {"reference": "Baseline", "digest": "Digest of its report"}
+    return titles.get(key) or words(f"{key} of the baseline".capitalize(), NAME)
 
 
 def _table(content: Any) -> Mapping[str, Any]:
@@ -63,7 +77,7 @@ def _row(suite: SuiteResult, moved: Mapping[str, Any]) -> tuple[str, ...]:
     p = moved.get("p_adjusted")
     return (
         f"{words(suite_label(suite), NAME)}: {words(metric_words(score.metric), NAME)}",
-        value(score),
+        f"{words(value(score), NAME)} ({words(interval(score), NAME)})",
         ideal(score),
         signed_number(moved["change"], score.unit),
         signed_ends(ends, score.unit) if _is_pair(ends) else "none",

@@ -1,6 +1,6 @@
 """Points 3 and 4: limitations, scores of groups, risks, and whether the metrics are appropriate."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from pytest_bias.emit.about_model import not_read
@@ -20,6 +20,7 @@ from pytest_bias.emit.exports.annex_iv.source import (
     Source,
     card,
     group,
+    labels,
     remark,
     scores_table,
 )
@@ -35,12 +36,13 @@ from pytest_bias.emit.wording import (
 )
 from pytest_bias.records.report import SuiteResult
 from pytest_bias.records.score import Score
+from pytest_bias.suites.suite import STRUCTURE
 
 GROUPS: Final = (
-    "Scores by group, for the headline of each suite, or for its first metric that has groups. Every "
-    "group that a suite knows is listed, so "
-    "some lie far from the ideal by chance alone. The score of a group is what the suite measures "
-    "for it (point 4); it is not the accuracy of the system for these persons."
+    "Scores by group, for the headline of each suite, or for its first metric that has groups. "
+    "Every group that a suite knows is listed, so some lie far from the ideal by chance alone. The "
+    "score of a group is what the suite measures for it (point 4); it is not the accuracy of the "
+    "system for these persons."
 )
 NO_CARD: Final = "The report has no scope card of this suite."
 
@@ -92,13 +94,13 @@ def risks(source: Source) -> Iterator[Block]:
     """Return the harms that the suites look for, and what they do not show."""
     rows = [
         (
-            words(suite_label(suite), NAME),
-            capitalized(card(suite, "harm_type")) or NO_CARD,
-            card(suite, "bias_definition"),
-            card(suite, "does_not_show"),
+            labels(suites),
+            capitalized(card(suites[0], "harm_type")) or NO_CARD,
+            card(suites[0], "bias_definition"),
+            card(suites[0], "does_not_show"),
         )
-        for suite in source.social
-        if suite.kind != "quality"
+        for suites in source.described
+        if suites[0].kind != "quality"
     ]
     if not rows:
         yield Text("No suite with scores describes a harm here.")
@@ -121,15 +123,15 @@ def appropriateness(source: Source) -> Iterator[Block]:
         yield Facts((("Why these suites", words(general)),), stated=True)
     if not source.social:
         yield Text("No suite has a score here.")
-    for suite in source.social[:SUITES]:
-        yield Heading(words(suite_label(suite), NAME))
-        yield from _described(source, suite)
-    if (left := len(source.social) - SUITES) > 0:
+    for suites in source.described[:SUITES]:
+        yield Heading(labels(suites))
+        yield from _described(source, suites)
+    if (left := len(source.described) - SUITES) > 0:
         yield Text(f"{left} more suites are described in report.json.")
 
 
-def _described(source: Source, suite: SuiteResult) -> Iterator[Block]:
-    headline = suite.headline
+def _described(source: Source, suites: Sequence[SuiteResult]) -> Iterator[Block]:
+    suite = suites[0]
     yield from facts(("Why this suite", words(source.context.why.get(suite.name, ""))), stated=True)
     validity = words(suite.validity, 20)
     evidence = card(suite, "validity_evidence")
@@ -137,8 +139,8 @@ def _described(source: Source, suite: SuiteResult) -> Iterator[Block]:
         ("What it measures", card(suite, "measures") or NO_CARD),
         ("Construct", card(suite, "construct")),
         ("Stands for it", card(suite, "proxy")),
-        ("Headline and ideal", _headline(headline)),
-        ("Interval", words(resampled(suite, headline), 300) if headline else ""),
+        ("Headline and ideal", _headline(suite.headline)),
+        *(_interval(one, named=len(suites) > 1) for one in suites[:SUITES]),
         ("Notion of fairness", card(suite, "fairness_notion")),
         ("Validity", f"{capitalized(validity)}. {evidence}".strip()),
         ("Link to a task", card(suite, "task_link")),
@@ -154,12 +156,18 @@ def _headline(score: Score | None) -> str:
     return f"{words(metric_words(score.metric), NAME)}; the ideal is {ideal(score)}"
 
 
+def _interval(suite: SuiteResult, *, named: bool) -> tuple[str, str]:
+    of = f" of {words(suite.config, NAME)}" if named else ""
+    headline = suite.headline
+    return f"Interval{of}", words(resampled(suite, headline), 300) if headline else ""
+
+
 def unreasoned(source: Source) -> tuple[Missing, ...]:
     """Return the suites whose choice is not explained."""
     measured = {
-        s.name: suite_label(s)
+        s.name: s.title or s.name
         for s in source.report.suites
-        if s.status in ("scored", "withheld") and s.name != "structure"
+        if s.status in ("scored", "withheld") and s.name != STRUCTURE
     }
     why = source.context.why
     if why.get(""):

@@ -18,6 +18,7 @@ from pytest_bias.emit.wording import (
     level,
     metric_words,
     own_rows,
+    suite_label,
     value,
 )
 from pytest_bias.records.report import Report, SuiteResult
@@ -55,6 +56,14 @@ class Source:
         """Those of the suites shown that measure more than the structure of the model."""
         return tuple(s for s in self.shown if s.name != STRUCTURE)
 
+    @cached_property
+    def described(self) -> tuple[tuple[SuiteResult, ...], ...]:
+        """The social suites by name: all configurations of a suite share a scope card."""
+        found: dict[str, list[SuiteResult]] = {}
+        for suite in self.social:
+            found.setdefault(suite.name, []).append(suite)
+        return tuple(map(tuple, found.values()))
+
     def controls(self, suite: SuiteResult) -> tuple[SuiteResult, ...]:
         """The suites shown whose texts are controls of another one."""
         without = {one.suite.entry for one in self.absent}
@@ -81,6 +90,12 @@ def scores_table(caption: str, rows: Sequence[tuple[Sequence[str], Score]], firs
     head = (first, "Value", ends, "Ideal", "n", "Remarks")
     cells = [(names[0], *numbers(score, own_level=told), names[1]) for names, score in rows]
     return table(caption, head, cells, NUMBERS)
+
+
+def labels(suites: Sequence[SuiteResult]) -> str:
+    """Return the names of a suite's configurations as one."""
+    first = words(suite_label(suites[0]), NAME)
+    return ", ".join([first, *(words(s.config, NAME) for s in suites[1:SUITES])])
 
 
 def numbers(score: Score, *, own_level: bool = False) -> tuple[str, str, str, str]:

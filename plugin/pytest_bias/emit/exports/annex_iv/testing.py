@@ -104,8 +104,8 @@ def _procedures(source: Source) -> Iterator[Block]:
     report = source.report
     yield Text(
         "Every suite asks the model about fixed items and computes its scores from what was "
-        "recorded for each; the same model with the same settings gives the same scores. Point 4 "
-        "says what each suite measures."
+        "recorded for each; without the model they can be computed again. Point 4 says what each "
+        "suite measures."
     )
     found = [
         (SETTINGS.get(name, words(name.replace("_", " ").capitalize(), NAME)), _setting(content))
@@ -164,7 +164,7 @@ def _results(source: Source) -> Iterator[Block]:
 def _of_suite(source: Source, suite: SuiteResult) -> Iterator[tuple[tuple[str, str], Score]]:
     label = words(suite_label(suite), NAME)
     more = [f"validity {words(suite.validity, 20)}", *(words(m, 60) for m in marks(suite))]
-    more += [words(on_scorer(suite), 160)]
+    more += [words(on_scorer(suite), 160), *source.context.outside(suite)]
     if headline := suite.headline:
         yield (f"{label}: {metric(headline)}", remark(headline, more)), headline
     for score in beside_headline(suite):
@@ -202,25 +202,32 @@ def _limits(source: Source) -> Iterator[Block]:
         return
     yield Heading("Limits set by the project")
     yield Text(words(decided(decision).replace("`", ""), 1_000))
-    rows = [
-        (words(o.limit, 120), word(o), words(_because(source.report, o), BECAUSE))
-        for o in decision.outcomes
-    ]
+    rows = [_of_limit(source.report, outcome) for outcome in decision.outcomes]
     if rows:
-        yield table("Limits", ("Limit", "Verdict", "Because"), rows, most=LIMITS)
+        head = ("Limit", "Ideal", "n", "Verdict", "Because")
+        yield table("Each limit, on one score in its own unit", head, rows, (1, 2), most=LIMITS)
     if decision.problems:
         problems = decision.problems[:LISTED]
         yield Listing(tuple(words(without_own_paths(p), 300) for p in problems))
 
 
-def _because(report: Report, outcome: Outcome) -> str:
-    """Return the basis of a verdict; that on hidden items is without numbers."""
+def _of_limit(report: Report, outcome: Outcome) -> tuple[str, ...]:
+    """Return the outcome of a limit; one on hidden items is without numbers."""
     hidden = {s.entry for s in report.suites if s.is_hidden}
     hidden |= {entry.partition("[")[0] for entry in hidden}
-    named = outcome.limit.partition("[")[0].partition(".")[0].strip()
-    if outcome.verdict not in UNMEASURED and hidden & {outcome.entry, named}:
-        return HIDDEN
-    return because(outcome)
+    suite, _, rest = outcome.limit.partition(".")
+    ideals = {
+        s.ideal
+        for of in report.suites
+        if of.entry == outcome.entry
+        for s in of.scores
+        if s.metric == rest.partition("[")[0].strip()
+    }
+    why, n = because(outcome), count(outcome.n) if outcome.n is not None else "–"
+    if outcome.verdict not in UNMEASURED and hidden & {outcome.entry, suite.partition("[")[0]}:
+        why, n = HIDDEN, "–"
+    at = f"{ideals.pop():g}" if len(ideals) == 1 else "–"
+    return words(outcome.limit, 120), at, n, word(outcome), words(why, BECAUSE)
 
 
 def _logs(source: Source) -> Iterator[Block]:
