@@ -121,7 +121,7 @@ def render(
         str,
         typer.Option(
             "--to",
-            help="html, badges, card or summary; csv, jsonl or annex-iv: docs/formats.md.",
+            help="html, badges, card or summary; csv, jsonl, junit, avid or annex-iv: docs/formats.md.",
             metavar="FORMAT",
         ),
     ],
@@ -164,6 +164,7 @@ def render(
 @with_options(
     "suites",
     "out",
+    "junit",
     "config",
     "baseline",
     "first_run",

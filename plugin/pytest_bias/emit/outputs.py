@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from pytest_bias.emit import badges, page, summary
 from pytest_bias.emit.card import model_index, section
-from pytest_bias.emit.exports import tables
+from pytest_bias.emit.exports import avid, junit, tables
 from pytest_bias.emit.exports.annex_iv import annex
 from pytest_bias.emit.exports.annex_iv.document import HTML as ANNEX_IV
 from pytest_bias.errors import UnknownName
@@ -93,6 +93,20 @@ OUTPUTS: Final = (
         "Scores",
         tables.JSONL,
         lambda s: {tables.JSONL: tables.to_jsonl(s.report)},
+        of_run=False,
+    ),
+    Output(
+        "junit",
+        "JUnit",
+        junit.JUNIT,
+        lambda s: {junit.JUNIT: junit.render(s.report, s.decision)},
+        of_run=False,
+    ),
+    Output(
+        "avid",
+        "AVID report",
+        avid.AVID,
+        lambda s: {avid.AVID: avid.render(s.report)},
         of_run=False,
     ),
     Output(

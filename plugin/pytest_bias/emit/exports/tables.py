@@ -32,13 +32,13 @@ def rows(report: Report) -> Iterator[dict[str, Any]]:
     """
     reasons = {a.suite.entry: a.reason for a in absent(report)}
     for suite in report.suites:
-        about = {**_run(report), **_suite(suite)}
+        about = {**_run(report), **suite_columns(suite)}
         if suite.entry in reasons:
-            nothing = dict.fromkeys(_score(_NO_SCORE))
+            nothing = dict.fromkeys(score_columns(_NO_SCORE))
             yield {**about, **nothing, "status": suite.status, "reason": reasons[suite.entry]}
             continue
         for score in suite.scores:
-            yield {**about, **_score(score), "status": suite.status, "reason": suite.reason}
+            yield {**about, **score_columns(score), "status": suite.status, "reason": suite.reason}
 
 
 def to_csv(report: Report) -> str:
@@ -71,7 +71,8 @@ def _run(report: Report) -> dict[str, Any]:
     }
 
 
-def _suite(suite: SuiteResult) -> dict[str, Any]:
+def suite_columns(suite: SuiteResult) -> dict[str, Any]:
+    """Return what a row says of the suite of a score."""
     return {
         "suite": suite.name,
         "config": suite.config,
@@ -85,7 +86,8 @@ def _suite(suite: SuiteResult) -> dict[str, Any]:
     }
 
 
-def _score(score: Score) -> dict[str, Any]:
+def score_columns(score: Score) -> dict[str, Any]:
+    """Return what a row says of a score: all that is needed to read its value."""
     low, high = score.interval or (None, None)
     least, most = score.bounds
     return {
@@ -121,8 +123,8 @@ def _score(score: Score) -> dict[str, Any]:
 _NO_SCORE: Final = Score("", None, 0, (None, None), "", 0)
 COLUMNS: Final = (
     *("model", "revision", "weights_sha256", "report"),
-    *_suite(SuiteResult("no", "no", "", "quality", "skipped")),
-    *_score(_NO_SCORE),
+    *suite_columns(SuiteResult("no", "no", "", "quality", "skipped")),
+    *score_columns(_NO_SCORE),
     *("status", "reason"),
 )
 """Names of the columns, in their order."""

@@ -24,7 +24,7 @@ from pytest_bias.emit.exports.annex_iv.source import (
     remark,
     scores_table,
 )
-from pytest_bias.emit.exports.rows import HIDDEN
+from pytest_bias.emit.exports.rows import outcomes
 from pytest_bias.emit.floors import legend
 from pytest_bias.emit.marks import marks
 from pytest_bias.emit.verdict import BECAUSE, because, decided, word
@@ -33,6 +33,7 @@ from pytest_bias.emit.wording import (
     count,
     counted,
     date,
+    ideal,
     not_published,
     on_scorer,
     sample,
@@ -42,7 +43,6 @@ from pytest_bias.records.path_redaction import without_own_paths
 from pytest_bias.records.report import Report, SuiteResult
 from pytest_bias.records.score import Score
 from pytest_bias.reports.decision import Outcome
-from pytest_bias.reports.withholding import UNMEASURED
 
 RESULTS: Final = {
     "Accuracy: general quality of the model": ("quality",),
@@ -202,7 +202,7 @@ def _limits(source: Source) -> Iterator[Block]:
         return
     yield Heading("Limits set by the project")
     yield Text(words(decided(decision).replace("`", ""), 1_000))
-    rows = [_of_limit(source.report, outcome) for outcome in decision.outcomes]
+    rows = [_of_limit(source.report, outcome) for outcome in outcomes(source.report, decision)]
     if rows:
         head = ("Limit", "Ideal", "n", "Verdict", "Because")
         yield table("Each limit, on one score in its own unit", head, rows, (1, 2), most=LIMITS)
@@ -212,22 +212,16 @@ def _limits(source: Source) -> Iterator[Block]:
 
 
 def _of_limit(report: Report, outcome: Outcome) -> tuple[str, ...]:
-    """Return the outcome of a limit; one on hidden items is without numbers."""
-    hidden = {s.entry for s in report.suites if s.is_hidden}
-    hidden |= {entry.partition("[")[0] for entry in hidden}
-    suite, _, rest = outcome.limit.partition(".")
-    ideals = {
-        s.ideal
-        for of in report.suites
-        if of.entry == outcome.entry
-        for s in of.scores
-        if s.metric == rest.partition("[")[0].strip()
-    }
-    why, n = because(outcome), count(outcome.n) if outcome.n is not None else "–"
-    if outcome.verdict not in UNMEASURED and hidden & {outcome.entry, suite.partition("[")[0]}:
-        why, n = HIDDEN, "–"
-    at = f"{ideals.pop():g}" if len(ideals) == 1 else "–"
-    return words(outcome.limit, 120), at, n, word(outcome), words(why, BECAUSE)
+    metric_of = outcome.limit.partition(".")[2].partition("[")[0].strip()
+    scores = [s for of in report.suites if of.entry == outcome.entry for s in of.scores]
+    ideals = {ideal(score) for score in scores if score.metric == metric_of}
+    return (
+        words(outcome.limit, 120),
+        ideals.pop() if len(ideals) == 1 else "–",
+        count(outcome.n) if outcome.n is not None else "–",
+        word(outcome),
+        words(because(outcome), BECAUSE),
+    )
 
 
 def _logs(source: Source) -> Iterator[Block]:
