@@ -78,3 +78,14 @@ def test_junit_is_of_one_whole_run(bias: Command) -> None:
     words = ("--junit", "x.xml")
     bias("run", "demo", "--shard", "1/2", *words).refused(2, "--junit x.xml and --shard", "merge")
     bias("run", "--models", "m.txt", *words).refused(2, "--models", "--junit x.xml", "render")
+
+
+def test_the_document_after_annex_iv_is_of_the_run(bias: Command, demo: Ran) -> None:
+    ran = bias("render", demo.at, "--to", "annex-iv", "--out", "out").done(0)
+    written = {p.name: p.read_text(encoding="utf-8") for p in (ran.folder / "out").iterdir()}
+    assert sorted(written) == ["annex-iv.html", "annex-iv.md"]
+    score = headline(demo.report, "template_association")
+    for text in written.values():
+        assert f"{score['value']:.2f} nats" in text
+        assert demo.report["digest"] in text
+        assert "Measured; this project sets no limits." in text

@@ -121,7 +121,8 @@ def render(
         str,
         typer.Option(
             "--to",
-            help="html, badges, card or summary; csv, jsonl, junit, avid or annex-iv: docs/formats.md.",
+            help="html, badges, card or summary; csv, jsonl, junit, avid or annex-iv: "
+            "docs/formats.md.",
             metavar="FORMAT",
         ),
     ],
