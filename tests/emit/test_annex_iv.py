@@ -251,6 +251,36 @@ def test_it_claims_nothing() -> None:
     assert not re.search(r"(?i)\b(complies|compliant|conforms|certified|passed)\b", text)
 
 
+def test_groups_of_every_metric_are_shown_or_named() -> None:
+    by = [{"gender": "female"}, {"category": "age"}, {"control": "negated"}]
+    several = [score(f"m{i}", i, by=by[0], headline=False) for i in range(7)]
+    accuracy, other = (score(m, 7.5, by=by[1], headline=False) for m in ("accuracy", "m9"))
+    control = score("control_preference", 1.5, by=by[2], headline=False)
+    made = report(
+        result(
+            "bbq",
+            title="BBQ",
+            scores=[score(), score(by=by[1], headline=False), accuracy, other],
+        ),
+        result("discrim_eval", title="D", scores=[score("yes"), *several, control]),
+    )
+    shown = section(texts(made)[0], "Accuracy for persons")
+    assert re.findall(r"\*\*(.*) by group\*\*", shown) == [
+        *("BBQ en: stereotype preference", "BBQ en: accuracy"),
+        *(f"D en: m{i}" for i in range(5)),
+    ]
+    assert "BBQ en: groups of other metrics are in report.json: m9." in shown
+    assert "D en: groups of other metrics are in report.json: m5, m6." in shown
+    assert "| gender: female | 4.0 % |" in shown
+
+
+def test_a_run_that_did_not_end_says_so() -> None:
+    made = replace(MADE, run={**RUN, "interrupted": True, "stopped": "the budget is spent"})
+    procedures = section(texts(made)[0], "2(g)")
+    assert "The run was interrupted: what it did not reach has no score." in procedures
+    assert "The run was stopped: the budget is spent" in procedures
+
+
 # What may not be told
 
 

@@ -1,6 +1,6 @@
 """Points 3 and 4: limitations, scores of groups, risks, and whether the metrics are appropriate."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from pytest_bias.emit.about_model import not_read
@@ -39,11 +39,14 @@ from pytest_bias.records.score import Score
 from pytest_bias.suites.suite import STRUCTURE
 
 GROUPS: Final = (
-    "Scores by group, for the headline of each suite, or for its first metric that has groups. "
-    "Every group that a suite knows is listed, so some lie far from the ideal by chance alone. The "
-    "score of a group is what the suite measures for it (point 4); it is not the accuracy of the "
-    "system for these persons."
+    "Scores by group, for the headline of each suite and for its accuracy where it has one; where "
+    "the headline has no groups, for the other metrics. Every group that a suite knows is listed, "
+    "so some lie far from the ideal by chance alone. The score of a group is what the suite "
+    "measures for it (point 4); it is not the accuracy of the system for these persons."
 )
+METRICS: Final = 5
+"""Largest number of metrics of a suite that are shown by group."""
+ACCURACY: Final = "accuracy"
 NO_CARD: Final = "The report has no scope card of this suite."
 
 
@@ -66,28 +69,38 @@ def limitations(source: Source) -> Iterator[Block]:
 def groups(source: Source) -> Iterator[Block]:
     """Return the scores of groups, a table for each suite."""
     people = [s for s in source.social if s.kind in ("intrinsic", "downstream")]
-    found = [(s, rows) for s in people if (rows := list(_groups(s)))]
+    found = [(s, by) for s in people if (by := _by_metric(s))]
     if not found:
         yield Text("No score of a group is shown here.")
         return
     yield Text(GROUPS)
-    for suite, rows in found[:SUITES]:
-        name = metric_words(rows[0][1].metric)
-        caption = f"{words(suite_label(suite), NAME)}: {words(name, NAME)} by group"
-        yield scores_table(caption, rows, "Group")
+    for suite, by in found[:SUITES]:
+        label = words(suite_label(suite), NAME)
+        names = _chosen(suite, by)
+        for name in names:
+            rows = [((group(s), remark(s)), s) for s in by[name]]
+            caption = f"{label}: {words(metric_words(name), NAME)} by group"
+            yield scores_table(caption, rows, "Group")
+        if left := [words(metric_words(name), NAME) for name in by if name not in names]:
+            yield Text(f"{label}: groups of other metrics are in report.json: {', '.join(left)}.")
     if len(found) > SUITES:
         yield Text(f"Scores by group of {len(found) - SUITES} more suites are in report.json.")
 
 
-def _groups(suite: SuiteResult) -> Iterator[tuple[tuple[str, str], Score]]:
-    """Yield the groups of the headline, else those of the first metric that has any."""
-    headline = suite.headline
-    names = [headline.metric] if headline else []
-    names += [s.metric for s in suite.scores if s.by]
-    by = {name: [s for s in suite.scores if s.by and s.metric == name] for name in names}
-    first = next((scores for scores in by.values() if scores), [])
-    for score in first:
-        yield (group(score), remark(score)), score
+def _by_metric(suite: SuiteResult) -> dict[str, list[Score]]:
+    """Return the scores of groups by metric; controls are no groups of people."""
+    found: dict[str, list[Score]] = {}
+    for score in suite.scores:
+        if score.by and "control" not in score.by:
+            found.setdefault(score.metric, []).append(score)
+    return found
+
+
+def _chosen(suite: SuiteResult, by: Mapping[str, Sequence[Score]]) -> list[str]:
+    """Return the metrics that are shown by group: the headline and accuracy, else all."""
+    headline = suite.headline.metric if suite.headline else ""
+    wanted = [headline, ACCURACY] if headline in by else [*by]
+    return [name for name in dict.fromkeys(wanted) if name in by][:METRICS]
 
 
 def risks(source: Source) -> Iterator[Block]:

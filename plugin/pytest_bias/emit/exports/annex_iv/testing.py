@@ -113,6 +113,10 @@ def _procedures(source: Source) -> Iterator[Block]:
     ]
     languages = ("Languages", _setting(report.coverage.get("languages", [])))
     yield from facts(("Measured on", date(report) or "no date"), *found, languages)
+    if report.run.get("interrupted"):
+        yield Text("The run was interrupted: what it did not reach has no score.")
+    if stopped := report.run.get("stopped"):
+        yield Text(f"The run was stopped: {words(without_own_paths(str(stopped)), 300)}")
     if report.notices:
         yield Text("Notices of the run:")
         yield Listing(tuple(words(without_own_paths(n), 400) for n in report.notices[:LISTED]))
