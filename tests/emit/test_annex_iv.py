@@ -301,7 +301,8 @@ def test_a_withheld_report_has_no_number_and_says_so() -> None:
     assert "scores not published" in shown
     for number in ("60.5", "71.0", "97.5", "2.48", "58.0"):
         assert number not in shown
-    assert "The run was not compared with an earlier report." in shown
+    assert "no change of them stands here" in shown
+    assert "The run was not compared with an earlier report." in section(texts(STATED)[0], "6")
 
 
 # Both files

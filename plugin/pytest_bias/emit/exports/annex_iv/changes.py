@@ -29,7 +29,10 @@ DIRECTIONS = {
 def changes(source: Source) -> Iterator[Block]:
     """Return the change of each headline since the baseline; numbers of suites shown only."""
     decision, report = source.decision, source.report
-    change = decision.change if decision and not report.withheld else None
+    if report.withheld:
+        yield Text("The scores are not published, so no change of them stands here.")
+        return
+    change = decision.change if decision else None
     baseline = decision.baseline if decision else None
     if not isinstance(change, Mapping) or not isinstance(baseline, Mapping):
         yield Text("The run was not compared with an earlier report.")
