@@ -308,7 +308,10 @@ def test_a_withheld_report_has_no_number_and_says_so() -> None:
 # Both files
 
 
-@pytest.mark.parametrize("made", [MADE, STATED, withheld(STATED, SALT), report(HELD_BACK)])
+MANY = report(result(scores=[score(by={"a": f"{i}"}, headline=False) for i in range(50)]))
+
+
+@pytest.mark.parametrize("made", [MADE, STATED, withheld(STATED, SALT), report(HELD_BACK), MANY])
 def test_markdown_and_html_say_the_same(made: Report) -> None:
     text, html = texts(made, decision=decision(made, UNDECIDED))
     assert spoken(as_html(text)) == spoken(html)
