@@ -73,6 +73,17 @@ def test_the_context_of_the_settings_is_in_report_and_card(bias: Command, tmp_pa
     assert "- Intended use: a help desk" in text
     assert "- **Languages without a suite here: it.**" in text
     assert "What this model is for" not in card(tmp_path / "plain")
+    # What is stated later needs no second run, and a file beside the command is not asked.
+    later = "context:\n  intended_use: letters\n  why: {seat: vectors}\n"
+    (tmp_path / "later.yaml").write_text(later, encoding="utf-8")
+    render = ("render", "plain", "--to", "card", "--out")
+    bias(*render, "asked", "--config", "later.yaml").done(0)
+    bias(*render, "unasked").done(0)
+    assert "- Intended use: letters" in card(tmp_path / "asked")
+    assert card(tmp_path / "unasked") == card(tmp_path / "plain")
+    (tmp_path / "later.yaml").write_text(later.replace("seat", "saet"), encoding="utf-8")
+    wrong = bias(*render, "wrong", "--config", "later.yaml")
+    wrong.refused(2, "later.yaml, line 3: suite 'saet' is not known. Did you mean 'seat'?")
 
 
 @pytest.mark.nightly

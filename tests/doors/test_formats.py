@@ -96,3 +96,14 @@ def test_documents_of_a_run_are_valid(
     assert problems(json.loads(text), schema) == []
     # As digits, in full.
     assert repr(headline(demo.report, "template_association")["value"]) in text
+
+
+def test_the_document_after_annex_iv_is_of_the_run(bias: Command, demo: Ran) -> None:
+    ran = bias("render", demo.at, "--to", "annex-iv", "--out", "out").done(0)
+    written = {p.name: p.read_text(encoding="utf-8") for p in (ran.folder / "out").iterdir()}
+    assert sorted(written) == ["annex-iv.html", "annex-iv.md"]
+    score = headline(demo.report, "template_association")
+    for text in written.values():
+        assert f"{score['value']:.2f} nats" in text
+        assert demo.report["digest"] in text
+        assert "Measured; this project sets no limits." in text

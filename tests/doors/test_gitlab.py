@@ -29,6 +29,7 @@ SUITES = ("--suites", "structure template_association")
 TOKEN = {"PYTEST_BIAS_GITLAB_TOKEN": "glpat-own"}
 ASSOCIATION = "template_association.association"
 LIMIT = f"model: demo\nlimits:\n  {ASSOCIATION}: {{max_distance: %s}}\n"
+OF_LIMIT = f"{ASSOCIATION} max_distance template_association[en]"
 
 Job = Callable[..., Ran]
 
@@ -67,6 +68,7 @@ def cases(folder: Path) -> dict[str, ET.Element]:
     found = suite.findall("testcase")
     assert suite.get("tests") == str(len(found))
     assert suite.get("failures") == str(len(suite.findall("testcase/failure")))
+    assert suite.get("errors") == str(len(suite.findall("testcase/error")))
     return {case.attrib["name"]: case for case in found}
 
 
@@ -99,8 +101,8 @@ def test_a_merge_request_has_one_note_that_the_next_run_updates(
     assert "No comment was written" not in first.said
     assert issues(tmp_path) == []
     found = cases(tmp_path)
-    assert set(found) == {"structure[all]", "template_association[en]"}
-    properties = found["template_association[en]"].findall("properties/property")
+    assert set(found) == {OF_LIMIT, "structure[all]", "template_association[en]"}
+    properties = ET.parse(tmp_path / JUNIT).getroot().iter("property")
     told = {p.attrib["name"]: p.attrib["value"] for p in properties}
     (score,) = [
         s
@@ -125,7 +127,7 @@ def test_a_merge_request_has_one_note_that_the_next_run_updates(
     assert issue["check_name"] == "pytest-bias/limit"
     assert issue["location"] == {"path": "pytest-bias.yaml", "lines": {"begin": 3}}
     (failed,) = [name for name, case in cases(tmp_path).items() if case.find("failure") is not None]
-    assert failed == "template_association[en]"
+    assert failed == OF_LIMIT
     assert f"error: pytest-bias.yaml:3: {ASSOCIATION} EXCEEDED" in second.out
     assert len([line for line in gitlab.wrote() if line.startswith("POST")]) == 1
 
@@ -188,9 +190,9 @@ def test_what_went_wrong_is_in_every_file(job: Job, tmp_path: Path) -> None:
     ran = job("--suites=crow_pairs")
     assert ran.code == 2
     (case,) = cases(tmp_path).values()
-    failure = case.find("failure")
-    assert failure is not None
-    assert "Did you mean 'crows_pairs'?" in failure.attrib["message"]
+    problem = case.find("error")
+    assert problem is not None
+    assert "Did you mean 'crows_pairs'?" in problem.attrib["message"]
     (issue,) = issues(tmp_path)
     assert (issue["severity"], issue["location"]["lines"]) == ("critical", {"begin": 1})
     assert "Did you mean 'crows_pairs'?" in issue["description"]

@@ -104,7 +104,7 @@ def test_where_nothing_can_be_said_it_is_refused(made: Report, why: str) -> None
     with pytest.raises(UsageError, match="--to avid: there is nothing to say of org/name") as told:
         render(made)
     assert why in told.value.message
-    assert "--to csv" in (told.value.hint or "")
+    assert "an interval or a test" in (told.value.hint or "")
 
 
 @pytest.mark.parametrize("name", HOSTILE.values(), ids=HOSTILE)

@@ -203,7 +203,27 @@ def test_the_context_of_the_run_is_taken_where_none_is_given() -> None:
     assert "<li>Region: US</li>" in shown(made, context={"region": "US"})
 
 
-@pytest.mark.parametrize("context", [5, "en", [], {"languages": 5, "groups": None}, {"x": {}}])
+def test_who_is_responsible_and_why_these_suites_is_said() -> None:
+    people = [{"name": "Ann | Example", "role": "testing"}, {"name": "Bo", "role": "<b>law</b>"}]
+    html = in_context(
+        system="AdvertCheck", version="2.1", responsible=people, why={"winobias": "It fits."}
+    )
+    for line in (
+        "System: AdvertCheck",
+        "Version of the system: 2.1",
+        "Responsible for the tests: Ann | Example (testing); Bo (&lt;b&gt;law&lt;/b&gt;)",
+        "Why these suites: winobias: It fits.",
+    ):
+        assert f"<li>{line}</li>" in html
+    assert "<li>Why these suites: They fit.</li>" in in_context(why="They fit.")
+
+
+STRANGE = ({"responsible": [5, {"role": "x"}, None, {"name": []}], "why": [{}]}, {"why": {"a": {}}})
+
+
+@pytest.mark.parametrize(
+    "context", [5, "en", [], {"languages": 5, "groups": None}, {"x": {}}, *STRANGE]
+)
 def test_a_context_that_is_none_does_no_harm(context: Any) -> None:
     shown(replace(MADE, run={**MADE.run, "context": context}))
 

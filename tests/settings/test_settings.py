@@ -12,6 +12,7 @@ from pytest_bias.environment import FILE_NAME
 from pytest_bias.errors import UnknownName, UsageError
 from pytest_bias.reports.limits import limits_of
 from pytest_bias.settings.budget import Budget
+from pytest_bias.settings.context import check_context
 from pytest_bias.settings.options import OPTIONS
 from pytest_bias.settings.settings import (
     Settings,
@@ -181,6 +182,27 @@ def test_languages_come_from_the_context_unless_they_are_set(tmp_path):
     assert settings(tmp_path).languages == ("de",)
 
 
+def test_one_responsible_person_is_a_list_of_one_and_reasons_are_of_suites(tmp_path):
+    path = tmp_path / FILE_NAME
+    path.write_text(
+        "context:\n  version: 2.10\n  responsible: {name: Ann, role: testing}\n  why: They fit.\n",
+        encoding="utf-8",
+    )
+    ann = {"name": "Ann", "role": "testing"}
+    found = settings(tmp_path).context
+    assert found == {"version": "2.10", "responsible": [ann], "why": "They fit."}
+    path.write_text(
+        "context:\n  responsible: [{name: Ann, role: testing}]\n  why:\n    bqb: It fits.\n",
+        encoding="utf-8",
+    )
+    made = settings(tmp_path)
+    assert made.context == {"responsible": [ann], "why": {"bqb": "It fits."}}
+    with pytest.raises(UnknownName, match=r"line 4: suite 'bqb' is not known. Did you mean 'bbq'?"):
+        check_context(made.context, made.stated, made.catalogue)
+    # A run in another process has the same settings.
+    assert from_json(to_json(made)).context == made.context
+
+
 def test_languages_of_the_model_serve_where_none_are_set():
     assert languages_of(Settings(languages=("fr",)), ["de"]) == ("fr",)
     assert languages_of(Settings(), ["de", "nl"]) == ("de", "nl")
@@ -244,6 +266,26 @@ PREFERENCE = "crows_pairs.stereotype_preference"
         ("context: {languages: {a: b}}", f"context.languages: {LIST}a table"),
         ("context: {region: [x]}", f"context.region: {TEXT}a list"),
         ("context: {langs: [en]}", "is not known. Did you mean 'languages'?"),
+        ("context: {provider: ''}", f"context.provider: {TEXT}''"),
+        (
+            "context: {responsible: Ann}",
+            "context.responsible: must be a list of people, each with name and role, not 'Ann'",
+        ),
+        (
+            "context: {responsible: {name: Ann}}",
+            "context.responsible: a responsible person lacks role.",
+        ),
+        (
+            "context: {responsible: [{name: Ann, rol: x}]}",
+            "context.responsible[1].rol: key 'rol' is not known. Did you mean 'role'?",
+        ),
+        ("context: {responsible: []}", "must be a list of people, each with name and role, not a"),
+        (
+            "context: {why: [x]}",
+            "context.why: must be a text, or a table of suite to text, not a list.",
+        ),
+        ("context: {why: {bbq: [x]}}", f"context.why.bbq: {TEXT}a list"),
+        ("context: {why: {}}", f"context.why: {TABLE}a table"),
         ("accept_licences: CC-BY", f"accept_licences: {TABLE}'CC-BY'"),
         ("accept_licences: {seat: [x]}", f"accept_licences.seat: {TEXT}a list"),
         ("accept_licences: {seat:}", f"accept_licences.seat: {TEXT}nothing"),

@@ -121,7 +121,7 @@ def render(
         str,
         typer.Option(
             "--to",
-            help="html, badges, card or summary; csv, jsonl, junit, cyclonedx, eee, avid: "
+            help="html, badges, card or summary; csv, jsonl, junit, cyclonedx, eee, avid, annex-iv: "
             "docs/formats.md.",
             metavar="FORMAT",
         ),
@@ -132,19 +132,27 @@ def render(
     """Write a saved report in another format: what a run writes, or what other tools read.
 
     The decision is read from the decision.json beside the report, if it is of the same report.
+    What `context:` of a file given as --config states replaces what the report has.
     """
     from pytest_bias.emit.outputs import Shown, output
     from pytest_bias.engine.isolation import isolated
     from pytest_bias.reports.decision import decision_beside
     from pytest_bias.reports.folder import read_report
     from pytest_bias.runs.finishing import write_files
+    from pytest_bias.settings.context import check_context
     from pytest_bias.suites.about import with_about
 
     chosen = output(to)
-    catalogue = read_settings(options).catalogue
+    settings = read_settings(options)
+    catalogue = settings.catalogue
+    # A file that happens to be in the folder may be that of another model.
+    context = (settings.context or None) if options.get("config") else None
+    if context:
+        check_context(context, settings.stated, catalogue)
 
     def shown(found: "Report") -> dict[str, str]:
-        return chosen.render(Shown(with_about(found, catalogue, names_items=True), decision))
+        told = with_about(found, catalogue, names_items=True)
+        return chosen.render(Shown(told, decision, context=context))
 
     read = read_report(report)
     decision = decision_beside(report, read)

@@ -2,11 +2,13 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Any, Final
 
 from pytest_bias.emit import badges, page, summary
 from pytest_bias.emit.card import model_index, section
 from pytest_bias.emit.exports import avid, cyclonedx, every_eval_ever, junit, tables
+from pytest_bias.emit.exports.annex_iv import annex
+from pytest_bias.emit.exports.annex_iv.document import HTML as ANNEX_IV
 from pytest_bias.errors import UnknownName
 from pytest_bias.records.report import Item, Report
 from pytest_bias.reports.comparison import Comparison
@@ -20,13 +22,15 @@ class Shown:
     """The input of outputs: a report, and what else is known about its run.
 
     `decision` is that of the run, if its file is beside the report. `texts` are those of items that
-    the user asked for, by entry and by item.
+    the user asked for, by entry and by item. `context` is what a settings file states, in place of
+    what the report has.
     """
 
     report: Report
     decision: Decision | None = None
     comparison: Comparison | None = None
     texts: Mapping[str, Mapping[str, Item]] = field(default_factory=dict)
+    context: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +62,7 @@ def _card(shown: Shown) -> dict[str, str]:
     """Return the section for a model card, and its scores as metadata if there are any."""
     place = Place.beside(shown.report)
     index = model_index.render(shown.report, place)
-    files = {CARD: section.section(shown.report, place) + "\n"}
+    files = {CARD: section.section(shown.report, place, context=shown.context) + "\n"}
     return files | ({MODEL_INDEX: index} if index else {})
 
 
@@ -117,6 +121,13 @@ OUTPUTS: Final = (
         "AVID report",
         avid.AVID,
         lambda s: {avid.AVID: avid.render(s.report)},
+        of_run=False,
+    ),
+    Output(
+        "annex-iv",
+        "Documentation after Annex IV",
+        ANNEX_IV,
+        lambda s: annex.render(s.report, s.decision, s.context),
         of_run=False,
     ),
 )

@@ -17,6 +17,7 @@ from pytest_bias.models.interface import Capability, ModelKind
 from pytest_bias.models.labels import ROLES, labels_for
 from pytest_bias.models.served.settings import settings_for
 from pytest_bias.records.report import Item, Part, sha256
+from pytest_bias.settings.context import check_context
 from pytest_bias.settings.settings import NO_LANGUAGE, Settings, languages_of
 from pytest_bias.suites.catalogue import Catalogue, supported_languages
 from pytest_bias.suites.measures import Measure
@@ -98,6 +99,7 @@ def plan(model: Described, settings: Settings) -> Plan:
     catalogue = settings.catalogue
     requested = settings.requested or DEMO_SUITES.get(str(model.ref), ())
     _check_texts(settings)
+    check_context(settings.context, settings.stated, catalogue)
     entries = [
         Entry(s, c, named=True) for s in [catalogue.find(STRUCTURE)] for c in s.configurations
     ]

@@ -28,6 +28,7 @@ from pytest_bias.models.labels import LABELS, ROLES
 from pytest_bias.models.served.settings import ASKING
 from pytest_bias.models.spending import read_cost
 from pytest_bias.settings.budget import Budget, budget, seconds
+from pytest_bias.settings.context import CONTEXT
 from pytest_bias.settings.limit_rules import LIMITS
 from pytest_bias.settings.options import BASELINES, OPTIONS, Option
 from pytest_bias.settings.waivers import WAIVERS
@@ -143,14 +144,6 @@ TYPES: Final[Mapping[str, Read]] = {
     "text-or-path": _text_or_file,
     **{wanted: _path(wanted) for wanted in ("path", "path-or-name", "path-or-address")},
 }
-
-CONTEXT: Final = {
-    "languages": Key(optional(texts), "languages that the model is for"),
-    "region": Key(optional(text), "region where it is used"),
-    "intended_use": Key(optional(text), "what it is for"),
-    "groups": Key(optional(texts), "groups of people whom its use affects"),
-}
-"""Keys of ``context``: the intended use of a model, as its owner states it; shown in the card."""
 
 _FLEET: Final = {"part": Key(_duration, "time of one part"), "cpus": Key(count, "cores")}
 _ENERGY: Final = {

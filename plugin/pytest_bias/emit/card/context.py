@@ -2,15 +2,30 @@
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from pytest_bias.emit.wording import capitalized, metric_words
 from pytest_bias.records.report import Report, SuiteResult
-from pytest_bias.settings.values import CONTEXT
+from pytest_bias.settings.context import CONTEXT
 
 _ALIKE: Final = {"country": "nationality", "ethnicity": "race", "politics": "political"}
 """Synonyms in scope cards."""
+
+_TITLES: Final = {
+    "version": "Version of the system",
+    "responsible": "Responsible for the tests",
+    "why": "Why these suites",
+}
+"""Titles of statements; the others are named after their keys."""
+
+
+@dataclass(frozen=True, slots=True)
+class Person:
+    """Somebody who is responsible for the tests; untrusted, and not escaped."""
+
+    name: str
+    role: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +37,13 @@ class Context:
     groups: tuple[str, ...]
     known: frozenset[frozenset[str]] = frozenset()
     """Dimensions of all suites that could have been run, as words."""
+    responsible: tuple[Person, ...] = ()
+    why: Mapping[str, str] = field(default_factory=dict)
+    """Suite to the reason why it was chosen; the reason for all of them has the key ``""``."""
+
+    def reason(self, suite: SuiteResult) -> str:
+        """Return why a suite was chosen; empty where that is not stated."""
+        return self.why.get(suite.name) or self.why.get("", "")
 
     def outside(self, suite: SuiteResult) -> list[str]:
         """Return why a result is outside the context; empty where that is not known."""
@@ -53,16 +75,38 @@ def context_of(report: Report, given: Mapping[str, Any] | None = None) -> Contex
     """Return the given context, else the one in a report, else an empty one."""
     told = report.run.get("context") if given is None else given
     told = told if isinstance(told, Mapping) else {}
+    people, why = tuple(_people(told.get("responsible"))), _reasons(told.get("why"))
     said = {key: _texts(told.get(key)) for key in CONTEXT}
-    words = {capitalized(metric_words(key)): ", ".join(said[key]) for key in CONTEXT if said[key]}
+    said["responsible"] = tuple(f"{p.name} ({p.role})" if p.role else p.name for p in people)
+    said["why"] = tuple(f"{name}: {text}" if name else text for name, text in why.items())
+    words = {
+        _TITLES.get(key) or capitalized(metric_words(key)): ("; " if key in _TITLES else ", ").join(
+            said[key]
+        )
+        for key in CONTEXT
+        if said[key]
+    }
     there = set[frozenset[str]]().union(*(_dimensions(s) for s in report.suites))
     there |= _as_words(report.known.dimensions)
-    return Context(words, said["languages"], said["groups"], frozenset(there))
+    return Context(words, said["languages"], said["groups"], frozenset(there), people, why)
 
 
 def _texts(value: Any) -> tuple[str, ...]:
     values = value if isinstance(value, list | tuple) else [] if value is None else [value]
     return tuple(text for v in values if (text := str(v).strip()))
+
+
+def _people(value: Any) -> Iterator[Person]:
+    for one in value if isinstance(value, list | tuple) else [value]:
+        found = one if isinstance(one, Mapping) else {"name": one}
+        name, role = (" ".join(_texts(found.get(key))) for key in ("name", "role"))
+        if name:
+            yield Person(name, role)
+
+
+def _reasons(value: Any) -> dict[str, str]:
+    found = value if isinstance(value, Mapping) else {"": value}
+    return {str(key): said for key, one in found.items() if (said := " ".join(_texts(one)))}
 
 
 def _main(tag: str) -> str:

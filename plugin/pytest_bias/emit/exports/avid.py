@@ -49,7 +49,7 @@ def render(report: Report) -> str:
         raise UsageError(
             f"--to avid: there is nothing to say of {wording.model_name(report)}: "
             f"{_why_nothing(report, headlines)}.",
-            "It holds headlines with an interval or a test; --to csv writes every score.",
+            "It holds headlines of social bias and robustness that have an interval or a test.",
         )
     views = [VIEWS[row.suite.kind] for row in found]
     kind = "System" if report.model.application else "Model"
@@ -143,7 +143,8 @@ def _why_nothing(report: Report, headlines: list[ScoreRow]) -> str:
     if headlines:
         names = _named([row.suite.entry for row in headlines])
         return f"{names} has neither interval nor test"
-    reasons = [f"{a.suite.entry}: {clean(a.reason)}" for a in absent(report)]
+    there = [a for a in absent(report) if a.suite.kind in VIEWS]
+    reasons = [f"{a.suite.entry}: {clean(a.reason)}" for a in there]
     return _named(reasons) if reasons else "no suite of social bias or robustness has a headline"
 
 
