@@ -430,6 +430,10 @@ def test_render_gives_what_the_run_gave(bias: Command, copy: Path) -> None:
     decided = '<p class="lead">Measured; this project sets no limits.</p>\n'
     left = (copy / "report.html").read_text(encoding="utf-8")
     assert decided in left
+    assert page.read_text(encoding="utf-8") == left
+    # The limits are in no report: without the file beside it nobody knows them.
+    (copy / "decision.json").unlink()
+    bias("render", copy, "--to", "html", "--out", "again").done(0)
     assert page.read_text(encoding="utf-8") == left.replace(decided, "")
     bias("render", copy, "--to", "badge", "--out", "x").refused(2, "Did you mean 'badges'?")
     _raise_score(copy)

@@ -101,6 +101,9 @@ def test_the_number_that_would_decide_by_hand():
     assert n_to_decide(63, (57, 69)) == 400
     assert n_to_decide(60, (54, 66)) is None
     assert n_to_decide(55, (52, 58)) is None
+    # The width by the distance is more than any float, or than anybody measures.
+    assert n_to_decide(60.00000000000001, (54, 66)) is None
+    assert n_to_decide(60.1, (40, 1e300)) == 100 * 201**2
 
 
 def test_the_end_of_the_scale_is_no_limit_to_come_closer_to():

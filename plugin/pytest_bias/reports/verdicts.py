@@ -22,6 +22,10 @@ Allowed: TypeAlias = tuple[float, float]
 """Smallest and largest value that a limit allows."""
 
 
+MOST_TIMES: Final = 1e6
+"""Largest factor by which more items may narrow an interval: beyond it no number decides."""
+
+
 def of_interval(found: Estimate, allowed: Allowed) -> tuple[Decided, str | None]:
     """Return whether an interval is inside the allowed range, outside it, or across its edge.
 
@@ -72,5 +76,8 @@ def n_to_decide(found: Estimate, allowed: Allowed, score: Score) -> int | None:
     for end, edge in zip(allowed, score.bounds, strict=True):
         if interval[0] < end < interval[1] and end != edge and end != value:
             reach = value - interval[0] if end < value else interval[1] - value
-            numbers.append(math.ceil(score.n * (reach / (value - end)) ** 2))
+            times = abs(reach / (value - end))
+            if times > MOST_TIMES:
+                return None
+            numbers.append(math.ceil(score.n * times**2))
     return max(numbers, default=None)
