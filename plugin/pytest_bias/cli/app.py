@@ -127,8 +127,9 @@ def render(
     """
     from pytest_bias.emit.outputs import Shown, output
     from pytest_bias.engine.isolation import isolated
+    from pytest_bias.models.snapshot import file_sha256
     from pytest_bias.reports.decision import decision_beside
-    from pytest_bias.reports.folder import read_report
+    from pytest_bias.reports.folder import REPORT, read_report
     from pytest_bias.runs.finishing import write_files
     from pytest_bias.suites.about import with_about
 
@@ -136,9 +137,11 @@ def render(
     catalogue = read_settings(options).catalogue
 
     def shown(found: "Report") -> dict[str, str]:
-        return chosen.render(Shown(with_about(found, catalogue, names_items=True), decision))
+        with_words = with_about(found, catalogue, names_items=True)
+        return chosen.render(Shown(with_words, decision, report_sha256=digest))
 
     read = read_report(report)
+    digest = file_sha256(report / REPORT if report.is_dir() else report)
     decision = decision_beside(report, read)
     files = isolated(read, shown)
     write_files(files, out)

@@ -6,12 +6,13 @@ from typing import Final
 
 from pytest_bias.emit import badges, page, summary
 from pytest_bias.emit.card import model_index, section
+from pytest_bias.emit.exports import intoto
 from pytest_bias.errors import UnknownName
 from pytest_bias.records.report import Item, Report
 from pytest_bias.reports.comparison import Comparison
 from pytest_bias.reports.decision import Decision
 from pytest_bias.reports.folder import CARD, MODEL_INDEX, PAGE, SUMMARY
-from pytest_bias.reports.publication_layout import Place
+from pytest_bias.reports.publication_layout import TEST_RESULT, Place
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,13 +20,15 @@ class Shown:
     """The input of outputs: a report, and what else is known about its run.
 
     `decision` is that of the run, if its file is beside the report. `texts` are those of items that
-    the user asked for, by entry and by item.
+    the user asked for, by entry and by item. `report_sha256` is the digest of the report.json that
+    it was read from.
     """
 
     report: Report
     decision: Decision | None = None
     comparison: Comparison | None = None
     texts: Mapping[str, Mapping[str, Item]] = field(default_factory=dict)
+    report_sha256: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +78,13 @@ OUTPUTS: Final = (
         "Summary",
         SUMMARY,
         lambda s: {SUMMARY: summary.render(s.report, s.decision, s.comparison)},
+    ),
+    Output(
+        "intoto",
+        "Test result",
+        TEST_RESULT,
+        lambda s: {TEST_RESULT: intoto.render(s.report, s.decision, s.report_sha256)},
+        of_run=False,
     ),
 )
 
