@@ -39,7 +39,7 @@ from pytest_bias.engine.schedule import Schedule
 from pytest_bias.errors import BiasError, ModelStopped
 from pytest_bias.models import load
 from pytest_bias.models.energy import GpuEnergy
-from pytest_bias.models.file_digests import files_of
+from pytest_bias.models.file_digests import files_of, signed
 from pytest_bias.models.interface import Model
 from pytest_bias.models.memory import free
 from pytest_bias.records.report import Item, Part, Report, SuiteResult, items_digest, records_digest
@@ -333,8 +333,10 @@ class Session:
             if entry == planned.entry.id
         ]
 
-    def _files(self) -> Mapping[str, Any]:
-        return files_of(self.plan.model) if self.loaded else {}
+    def _about_files(self) -> Mapping[str, Any]:
+        files = files_of(self.plan.model) if self.loaded else {}
+        about = {"files": files, "signed": signed(self.plan.model, files)}
+        return {name: what for name, what in about.items() if what}
 
     def report(self, *, only_measured: bool = False, interrupted: bool = False) -> Report:
         """Return the report of what was measured so far, entries in the order of the plan."""
@@ -361,7 +363,7 @@ class Session:
                     "suites": self.costs,
                 },
                 "notices": list(dict.fromkeys([*self.plan.notices, *self.notices])),
-                **({"files": files} if (files := self._files()) else {}),
+                **self._about_files(),
                 "interrupted": interrupted,
                 **({"stopped": self.stopped} if self.stopped else {}),
                 **({"context": dict(context)} if (context := self.settings.context) else {}),

@@ -2,12 +2,12 @@
 
 import json
 import subprocess
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property
 from hashlib import file_digest
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import yaml
 
@@ -53,6 +53,9 @@ PUBLISHED: Final = "bias"
 
 CUSTOM_GENERATION: Final = "custom_generate/generate.py"
 """Code that transformers uses for `generate` even if no configuration names it."""
+
+Parts: TypeAlias = Mapping[str, Mapping[str, str]]
+"""Part of a model, such as weights, to path to SHA-256."""
 
 VOLATILE: Final = ("_name_or_path", "transformers_version")
 """Keys of config.json that describe how it was saved, not the model."""
@@ -218,6 +221,12 @@ class Snapshot:
         }
         return {part: files for part, files in found.items() if files}
 
+    @property
+    def signature(self) -> Path | None:
+        """The signature of the model's files beside them; None if there is none."""
+        path = self.folder / MODEL_SIGNATURE
+        return path if path.is_file() else None
+
     def _there(self, names: Iterable[str]) -> list[Path]:
         """Return those of the named files that exist."""
         return [path for name in names if (path := self.folder / name).is_file()]
@@ -340,6 +349,11 @@ def _digest_once(path: Path, size: int, changed: int) -> str:
         return target.name
     with path.open("rb") as file:
         return file_digest(file, "sha256").hexdigest()
+
+
+def of_all_parts(parts: Parts) -> dict[str, str]:
+    """Return path to SHA-256 of the files of all parts."""
+    return {path: digest for files in parts.values() for path, digest in files.items()}
 
 
 def joined(files: Iterable[tuple[str, str]]) -> str:

@@ -7,16 +7,13 @@ code, which it covers.
 
 import re
 from collections.abc import Mapping
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
 from pytest_bias.errors import ReportError
-from pytest_bias.models.snapshot import joined
+from pytest_bias.models.snapshot import Parts, joined
 from pytest_bias.records.report import Report
 
 KEY: Final = "files"
-
-Parts: TypeAlias = Mapping[str, Mapping[str, str]]
-"""Part of a model, such as weights, to path to SHA-256."""
 
 
 def measured_files(report: Report) -> Mapping[str, Parts]:
