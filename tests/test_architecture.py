@@ -19,7 +19,7 @@ SOURCES = {"pytest_bias": "plugin", "bias_suites": "bias_tests", "bias_templates
 
 # fmt: off
 ROOMS = (
-    "http", "signatures", "records", "models", "data", "scoring", "suites", "settings", "engine",
+    "signatures", "http", "records", "models", "data", "scoring", "suites", "settings", "engine",
     "reports", "emit", "runs", "evidence", "hub", "fleet", "ci", "cli", "pytest_plugin",
 )
 # fmt: on

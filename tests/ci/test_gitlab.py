@@ -1,83 +1,24 @@
 """The parts of a job on GitLab: results in its forms, what a note must not do, which variables."""
 
 import json
-from xml.etree import ElementTree as ET
 
 import pytest
 
-from made import HOSTILE, report, result, score
+from made import HOSTILE
 from pytest_bias.ci.gitlab.__main__ import inputs
 from pytest_bias.ci.gitlab.notes import inert
 from pytest_bias.ci.gitlab.provider import GitLab
-from pytest_bias.ci.gitlab.results import code_quality, junit
+from pytest_bias.ci.gitlab.results import code_quality
 from pytest_bias.ci.provider import Annotation
 from pytest_bias.errors import UnknownName
-from pytest_bias.reports.limits import Decision, Outcome
-from pytest_bias.settings.waivers import OfWaiver
 
 LIMIT = "crows_pairs.stereotype_preference"
 
 
-def outcome(verdict: str, entry: str | None = "crows_pairs[en]", **more: object) -> Outcome:
-    """Return what became of the limit."""
-    fails = {"fails": verdict == "exceeded"}
-    return Outcome(LIMIT, "max_distance", verdict, entry, 60.5, (58, 63), **{**fails, **more})
-
-
-def decision(*outcomes: Outcome, problems: tuple[str, ...] = ()) -> Decision:
-    """Return a decision."""
-    return Decision("measured", 0, outcomes, problems, "sha256:0")
-
-
-def cases(text: str) -> dict[str, ET.Element]:
-    """Return test cases by their names."""
-    return {case.attrib["name"]: case for case in ET.fromstring(text).iter("testcase")}
-
-
 @pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
-def test_hostile_texts_are_texts_in_every_file(text: str) -> None:
-    made = report(result(status="error", reason=text), result("seat", scores=[score(text)]))
-    taken = decision(outcome("not_measured", None, reason=text))
-    found = cases(junit(made, taken, text))
-    assert set(found) == {"job", "crows_pairs[en]", "seat[en]", LIMIT}
-    for case in found.values():
-        assert {child.tag for child in case} <= {"failure", "skipped", "properties"}
+def test_hostile_texts_are_texts_in_code_quality(text: str) -> None:
     (issue,) = json.loads(code_quality([Annotation("error", text, ("suite", text))]))
     assert issue["description"].isprintable()
-
-
-def test_what_fails_a_case_is_what_fails_a_test() -> None:
-    suites = [
-        result(scores=[score()]),
-        result("seat", status="not_applicable", reason="no vectors"),
-        result("honest", status="skipped", reason="no licence"),
-        result("bold", status="inconclusive", reason="too few"),
-        result("hans", status="unavailable", reason="no network"),
-    ]
-    waiver = OfWaiver("known", "2027-01-01", 9, "waives")
-    outcomes = outcome("exceeded"), outcome("undecided", waiver=waiver)
-    taken = decision(*outcomes, problems=("bold[en]: too few",))
-    found = cases(junit(report(*suites), taken, ""))
-    tags = {name: [c.tag for c in case if c.tag != "properties"] for name, case in found.items()}
-    assert tags == {
-        "crows_pairs[en]": ["failure"],
-        "seat[en]": ["skipped"],
-        "honest[en]": ["skipped"],
-        "bold[en]": ["failure"],
-        # Allowed by --allow-missing-data: it is no problem of the decision.
-        "hans[en]": ["skipped"],
-    }
-    told = {p.attrib["name"]: p.attrib["value"] for p in found["crows_pairs[en]"].iter("property")}
-    assert told.pop("waiver").startswith(f"{LIMIT} is undecided, waived: ")
-    key = "crows_pairs[en].stereotype_preference"
-    assert told == {key: "60.48", f"{key}.n": "1508", f"{key}.low": "57.99", f"{key}.high": "62.92"}
-
-
-def test_withheld_scores_are_in_no_file() -> None:
-    made = report(result(status="withheld"))
-    text = junit(made, decision(Outcome(LIMIT, "max_distance", "held", "x")), "")
-    assert "property" not in text
-    assert "failure" not in {child.tag for case in cases(text).values() for child in case}
 
 
 def test_an_issue_is_the_same_whatever_its_value_and_its_line() -> None:

@@ -117,7 +117,14 @@ def compare(
 @with_options("suites", "config")
 def render(
     report: Annotated[Path, typer.Argument(help="A report.json, or the folder that holds it.")],
-    to: Annotated[str, typer.Option("--to", help="Format, such as card or csv: docs/formats.md.")],
+    to: Annotated[
+        str,
+        typer.Option(
+            "--to",
+            help="html, badges, card or summary; csv, jsonl, junit, avid: docs/formats.md.",
+            metavar="FORMAT",
+        ),
+    ],
     out: Annotated[Path, typer.Option("--out", help="Folder to write to.", metavar="DIR")],
     **options: Any,
 ) -> None:
@@ -152,6 +159,7 @@ def render(
 @with_options(
     "suites",
     "out",
+    "junit",
     "config",
     "baseline",
     "first_run",

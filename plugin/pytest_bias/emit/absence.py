@@ -71,11 +71,14 @@ def properties(result: SuiteResult) -> dict[str, float | str]:
         if score.value is None:
             found[f"{key}.reason"] = without_value(score)
             continue
-        found |= {key: score.value, f"{key}.n": score.n}
+        found[key] = score.value
         if score.interval:
             found |= {f"{key}.low": score.interval[0], f"{key}.high": score.interval[1]}
+            found[f"{key}.level"] = score.level
         elif score.interval_reason:
             found[f"{key}.interval_reason"] = clean(score.interval_reason)
+        found |= {f"{key}.ideal": score.ideal, f"{key}.distance": abs(score.value - score.ideal)}
+        found |= {f"{key}.unit": clean(score.unit, 20), f"{key}.n": score.n}
     if result.headline is None and (why := missing(result)):
         found[f"{result.entry}.reason"] = f"no value: {why}"
     return found

@@ -6,7 +6,7 @@ from typing import Final
 
 from pytest_bias.emit import badges, page, summary
 from pytest_bias.emit.card import model_index, section
-from pytest_bias.emit.exports import intoto
+from pytest_bias.emit.exports import avid, intoto, junit, tables
 from pytest_bias.errors import UnknownName
 from pytest_bias.records.report import Item, Report
 from pytest_bias.reports.comparison import Comparison
@@ -78,6 +78,34 @@ OUTPUTS: Final = (
         "Summary",
         SUMMARY,
         lambda s: {SUMMARY: summary.render(s.report, s.decision, s.comparison)},
+    ),
+    Output(
+        "csv",
+        "Scores",
+        tables.CSV,
+        lambda s: {tables.CSV: tables.to_csv(s.report)},
+        of_run=False,
+    ),
+    Output(
+        "jsonl",
+        "Scores",
+        tables.JSONL,
+        lambda s: {tables.JSONL: tables.to_jsonl(s.report)},
+        of_run=False,
+    ),
+    Output(
+        "junit",
+        "JUnit",
+        junit.JUNIT,
+        lambda s: {junit.JUNIT: junit.render(s.report, s.decision)},
+        of_run=False,
+    ),
+    Output(
+        "avid",
+        "AVID report",
+        avid.AVID,
+        lambda s: {avid.AVID: avid.render(s.report)},
+        of_run=False,
     ),
     Output(
         "intoto",

@@ -40,7 +40,8 @@ FORMS: Final = (
 MODEL_FILES: Final = ("config.json", "adapter_config.json")
 
 NOT_OF_A_BASELINE: Final = (
-    *("baseline", "first_run", "fresh", "out", "show_items", "with_texts", "withhold_scores"),
+    *("baseline", "first_run", "fresh", "out", "junit", "show_items", "with_texts"),
+    "withhold_scores",
 )
 """Options of a run that are not used for its baseline."""
 

@@ -13,6 +13,7 @@ from rich.console import Console
 from rich.text import Text
 
 from pytest_bias.emit import badges, change, terminal
+from pytest_bias.emit.exports import junit
 from pytest_bias.emit.outputs import OF_RUN, Shown
 from pytest_bias.emit.progress import ProgressPrinter
 from pytest_bias.emit.verdict import decided
@@ -21,6 +22,7 @@ from pytest_bias.engine.isolation import isolated
 from pytest_bias.engine.merging import joined
 from pytest_bias.errors import OutputError, ReportError
 from pytest_bias.exit_codes import EXIT_INTERRUPTED
+from pytest_bias.records.documents import write_whole
 from pytest_bias.records.report import Item, Report
 from pytest_bias.reports.comparison import Comparison, compare
 from pytest_bias.reports.decision import Decision
@@ -64,6 +66,7 @@ class Finished:
     comparison: Comparison | None
     out: Path
     items: Mapping[str, Mapping[str, Item]]
+    junit: Path | None = None
 
     @property
     def exit_code(self) -> int:
@@ -77,10 +80,11 @@ class Finished:
         if self.items:
             terminal.show_items(self.report, self.items, console)
         console.print()
-        names = (("Report", REPORT), *((o.title, o.path) for o in OF_RUN))
+        names = [("Report", self.out / REPORT), *((o.title, self.out / o.path) for o in OF_RUN)]
+        names += [("JUnit", self.junit)] if self.junit else []
         width = max(len(name) for name, _ in names)
         for name, path in names:
-            console.print(Text(f"{name:<{width}}  {self.out / path}"), soft_wrap=True)
+            console.print(Text(f"{name:<{width}}  {path}"), soft_wrap=True)
         sentence = decided(self.decision)
         console.print(Text(f"{'Result':<{width}}  {sentence}", style="bold"), soft_wrap=True)
         if self.report.withheld:
@@ -223,12 +227,24 @@ def finish_job(job: Job, report: Report) -> Finished:
     finished = finish(
         report, settings, job.limits, job.baseline, job.out, items, job.decision_level
     )
+    finished = with_junit(finished, settings.junit)
     goes_on = report.run.get("interrupted") or report.run.get("stopped")
     # Scores could be computed again from the answers.
     stays = job.session.plan.model.keeps_answers and not settings.withhold_scores
     if not (goes_on or stays):
         remove_unfinished(job.out)
     return finished
+
+
+def with_junit(done: Finished, file: Path | None) -> Finished:
+    """Write a finished run as JUnit XML too, where a file for it is named."""
+    if file is None:
+        return done
+    try:
+        write_whole(file, junit.render(done.report, done.decision))
+    except OSError as error:
+        raise OutputError(f"{file} cannot be written: {error.strerror or error}.") from None
+    return replace(done, junit=file)
 
 
 def merge_command(reports: Sequence[Path], settings: Settings, console: Console) -> int:
@@ -248,6 +264,7 @@ def merge_command(reports: Sequence[Path], settings: Settings, console: Console)
     level = decision_level(limits, entries, has_baseline=baseline is not None)
     with closing(claim_for(settings, out, key)):
         done = finish(report, settings, limits, baseline, out, {}, level)
+        done = with_junit(done, settings.junit)
     done.show(console)
     return done.decision.exit_code
 

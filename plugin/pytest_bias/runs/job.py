@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import errno
+import os
+import tempfile
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -114,7 +117,9 @@ def prepare(settings: Settings, listener: Listener = ignore, *, claims: bool = T
 
 
 def claim_for(settings: Settings, out: Path, key: str, listener: Listener = ignore) -> Held:
-    """Claim the output folder, and check the salt if scores are withheld."""
+    """Claim the output folder; check the salt if scores are withheld, and where JUnit goes."""
+    if settings.junit:
+        _require_writable(settings.junit)
     held = claim(out, key, fresh=settings.fresh, withholds=settings.withhold_scores)
     try:
         if settings.withhold_scores:
@@ -126,6 +131,27 @@ def claim_for(settings: Settings, out: Path, key: str, listener: Listener = igno
     if held.notice:
         listener(Notice(held.notice))
     return held
+
+
+def _require_writable(file: Path) -> None:
+    """Check, before a model runs, that a file of --junit can be written; make its folder.
+
+    Raises
+    ------
+    OutputError
+        If it is a folder, or its folder cannot be made or written.
+    """
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        if file.is_dir():
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+        with tempfile.TemporaryFile(dir=file.parent):
+            pass
+    except OSError as error:
+        raise OutputError(
+            f"--junit {file} cannot be written: {error.strerror or error}.",
+            "Name a file in a folder that can be written, such as --junit results/bias.xml",
+        ) from None
 
 
 def _job(described: Described, settings: Settings, listener: Listener) -> Job:

@@ -137,6 +137,14 @@ OPTIONS: Final = (
     ),
     Option("data_dir", "data-dir", "path", "Folder with your own copies of the data.", "DIR"),
     Option("out", "out", "path-or-address", "Folder for the report and the badges.", "DIR"),
+    Option(
+        "junit",
+        "junit",
+        "path",
+        "Also write what was measured and decided as JUnit XML, for test results of CI.",
+        "FILE",
+        of_tests=False,
+    ),
     Option("config", "config", "path", f"Settings file; by default {FILE_NAME}.", "FILE"),
     Option(
         "baseline",

@@ -54,6 +54,7 @@ class Settings:
     """Role to concept to the classifier's label for it."""
     data_dir: Path | None = None
     out: Path | None = None
+    junit: Path | None = None
     config: Path | None = None
     store: str | None = None
     """Address that ``--out`` names, where it is not a folder."""
@@ -185,7 +186,9 @@ EXCLUSIVE: Final = (
     ("models", "shard", "--engine ray shares the models, and the parts of each."),
     ("models", "budget", "--profile quick uses the same sample for all models."),
     ("models", "show_items", "Run one model to see its items."),
+    ("models", "junit", "One file is of one model: render writes it from a report."),
     ("models", "withhold_scores", "A table of models shows scores; withhold those of one model."),
+    ("junit", "shard", "A shard decides nothing: pytest-bias merge … --junit FILE"),
     ("devices", "device", "--devices names all of them."),
     ("devices", "shard", "--device selects the one that measures a shard."),
     ("devices", "budget", "--profile quick uses one sample on all devices."),

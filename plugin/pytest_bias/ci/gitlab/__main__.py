@@ -12,10 +12,11 @@ from pathlib import Path
 from typing import Final
 
 from pytest_bias.ci.gitlab.provider import GitLab
-from pytest_bias.ci.gitlab.results import code_quality, junit
+from pytest_bias.ci.gitlab.results import code_quality
 from pytest_bias.ci.steps.running import LAST, STEPS, run_step
 from pytest_bias.ci.steps.tell import decision_of, problem_of
 from pytest_bias.emit import streams
+from pytest_bias.emit.exports import junit
 from pytest_bias.errors import BiasError, UnknownName
 from pytest_bias.reports.folder import read_report
 from pytest_bias.untrusted import clean, without_secrets
@@ -81,7 +82,7 @@ def _leave(job: GitLab, folder: Path) -> int:
     report = job.output("measure", "report")
     problem = without_secrets(problem_of(job), job.environment)
     files = {
-        JUNIT: junit(
+        JUNIT: junit.render(
             read_report(Path(report).parent) if report else None, decision_of(job), problem
         ),
         CODE_QUALITY: code_quality(job.annotations),

@@ -3,12 +3,13 @@
 Every format takes its numbers from here, so that none shows a score that another one leaves out.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from pytest_bias.records.report import Report, SuiteResult
 from pytest_bias.records.score import Score
-from pytest_bias.reports.withholding import NOT_PUBLISHED
+from pytest_bias.reports.decision import Decision, Outcome
+from pytest_bias.reports.withholding import NOT_PUBLISHED, UNMEASURED, verdict_alone
 
 HIDDEN: Final = "its items are hidden: its scores are in the report only"
 
@@ -54,6 +55,18 @@ def absent(report: Report) -> tuple[Absent, ...]:
         if reason is not None:
             found.append(Absent(suite, reason))
     return tuple(found)
+
+
+def outcomes(report: Report, decision: Decision | None) -> tuple[Outcome, ...]:
+    """Return the outcomes of a project's limits; of hidden items without the numbers."""
+    hidden = {s.entry for s in report.suites if s.is_hidden}
+    found = decision.outcomes if decision else ()
+    return tuple(_verdict_alone(o) if o.entry in hidden else o for o in found)
+
+
+def _verdict_alone(outcome: Outcome) -> Outcome:
+    alone = verdict_alone(outcome)
+    return alone if alone.verdict in UNMEASURED else replace(alone, reason=HIDDEN)
 
 
 def _reason(report: Report, suite: SuiteResult) -> str | None:
