@@ -19,8 +19,8 @@ SOURCES = {"pytest_bias": "plugin", "bias_suites": "bias_tests", "bias_templates
 
 # fmt: off
 ROOMS = (
-    "signatures", "http", "records", "models", "data", "scoring", "suites", "settings", "engine",
-    "reports", "emit", "runs", "evidence", "hub", "fleet", "ci", "cli", "pytest_plugin",
+    "http", "records", "models", "data", "scoring", "suites", "settings", "engine", "reports",
+    "emit", "runs", "evidence", "hub", "fleet", "ci", "cli", "pytest_plugin",
 )
 # fmt: on
 """Folders of `pytest_bias`, in the order of the flow: each imports from those before it only."""
@@ -44,8 +44,8 @@ HEAVY = {
     "peft": {"models"},
     "requests": {"http"},
     "urllib3": {"http"},
-    "sigstore": {"signatures"},
-    "cryptography": {"signatures"},
+    "sigstore": {"evidence"},
+    "cryptography": {"evidence"},
     "rich": {"emit", "runs", "evidence", "hub", "fleet", "ci", "cli", "pytest_plugin", "hub_event"},
     "typer": {"settings", "cli"},
     "pytest": {"pytest_plugin"},

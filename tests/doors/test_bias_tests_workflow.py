@@ -18,8 +18,8 @@ from act import ACT, VERSION, Caller, Run, call
 from commands import Command, read
 from github_server import GitHub, serving
 from own_sigstore import WORKFLOW, Sigstore
+from pytest_bias.evidence.signatures import statement as opened
 from pytest_bias.reports.publication_layout import SIGNATURE, TEST_RESULT
-from pytest_bias.signatures import statement as opened
 
 SIGNED_RESULT = f"{TEST_RESULT}{SIGNATURE}"
 ROOT = Path(__file__).parents[2]

@@ -28,6 +28,7 @@ from pytest_bias.errors import BiasError, OutputError, ReportError, UsageError
 from pytest_bias.evidence.checks import exit_code
 from pytest_bias.evidence.locate import named
 from pytest_bias.evidence.publishing import prepare, require_own_files, write
+from pytest_bias.evidence.signatures import Signer, owners_differ
 from pytest_bias.evidence.verification import verify_report
 from pytest_bias.models.fingerprint import fingerprint
 from pytest_bias.models.reference import ModelRef
@@ -41,7 +42,6 @@ from pytest_bias.reports.publication_layout import (
     SIGNATURE,
 )
 from pytest_bias.settings.settings import Settings
-from pytest_bias.signatures import Signer, owners_differ
 
 VALIDATED = "alidated"
 

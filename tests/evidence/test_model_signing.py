@@ -14,12 +14,13 @@ from own_sigstore import Sigstore
 from publications import DEMOS, Repository, measured
 from pytest_bias.emit import page
 from pytest_bias.evidence.checks import Check
+from pytest_bias.evidence.signatures.model_signing import SignedFiles, signed_files
 from pytest_bias.evidence.verification import Trust, verify_publication
+from pytest_bias.models.model_signature import claimed
 from pytest_bias.models.snapshot import file_sha256
 from pytest_bias.records.report import Report
 from pytest_bias.reports.measured_files import measured_files
 from pytest_bias.settings.settings import Settings
-from pytest_bias.signatures.model_signing import SignedFiles, signed_files
 
 DATA = Path(__file__).parents[1] / "data" / "model_signing"
 CURVES = ("p256", "p384", "p521")
@@ -79,7 +80,7 @@ def test_what_was_measured_and_not_signed_is_named() -> None:
     more = found.covering({**FILES, "vocab.txt": FILES["config.json"]})
     assert more == SignedFiles("fails", "vocab.txt was measured, and is not among the signed files")
     hostile = found.covering({"a\nb\x1b[31m": "0" * 64})
-    assert hostile.detail.startswith("a b [31m was measured")
+    assert hostile.detail.startswith("a b[31m was measured")
 
 
 def test_without_the_key_it_is_unknown() -> None:
@@ -261,12 +262,36 @@ def test_a_report_that_names_no_files_says_nothing_of_them(repository: Repositor
     assert "do not give the digest of the weights" in of_files(repository).detail
 
 
+def test_a_list_is_read_without_its_signature() -> None:
+    measured = {name: FILES[name] for name in ("model.safetensors", "config.json")}
+    assert claimed(real("p256"), measured)["outcome"] == "unverified"
+    other = claimed(real("p256"), {"config.json": "0" * 64})
+    assert other["detail"] == "config.json was measured, and is not the file that was signed"
+    assert claimed(real("single"), {"x.gguf": "0" * 64})["outcome"] == "fails"
+    for content in (
+        b"",
+        b"[]",
+        b"{}",
+        b"\xff",
+        b"[" * 100_000,
+        b'{"dsseEnvelope": {"payload": 7}}',
+    ):
+        assert claimed(content, measured)["outcome"] == "fails"
+
+
 def test_a_run_names_its_files_and_what_their_signature_says(made: Report, tmp_path: Path) -> None:
     model = Path(shutil.copytree(DEMOS / "planted", tmp_path / "model"))
-    (model / "model.sig").write_bytes(real("p256"))
+    bundle = json.loads(real("p256"))
+    content = json.dumps(listing(model)).encode()
+    bundle["dsseEnvelope"]["payload"] = base64.b64encode(content).decode()
+    (model / "model.sig").write_text(json.dumps(bundle), encoding="utf-8")
     report = measured(model)
-    told = report.run["signed"]["model"]
-    assert told == {"outcome": "unknown", "detail": signed_files(real("p256")).detail}
+    # That nobody signed this list is for `verify` to find.
+    assert report.run["signed"]["model"] == {
+        "outcome": "unverified",
+        "detail": "all 4 files that were measured are as signed; pytest-bias verify checks the "
+        "signature itself",
+    }
     assert "signature of the model" in page.render(report)
     assert "signature of the model" not in page.render(made)
     # The signature is beside the model, not a part of it.

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from own_fulcio import COMMIT
 from own_sigstore import GITHUB
-from pytest_bias.signatures import Signer
+from pytest_bias.evidence.signatures import Signer
 
 HOME = "https://github.com/pytest-bias/pytest-bias/.github/workflows"
 

@@ -121,7 +121,7 @@ def render(
         str,
         typer.Option(
             "--to",
-            help="html, badges, card or summary; csv, jsonl, junit, avid: docs/formats.md.",
+            help="html, badges, card or summary; csv, jsonl, junit, avid, intoto: docs/formats.md.",
             metavar="FORMAT",
         ),
     ],

@@ -9,6 +9,8 @@ from typing import Any, Final
 from pytest_bias.emit.exports import intoto
 from pytest_bias.errors import BiasError, ReportError
 from pytest_bias.evidence.checks import Check
+from pytest_bias.evidence.signatures import Signer, Statement, by_our_workflow
+from pytest_bias.evidence.signatures.model_signing import SignedFiles
 from pytest_bias.models.snapshot import MODEL_SIGNATURE, file_sha256, of_all_parts
 from pytest_bias.records.documents import to_document
 from pytest_bias.records.identity import tool_version
@@ -18,8 +20,6 @@ from pytest_bias.reports.folder import DECISION, REPORT
 from pytest_bias.reports.limit_names import suite_named
 from pytest_bias.reports.measured_files import measured_files, weights
 from pytest_bias.reports.publication_layout import SIGNATURE, TEST_RESULT
-from pytest_bias.signatures import Signer, Statement, by_our_workflow
-from pytest_bias.signatures.model_signing import SignedFiles
 
 SVR: Final = "https://in-toto.io/attestation/svr/v0.2"
 VERIFIER: Final = "https://github.com/pytest-bias/pytest-bias/verify"

@@ -11,8 +11,8 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Final
 
-from pytest_bias import signatures
 from pytest_bias.errors import BiasError, ReportError
+from pytest_bias.evidence import signatures
 from pytest_bias.evidence.attested import bundle_of, signed_model_check, verdicts_check
 from pytest_bias.evidence.checks import Check
 from pytest_bias.evidence.provenance import Traits
@@ -20,6 +20,8 @@ from pytest_bias.evidence.rendered import badges_check, card_check
 from pytest_bias.evidence.report import verify
 from pytest_bias.evidence.reproduction import Reproduction
 from pytest_bias.evidence.reproduction_compare import reproduction
+from pytest_bias.evidence.signatures import OWNER, Signature, Signer, by_our_workflow, owners_differ
+from pytest_bias.evidence.signatures.model_signing import SignedFiles, signed_files
 from pytest_bias.models.fingerprint import ModelFingerprint, differences
 from pytest_bias.records.documents import to_document
 from pytest_bias.records.identity import ModelIdentity
@@ -37,8 +39,6 @@ from pytest_bias.reports.publication_layout import (
     unproven,
 )
 from pytest_bias.settings.settings import Settings
-from pytest_bias.signatures import OWNER, Signature, Signer, by_our_workflow, owners_differ
-from pytest_bias.signatures.model_signing import SignedFiles, signed_files
 
 REPRODUCTION_CHECK: Final = "reproduction"
 """Name of the checks of reproductions, before the name of the folder."""

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 
 from pytest_bias.models.description import Described
 from pytest_bias.models.loading import Description
+from pytest_bias.models.model_signature import claimed
 from pytest_bias.models.snapshot import Parts, Snapshot, of_all_parts
-from pytest_bias.signatures.model_signing import signed_files
 
 
 def files_of(model: Described) -> dict[str, Parts]:
@@ -25,16 +25,14 @@ def files_of(model: Described) -> dict[str, Parts]:
 
 
 def signed(model: Described, files: Mapping[str, Parts]) -> dict[str, dict[str, str]]:
-    """Return whether the measured files are those of a signature beside them, without a network.
+    """Return whether the measured files are those in a signature beside them; see `claimed`.
 
     By source, with the outcome and its detail; sources without a signature are left out.
     """
     found = {}
     for name, source in _sources(model).items():
         if source.signature and name in files:
-            checked = signed_files(source.signature.read_bytes(), offline=True)
-            checked = checked.covering(of_all_parts(files[name]))
-            found[name] = {"outcome": checked.outcome, "detail": checked.detail}
+            found[name] = claimed(source.signature.read_bytes(), of_all_parts(files[name]))
     return found
 
 

@@ -11,14 +11,13 @@ dependencies, are enough.
 import base64
 import hashlib
 import json
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from pytest_bias.environment import is_offline
-from pytest_bias.signatures.bundles import (
+from pytest_bias.evidence.signatures.bundles import (
     IN_TOTO,
     INSTALL,
     STATEMENTS,
@@ -29,10 +28,7 @@ from pytest_bias.signatures.bundles import (
     opened,
     verifier,
 )
-
-PREDICATE: Final = "https://model_signing/signature/v1.0"
-WHOLE: Final = "."
-"""Name of the file in a list where a single file was signed, and no folder."""
+from pytest_bias.models.model_signature import NotListed, covered, listed, uncovered
 
 State: TypeAlias = Literal["holds", "fails", "unknown"]
 
@@ -62,24 +58,9 @@ class SignedFiles:
         """
         if self.outcome != "holds":
             return self
-        for path, digest in measured.items():
-            signed = self.files.get(path)
-            if signed is None and len(measured) == len(self.files) == 1:
-                signed = self.files.get(WHOLE)
-            name = one_line(path)
-            if signed is None:
-                return SignedFiles(
-                    "fails", f"{name} was measured, and is not among the signed files"
-                )
-            if signed != digest:
-                return SignedFiles(
-                    "fails", f"{name} was measured, and is not the file that was signed"
-                )
-        n = len(measured)
-        what = (
-            "the file that was measured is" if n == 1 else f"all {n} files that were measured are"
-        )
-        return SignedFiles("holds", f"{what} as signed. {self.detail}", self.files)
+        if wrong := uncovered(measured, self.files):
+            return SignedFiles("fails", wrong)
+        return SignedFiles("holds", f"{covered(measured)}. {self.detail}", self.files)
 
 
 def signed_files(
@@ -114,7 +95,9 @@ def signed_files(
         else:
             signer, statement = opened(raw, verifier(trusted_root, is_offline(offline)))
             said = f"Signed by {signer}, {signer.signed_at}"
-        return SignedFiles("holds", one_line(f"{said}."), _files(statement))
+        return SignedFiles("holds", one_line(f"{said}."), listed(statement))
+    except NotListed as error:
+        return SignedFiles("fails" if error.is_wrong else "unknown", str(error))
     except Fails as error:
         return SignedFiles("fails", str(error))
     except Unknown as error:
@@ -170,28 +153,3 @@ def _by_key(bundle: Mapping[str, Any], key: Path | None) -> tuple[str, dict[str,
         raise Fails("The signature is of something else than an in-toto statement.")
     raw = public.public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo)
     return f"Signed with the key {hashlib.sha256(raw).hexdigest()[:12]}", statement
-
-
-def _files(statement: Mapping[str, Any]) -> dict[str, str]:
-    """Return the files that a verified statement lists."""
-    kind = statement.get("predicateType")
-    if kind != PREDICATE:
-        raise Fails(f"The signature is of {one_line(kind)}, and not of a model's files.")
-    try:
-        (subject,) = statement["subject"]
-        form, listed = statement["predicate"]["serialization"], statement["predicate"]["resources"]
-        if (form["method"], form["hash_type"]) != ("files", "sha256"):
-            raise Unknown(
-                f"It is over {one_line(form['hash_type'])} of {one_line(form['method'])}; what is "
-                "compared here is the SHA-256 of files"
-            )
-        files = {one["name"]: one["digest"] for one in listed if one["algorithm"] == "sha256"}
-        whole = all(isinstance(d, str) and re.fullmatch("[0-9a-f]{64}", d) for d in files.values())
-        if not whole or not all(isinstance(n, str) for n in files) or len(files) != len(listed):
-            raise Fails("The list of signed files is not whole.")
-        joined = b"".join(bytes.fromhex(one["digest"]) for one in listed)
-        if hashlib.sha256(joined).hexdigest() != subject["digest"]["sha256"]:
-            raise Fails("The list of signed files does not give the digest of the model.")
-    except (KeyError, TypeError, AttributeError, ValueError) as error:
-        raise Fails(f"The list of signed files is malformed: {one_line(repr(error))}.") from error
-    return files

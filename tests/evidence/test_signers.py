@@ -6,7 +6,7 @@ import pytest
 
 from own_fulcio import COMMIT
 from own_sigstore import Sigstore
-from pytest_bias.signatures import Signature, by_our_workflow, owners_differ, signature
+from pytest_bias.evidence.signatures import Signature, by_our_workflow, owners_differ, signature
 from signers import HOME, signer
 
 CONTENT = b'{"schema": "pytest-bias/report/1"}\n'

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from own_sigstore import Sigstore
-from pytest_bias.signatures import signature
+from pytest_bias.evidence.signatures import signature
 
 CONTENT = b'{"schema": "pytest-bias/report/1"}\n'
 
@@ -35,7 +35,9 @@ def test_without_the_package(monkeypatch: pytest.MonkeyPatch, own: Sigstore) -> 
 
 @pytest.mark.cold
 def test_our_module_is_imported_without_the_package() -> None:
-    code = "import sys, pytest_bias.signatures; print({m.split('.')[0] for m in sys.modules})"
+    code = (
+        "import sys, pytest_bias.evidence.signatures; print({m.split('.')[0] for m in sys.modules})"
+    )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert "'pytest_bias'" in done.stdout
     assert not any(f"'{name}'" in done.stdout for name in ("sigstore", "cryptography", "pydantic"))

@@ -10,7 +10,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from pytest_bias.signatures.signers import Signer
+from pytest_bias.evidence.signatures.signers import Signer
 
 if TYPE_CHECKING:
     from cryptography.x509 import Certificate

@@ -14,8 +14,8 @@ import pytest
 from own_fulcio import github_extensions
 from own_sigstore import PREDICATE, Sigstore
 from own_timestamps import Authority
-from pytest_bias.signatures import Signature, by_our_workflow, owners_differ, signature
-from pytest_bias.signatures.bundles import MOST_BYTES
+from pytest_bias.evidence.signatures import Signature, by_our_workflow, owners_differ, signature
+from pytest_bias.evidence.signatures.bundles import MOST_BYTES
 from signers import signer
 
 CONTENT = b'{"schema": "pytest-bias/report/1"}\n'

@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias, TypeVar
 
 from pytest_bias.environment import is_offline
-from pytest_bias.signatures.bundles import (
+from pytest_bias.evidence.signatures.bundles import (
     Fails,
     Unknown,
     bundles,
@@ -33,7 +33,7 @@ from pytest_bias.signatures.bundles import (
     opened,
     verifier,
 )
-from pytest_bias.signatures.signers import (
+from pytest_bias.evidence.signatures.signers import (
     GITHUB,
     OWNER,
     SIGNER_WORKFLOWS,
