@@ -5,6 +5,7 @@ import shutil
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +20,11 @@ import plain
 import tiny_models
 from commands import Command, Ran, finish, headline, start, statuses
 from hub_server import Hub, Repository, serving
+from made import report, result
 from pytest_bias.errors import ModelError, UsageError
 from pytest_bias.models import ModelRef, describe, load
+from pytest_bias.models.file_digests import files_of
+from pytest_bias.reports.measured_files import measured_files, weights
 
 NATS = 1e-5
 TEXTS = ["The nurse said that she was late.", "He is a carpenter.", "Old people are good."]
@@ -208,6 +212,18 @@ def test_identity_names_base_and_adapter(adapter: Build, tiny: Callable[[str], P
     assert changed is not None
     assert changed.config_sha256 != before.config_sha256
     assert changed.weights_sha256 == before.weights_sha256
+
+
+def test_a_report_names_the_files_of_base_and_adapter(
+    adapter: Build, tiny: Callable[[str], Path]
+) -> None:
+    name = f"{tiny('gpt2')}+{adapter('gpt2')}"
+    files = files_of(describe(name))
+    made = replace(report(result()), model=load(name, device="cpu").identity)
+    # They give the digests of both, or this would raise.
+    assert measured_files(replace(made, run={"files": files})) == files
+    assert [*weights(replace(made, run={"files": files}))] == ["model.safetensors", WEIGHTS]
+    assert "adapter_config.json" in files["adapter"]["configuration"]
 
 
 @pytest.mark.parametrize("with_config", [False, True])

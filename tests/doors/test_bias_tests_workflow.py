@@ -1,5 +1,6 @@
 """The reusable workflow bias-tests.yml, whole: parts joined, signed as that workflow, published."""
 
+import hashlib
 import json
 import re
 import shutil
@@ -17,7 +18,10 @@ from act import ACT, VERSION, Caller, Run, call
 from commands import Command, read
 from github_server import GitHub, serving
 from own_sigstore import WORKFLOW, Sigstore
+from pytest_bias.evidence.signatures import statement as opened
+from pytest_bias.reports.publication_layout import SIGNATURE, TEST_RESULT
 
+SIGNED_RESULT = f"{TEST_RESULT}{SIGNATURE}"
 ROOT = Path(__file__).parents[2]
 FILE: dict[Any, Any] = yaml.safe_load(
     (ROOT / ".github" / "workflows" / "bias-tests.yml").read_text(encoding="utf-8")
@@ -103,14 +107,19 @@ HERE = {"model": "./model", "suites": SUITES, "python-version": ""}
 
 @with_act
 @pytest.mark.slow
-def test_two_parts_joined_are_the_whole(caller: Caller, bias: Command) -> None:
+def test_two_parts_joined_are_the_whole(
+    tmp_path: Path, sigstore: tuple[Sigstore, str], bias: Command
+) -> None:
+    caller = Caller(tmp_path / "github", env={"ACT_SIGSTORE": f"{sigstore[1]}/org-a/training"})
+    shutil.copytree(DEMO, caller.checkout / "model")
     whole = ("--suite", "structure", "--suite", "seat[en]", "--suite", "template_association")
     bias("run", caller.checkout / "model", *whole, "--out", "whole").done()
     caller.write(
         "pytest-bias.yaml", "limits: {template_association.association: {max_distance: 5}}"
     )
-    run = caller.run(call({**HERE, "shards": 2})).ended(0)
-    assert run.jobs == dict.fromkeys(("plan", "measure", "result", "told"), "success") | {
+    run = caller.run(call({**HERE, "shards": 2, "attest": True})).ended(0)
+    jobs = ("plan", "measure", "result", "attest", "told")
+    assert run.jobs == dict.fromkeys(jobs, "success") | {
         name: "success" for name in run.jobs if name.startswith("measure")
     }
     expected = read(caller.folder.parent / "whole" / "report.json")
@@ -119,8 +128,10 @@ def test_two_parts_joined_are_the_whole(caller: Caller, bias: Command) -> None:
     assert run.outputs["status"] == "held"
     kept = [p.name for p in (run.store / "artifacts").iterdir()]
     assert {re.sub("^bias-report-.*?[0-9a-f]{8}", "bias-report", name) for name in kept} == {
-        "bias-report", "bias-report-part-1", "bias-report-part-2",
+        "bias-report", "bias-report-part-1", "bias-report-part-2", "bias-report-signature",
     }  # fmt: skip
+    # A part has no verdicts to sign.
+    assert run.notes("attest") == ["report.json", "test-result"]
     # Parts decide nothing; the one summary is that of the whole.
     assert run.summary.count("social-bias tests") == 1
     assert "Every limit of this project is held." in run.summary
@@ -208,11 +219,12 @@ def sigstore(tmp_path: Path) -> Iterator[tuple[Sigstore, str]]:
     class Signer(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
             content = self.rfile.read(int(self.headers["Content-Length"]))
-            owner = self.path.strip("/").partition("/")[0]
+            path, _, form = self.path.strip("/").partition("?")
             bundle = own.sign(
                 content,
-                owner=owner,
-                repository=self.path.strip("/"),
+                statement=json.loads(content) if form == "statement" else None,
+                owner=path.partition("/")[0],
+                repository=path,
                 workflow=WORKFLOW,
                 workflow_ref=f"refs/tags/{VERSION}",
             )
@@ -249,14 +261,24 @@ def test_from_a_push_to_results_validated(
         tmp_path / "a", name="org-a/training", env={"ACT_SIGSTORE": f"{signer}/org-a/training"}
     )
     shutil.copytree(DEMO, first.checkout / "model")
+    limits = "limits: {template_association.association: {max_distance: 5}}\n"
+    first.write("pytest-bias.yaml", limits)
     extra = {"attest": True, "extra-args": f"--data-dir={data_dir}"}
     run = first.run(call({**HERE, "suites": "", **extra})).ended(0)
     assert run.jobs["attest"] == "success"
-    assert run.notes("attest") == ["report.json"]
+    assert run.notes("attest") == ["report.json", "test-result"]
     published = tmp_path / "published"
     shutil.copytree(DEMO, published)
     report = artifacts(run, tmp_path / "signed")
     bias("publish", report, "--repo", published, "--data-dir", data_dir, *trust).done()
+    said = bias("verify", report, "--data-dir", data_dir, *trust).done(3).said
+    assert "test result holds PASSED: limits 1 held; signed by our workflow" in said
+    statement = opened((report / SIGNED_RESULT).read_bytes(), trusted_root=own.trusted_root)
+    settings = hashlib.sha256(limits.encode()).hexdigest()
+    named = {
+        f["name"]: f["digest"]["sha256"] for f in statement.content["predicate"]["configuration"]
+    }
+    assert named["pytest-bias.yaml"] == settings
 
     second = Caller(
         tmp_path / "b", name="org-b/again", env={"ACT_SIGSTORE": f"{signer}/org-b/again"}
@@ -272,6 +294,7 @@ def test_from_a_push_to_results_validated(
     bias("publish", report, "--repo", published, "--data-dir", data_dir, *trust).done()
     said = bias("verify", published, "--data-dir", data_dir, *trust).done().said
     assert "org-b" in said
+    assert "test result holds" in said
     assert "Results Validated" in (published / "README.md").read_text()
 
 

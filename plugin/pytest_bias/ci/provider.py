@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Final, Literal, Protocol, TypeAlias
 
 from pytest_bias.emit.comment import Links
 from pytest_bias.errors import ProviderError
@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from pytest_bias.ci.steps.inputs import Inputs
 
 Level: TypeAlias = Literal["error", "warning", "notice"]
+
+MOST_OUTPUT: Final = 20_000
+"""Characters of an output that later steps read; GitHub allows those of a job 1 MB together."""
 
 
 @dataclass(frozen=True, slots=True)

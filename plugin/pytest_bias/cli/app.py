@@ -121,8 +121,8 @@ def render(
         str,
         typer.Option(
             "--to",
-            help="html, badges, card or summary; csv, jsonl, junit, cyclonedx, eee, avid, annex-iv: "
-            "docs/formats.md.",
+            help="html, badges, card or summary; csv, jsonl, junit, cyclonedx, eee, avid, intoto, "
+            "annex-iv: docs/formats.md.",
             metavar="FORMAT",
         ),
     ],
@@ -136,8 +136,9 @@ def render(
     """
     from pytest_bias.emit.outputs import Shown, output
     from pytest_bias.engine.isolation import isolated
+    from pytest_bias.models.snapshot import file_sha256
     from pytest_bias.reports.decision import decision_beside
-    from pytest_bias.reports.folder import read_report
+    from pytest_bias.reports.folder import REPORT, read_report
     from pytest_bias.runs.finishing import write_files
     from pytest_bias.settings.context import check_context
     from pytest_bias.suites.about import with_about
@@ -152,9 +153,10 @@ def render(
 
     def shown(found: "Report") -> dict[str, str]:
         told = with_about(found, catalogue, names_items=True)
-        return chosen.render(Shown(told, decision, context=context))
+        return chosen.render(Shown(told, decision, context=context, report_sha256=digest))
 
     read = read_report(report)
+    digest = file_sha256(report / REPORT if report.is_dir() else report)
     decision = decision_beside(report, read)
     files = isolated(read, shown)
     write_files(files, out)

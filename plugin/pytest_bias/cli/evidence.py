@@ -46,6 +46,20 @@ def verify(
         typer.Option("--full", help="The full report, if scores are withheld.", metavar="REPORT"),
     ] = None,
     trusted_root: _TrustedRoot = None,
+    model_key: Annotated[
+        Path | None,
+        typer.Option(
+            "--model-key", help="Public key that signed the model's files.", metavar="FILE"
+        ),
+    ] = None,
+    svr: Annotated[
+        Path | None,
+        typer.Option(
+            "--svr",
+            help="Write the checks that hold as an in-toto statement, if none fails.",
+            metavar="FILE",
+        ),
+    ] = None,
     **options: Any,
 ) -> None:
     """Check what a report or a model's badges claim: exit 1 if a check fails.
@@ -56,8 +70,8 @@ def verify(
     from pytest_bias.cli.evidence_commands import trust_of, verify_command
 
     settings = read_settings(options)
-    trust = trust_of(trusted_root, settings)
-    raise typer.Exit(verify_command(evidence, settings, trust, Console(), full))
+    trust = trust_of(trusted_root, settings, model_key)
+    raise typer.Exit(verify_command(evidence, settings, trust, Console(), full, svr))
 
 
 @commands.command()

@@ -12,7 +12,8 @@ from pytest_bias.cli.eval_results import with_eval_results
 from pytest_bias.cli.screens import checks as emit_checks
 from pytest_bias.cli.screens import reproduction as emit_reproduction
 from pytest_bias.emit.wording import size
-from pytest_bias.errors import ModelError, ReportError, UsageError
+from pytest_bias.errors import ModelError, OutputError, ReportError, UsageError
+from pytest_bias.evidence.attested import verification_result
 from pytest_bias.evidence.checks import Check, exit_code
 from pytest_bias.evidence.locate import Named, named, publication
 from pytest_bias.evidence.publishing import (
@@ -28,6 +29,8 @@ from pytest_bias.evidence.rerun import run_again, settings_of
 from pytest_bias.evidence.verification import Trust, verify_publication, verify_report
 from pytest_bias.hub import repository as hub
 from pytest_bias.models import ModelRef
+from pytest_bias.models.snapshot import file_sha256
+from pytest_bias.records.documents import write_whole
 from pytest_bias.reports.folder import REPORT, hold, read_plain_report, read_report
 from pytest_bias.reports.publication_layout import BIAS, README, REPRODUCTION, digest12, title_of
 from pytest_bias.reports.publication_pointer import published
@@ -42,35 +45,64 @@ class Published(NamedTuple):
     proposed: str | None = None
 
 
-def trust_of(trusted_root: Path | None, settings: Settings) -> Trust:
+def trust_of(trusted_root: Path | None, settings: Settings, model_key: Path | None = None) -> Trust:
     """Return how signatures are checked.
 
     Raises
     ------
     UsageError
-        If the trust root is no file, which would go unnoticed if nothing is signed.
+        If the trust root or the key is no file, which would go unnoticed if nothing is signed.
     """
+    if model_key and not model_key.is_file():
+        raise UsageError(
+            f"--model-key {model_key}: there is no such file.",
+            "It is the public key in PEM that model_signing verify key takes as --public_key.",
+        )
     if trusted_root and not trusted_root.is_file():
         raise UsageError(
             f"--trusted-root {trusted_root}: there is no such file.",
             "Without the option the public Sigstore is trusted.",
         )
-    return Trust(trusted_root, settings.offline)
+    return Trust(trusted_root, settings.offline, model_key)
 
 
 def verify_command(
-    text: str, settings: Settings, trust: Trust, console: Console, full: Path | None = None
+    text: str,
+    settings: Settings,
+    trust: Trust,
+    console: Console,
+    full: Path | None = None,
+    svr: Path | None = None,
 ) -> int:
-    """Check a report, or the evidence that a model publishes; returns the exit code."""
+    """Check a report, or the evidence that a model publishes; returns the exit code.
+
+    With `svr`, the checks that hold are written to a file, unless one fails.
+    """
     with named(text, offline=trust.offline) as found, console.status("Checking …"):
         checks = [*found.remarks, *_linked(found), *_checks(found, settings, trust, full)]
+        file = found.folder / REPORT if found.folder.is_dir() else found.folder
+        digest = file_sha256(file)
     is_public = found.is_public
     emit_checks.show(checks, console)
     console.print()
     # Shown for a model's folder as well, where it does not affect the exit code.
     told = emit_checks.sentence(checks, published=is_public or found.publication is not None)
     console.print(Text(told, style="bold"), soft_wrap=True)
+    if svr:
+        console.print(Text(_write_result(svr, digest, checks)), soft_wrap=True)
     return exit_code(checks, published=is_public)
+
+
+def _write_result(path: Path, digest: str, checks: list[Check]) -> str:
+    """Write a verification result where no check fails; returns what to say."""
+    if any(c.outcome == "fails" for c in checks):
+        earlier = " What is there is of an earlier check." if path.exists() else ""
+        return f"Nothing is written to {path}, since a check fails.{earlier}"
+    try:
+        write_whole(path, verification_result(digest, checks))
+    except OSError as error:
+        raise OutputError(f"{path} cannot be written: {error.strerror or error}.") from None
+    return f"Written  {path}"
 
 
 def _checks(found: Named, settings: Settings, trust: Trust, full: Path | None) -> list[Check]:

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from pytest_bias.emit import badges, page, summary
 from pytest_bias.emit.card import model_index, section
-from pytest_bias.emit.exports import avid, cyclonedx, every_eval_ever, junit, tables
+from pytest_bias.emit.exports import avid, cyclonedx, every_eval_ever, intoto, junit, tables
 from pytest_bias.emit.exports.annex_iv import annex
 from pytest_bias.emit.exports.annex_iv.document import HTML as ANNEX_IV
 from pytest_bias.errors import UnknownName
@@ -14,7 +14,7 @@ from pytest_bias.records.report import Item, Report
 from pytest_bias.reports.comparison import Comparison
 from pytest_bias.reports.decision import Decision
 from pytest_bias.reports.folder import CARD, MODEL_INDEX, PAGE, SUMMARY
-from pytest_bias.reports.publication_layout import Place
+from pytest_bias.reports.publication_layout import TEST_RESULT, Place
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +23,7 @@ class Shown:
 
     `decision` is that of the run, if its file is beside the report. `texts` are those of items that
     the user asked for, by entry and by item. `context` is what a settings file states, in place of
-    what the report has.
+    what the report has. `report_sha256` is the digest of the report.json that it was read from.
     """
 
     report: Report
@@ -31,6 +31,7 @@ class Shown:
     comparison: Comparison | None = None
     texts: Mapping[str, Mapping[str, Item]] = field(default_factory=dict)
     context: Mapping[str, Any] | None = None
+    report_sha256: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +129,13 @@ OUTPUTS: Final = (
         "Documentation after Annex IV",
         ANNEX_IV,
         lambda s: annex.render(s.report, s.decision, s.context),
+        of_run=False,
+    ),
+    Output(
+        "intoto",
+        "Test result",
+        TEST_RESULT,
+        lambda s: {TEST_RESULT: intoto.render(s.report, s.decision, s.report_sha256)},
         of_run=False,
     ),
 )

@@ -204,6 +204,11 @@ def _digests(report: Report) -> Iterator[Fact]:
         yield name, clean(getattr(model, f"{name}_sha256") or "none", 80)
     if model.adapter:
         yield "adapter weights", clean(model.adapter.weights_sha256 or "none", 80)
+    signed = report.run.get("signed")
+    for source, said in signed.items() if isinstance(signed, Mapping) else ():
+        if isinstance(said, Mapping):
+            told = f"{said.get('outcome')}: {said.get('detail')}"
+            yield f"signature of the {short(str(source))}", clean(told, 400)
 
 
 def _words(content: Any) -> str:

@@ -40,6 +40,7 @@ from pytest_bias.engine.timeline import Timeline
 from pytest_bias.errors import BiasError, ModelStopped
 from pytest_bias.models import load
 from pytest_bias.models.energy import GpuEnergy
+from pytest_bias.models.file_digests import files_of, signed
 from pytest_bias.models.interface import Model
 from pytest_bias.models.memory import free
 from pytest_bias.records.report import Item, Part, Report, SuiteResult, items_digest, records_digest
@@ -347,6 +348,11 @@ class Session:
             if entry == planned.entry.id
         ]
 
+    def _about_files(self) -> Mapping[str, Any]:
+        files = files_of(self.plan.model) if self.loaded else {}
+        about = {"files": files, "signed": signed(self.plan.model, files)}
+        return {name: what for name, what in about.items() if what}
+
     def report(self, *, only_measured: bool = False, interrupted: bool = False) -> Report:
         """Return the report of what was measured so far, entries in the order of the plan."""
         model = self.loaded
@@ -373,6 +379,7 @@ class Session:
                     "phases": self.timeline.so_far(),
                 },
                 "notices": list(dict.fromkeys([*self.plan.notices, *self.notices])),
+                **self._about_files(),
                 "interrupted": interrupted,
                 **({"stopped": self.stopped} if self.stopped else {}),
                 **({"context": dict(context)} if (context := self.settings.context) else {}),

@@ -22,7 +22,15 @@ from pytest_bias.models.reference import asked_in_words
 from pytest_bias.models.repository import ask, endpoint, fetch
 from pytest_bias.models.snapshot import locate
 from pytest_bias.reports.folder import REPORT, read_plain_report
-from pytest_bias.reports.publication_layout import BIAS, CURRENT, DIGEST, DIGEST12, HUB, SIGNATURE
+from pytest_bias.reports.publication_layout import (
+    BIAS,
+    CURRENT,
+    DIGEST,
+    DIGEST12,
+    HUB,
+    SIGNATURE,
+    TEST_RESULT,
+)
 from pytest_bias.reports.publication_pointer import Published, published
 
 FORMS: Final = (
@@ -199,9 +207,10 @@ def _in_repository(ref: ModelRef, path: str, digest: str, *, offline: bool) -> N
 def _downloaded(address: str, folder: Path) -> Path:
     """Download a report, its signature, and its records."""
     downloads.save(address, folder / REPORT)
-    with suppress(DataMissing):
-        bundle = f"{urlsplit(address).path.rpartition('/')[2]}{SIGNATURE}"
-        downloads.save(urljoin(address, bundle), folder / f"{REPORT}{SIGNATURE}")
+    name = urlsplit(address).path.rpartition("/")[2]
+    for there, here in ((name, REPORT), (TEST_RESULT, TEST_RESULT)):
+        with suppress(DataMissing):
+            downloads.save(urljoin(address, f"{there}{SIGNATURE}"), folder / f"{here}{SIGNATURE}")
     report = read_plain_report(folder / REPORT, check=False)
     named_ones = [s.records_path for s in report.suites if s.records_sha256]
     if len(named_ones) > MOST_FILES:

@@ -49,6 +49,7 @@ from pytest_bias.reports.publication_layout import (
     REPRODUCTION,
     REPRODUCTIONS,
     SIGNATURE,
+    TEST_RESULT,
     digest12,
     evidence,
     unproven,
@@ -237,10 +238,12 @@ def _add_evidence(source: Path, report: Report, folder: Path) -> None:
         # Written again, since the records of a run may hold texts.
         write_records(report, folder)
     _add_signature(source / REPORT, folder / REPORT)
+    _add_signature(source / REPORT, folder / REPORT, TEST_RESULT)
 
 
-def _add_signature(file: Path, copy: Path) -> None:
-    bundle, there = (p.with_name(f"{p.name}{SIGNATURE}") for p in (file, copy))
+def _add_signature(file: Path, copy: Path, name: str = "") -> None:
+    """Copy the signature of a file, or the signed statement on it that has another name."""
+    bundle, there = (p.with_name(f"{name or p.name}{SIGNATURE}") for p in (file, copy))
     # The signature is of these bytes; time and cost may differ in an existing report.
     if bundle.is_file() and not there.exists() and file.read_bytes() == copy.read_bytes():
         shutil.copy(bundle, there)

@@ -13,6 +13,7 @@ from typing import Final
 
 from pytest_bias.errors import BiasError, ReportError
 from pytest_bias.evidence import signatures
+from pytest_bias.evidence.attested import bundle_of, signed_model_check, verdicts_check
 from pytest_bias.evidence.checks import Check
 from pytest_bias.evidence.provenance import Traits
 from pytest_bias.evidence.rendered import badges_check, card_check
@@ -20,6 +21,7 @@ from pytest_bias.evidence.report import verify
 from pytest_bias.evidence.reproduction import Reproduction
 from pytest_bias.evidence.reproduction_compare import reproduction
 from pytest_bias.evidence.signatures import OWNER, Signature, Signer, by_our_workflow, owners_differ
+from pytest_bias.evidence.signatures.model_signing import SignedFiles, signed_files
 from pytest_bias.models.fingerprint import ModelFingerprint, differences
 from pytest_bias.records.documents import to_document
 from pytest_bias.records.identity import ModelIdentity
@@ -100,10 +102,11 @@ class Verified:
 
 @dataclass(frozen=True, slots=True)
 class Trust:
-    """How signatures are checked."""
+    """How signatures are checked; `model_key` is the public key that signed the model's files."""
 
     trusted_root: Path | None = None
     offline: bool = False
+    model_key: Path | None = None
 
     def of(self, file: Path) -> Signature:
         """Check the signature beside a file."""
@@ -111,6 +114,25 @@ class Trust:
         content = bundle.read_bytes() if bundle.is_file() else None
         return signatures.signature(
             file.read_bytes(), content, trusted_root=self.trusted_root, offline=self.offline
+        )
+
+    def verdicts(self, folder: Path, report: Report, authors: Sequence[Signer]) -> list[Check]:
+        """Check the signed verdicts on limits beside a report; none if there are none."""
+        bundle = bundle_of(folder)
+        if not bundle.is_file():
+            return []
+        found = signatures.statement(
+            bundle.read_bytes(), trusted_root=self.trusted_root, offline=self.offline
+        )
+        return [verdicts_check(found, folder, report, authors)]
+
+    def of_model(self, bundle: Path) -> SignedFiles:
+        """Check the signature of a model's files."""
+        return signed_files(
+            bundle.read_bytes(),
+            key=self.model_key,
+            trusted_root=self.trusted_root,
+            offline=self.offline,
         )
 
 
@@ -133,10 +155,13 @@ def verify_publication(found: Publication, settings: Settings, trust: Trust) -> 
     file = found.folder / REPORT
     report = read_plain_report(file, check=False)
     checks = [_pointer(found, report), *_model(found, report)]
+    for source, bundle in found.head.signatures.items() if found.head else ():
+        checks += signed_model_check(report, source, trust.of_model(bundle))
     checks += verify(found.folder, settings=settings, traits=found.traits, is_run=False)
     signed = trust.of(file)
     checks.append(signature_check(signed))
     authors = signed.signers
+    checks += trust.verdicts(found.folder, report, authors)
     reruns = []
     for again, rows in _reproductions(found, report, authors, trust, settings):
         checks += rows
@@ -359,19 +384,8 @@ def verify_report(
     """
     file = path / REPORT if path.is_dir() else path
     checks = verify(path, full, settings, is_run=is_run)
-    if is_public or file.with_name(f"{file.name}{SIGNATURE}").is_file():
-        checks.append(signature_check(trust.of(file)))
-    if (file.parent / REPRODUCTION).is_file():
-        checks.append(_own_reproduction(file.parent / REPRODUCTION, file.parent))
-    return checks
-
-
-def _own_reproduction(path: Path, folder: Path) -> Check:
-    try:
-        stated = Reproduction.from_json(path.read_text(encoding="utf-8"))
-    except (ReportError, OSError, UnicodeDecodeError) as error:
-        return Check(REPRODUCTION, "fails", str(error)[:300])
-    own = read_plain_report(folder / REPORT, check=False)
-    if stated.report != own.digest:
-        return Check(REPRODUCTION, "fails", "it is of another run than the report beside it")
-    return Check(REPRODUCTION, "holds", f"{stated.verdict} with the report {stated.of[:19]}")
+    signed = trust.of(file)
+    if is_public or signed.outcome != "unverified":
+        checks.append(signature_check(signed))
+    report = read_plain_report(file, check=False)
+    return checks + trust.verdicts(file.parent, report, signed.signers)

@@ -39,13 +39,15 @@ class Marked:
     """Content of a file, with the line, counted from 1, on which each value begins.
 
     `lines` is empty if they are not known, as for TOML, and `name` if there is no file. `bare` are
-    the places of scalars without quotes, which in YAML may be numbers, true or false.
+    the places of scalars without quotes, which in YAML may be numbers, true or false. `sha256` is
+    the digest of the file of settings that it was read from.
     """
 
     name: str = ""
     value: Plain = None
     lines: Mapping[Place, int] = field(default_factory=dict)
     bare: frozenset[Place] = frozenset()
+    sha256: str = field(default="", compare=False)
 
     def where(self, place: Place) -> str:
         """Return the file, and the line of a place, which need not exist."""

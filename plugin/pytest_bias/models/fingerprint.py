@@ -1,7 +1,7 @@
 """Current digests of a model, without downloading weights and without torch."""
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -61,6 +61,8 @@ class ModelFingerprint:
         Whether access to it on the Hub is restricted.
     code_elsewhere : tuple of str
         Other repositories from which it loads code, which no digest covers.
+    signatures : mapping of str to Path
+        Signatures of files (``model.sig``) that are beside them, by source: ``model``, ``adapter``.
     """
 
     revision: str | None
@@ -76,6 +78,7 @@ class ModelFingerprint:
     private: bool = False
     gated: bool = False
     code_elsewhere: tuple[str, ...] = ()
+    signatures: Mapping[str, Path] = field(default_factory=dict, compare=False)
 
 
 def fingerprint(ref: ModelRef, *, offline: bool = False) -> ModelFingerprint:
@@ -97,6 +100,7 @@ def fingerprint(ref: ModelRef, *, offline: bool = False) -> ModelFingerprint:
     tokenizing = [s for s in (adapter.snapshot if adapter else None, snapshot) if s]
     own = next((s for s in tokenizing if s.tokenizer_sha256), snapshot)
     template = _template(own)
+    sources = {"model": snapshot, **({"adapter": adapter.snapshot} if adapter else {})}
     return ModelFingerprint(
         revision=snapshot.revision,
         weights_sha256=model.weights_sha256,
@@ -111,6 +115,7 @@ def fingerprint(ref: ModelRef, *, offline: bool = False) -> ModelFingerprint:
         private=model.private or bool(added and added.private),
         gated=model.gated or bool(added and added.gated),
         code_elsewhere=tuple(sorted({n for s in tokenizing for n in s.code_elsewhere})),
+        signatures={name: path for name, s in sources.items() if (path := s.signature)},
     )
 
 

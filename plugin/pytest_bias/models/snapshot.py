@@ -2,12 +2,12 @@
 
 import json
 import subprocess
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property
 from hashlib import file_digest
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import yaml
 
@@ -20,7 +20,12 @@ from pytest_bias.records.report import canonical_json, sha256
 
 SAFETENSORS: Final = "model.safetensors"
 PICKLE: Final = "pytorch_model.bin"
-DESCRIPTION: Final = ("*.json", "*.txt", "*.model", "*.spm", "*.jinja", "*.py", "README.md")
+MODEL_SIGNATURE: Final = "model.sig"
+"""Signature of a model's files, as OpenSSF model signing writes it beside them."""
+DESCRIPTION: Final = (
+    *("*.json", "*.txt", "*.model", "*.spm", "*.jinja", "*.py", "README.md"),
+    MODEL_SIGNATURE,
+)
 TOKENIZER: Final = (
     "tokenizer.json",
     "tokenizer_config.json",
@@ -38,6 +43,11 @@ TOKENIZER: Final = (
     "target_vocab.json",
     "bpe.codes",
 )
+CONFIGURATION: Final = (
+    *("config.json", "generation_config.json", "adapter_config.json"),
+    *("modules.json", "1_Pooling/config.json"),
+)
+"""Files of a model that say how its weights are used."""
 PUBLISHED: Final = "bias"
 """Folder of a model's repository for published reports; it is not part of the model."""
 EVAL_RESULTS: Final = ".eval_results"
@@ -45,6 +55,9 @@ EVAL_RESULTS: Final = ".eval_results"
 
 CUSTOM_GENERATION: Final = "custom_generate/generate.py"
 """Code that transformers uses for `generate` even if no configuration names it."""
+
+Parts: TypeAlias = Mapping[str, Mapping[str, str]]
+"""Part of a model, such as weights, to path to SHA-256."""
 
 VOLATILE: Final = ("_name_or_path", "transformers_version")
 """Keys of config.json that describe how it was saved, not the model."""
@@ -173,9 +186,7 @@ class Snapshot:
     @cached_property
     def tokenizer_sha256(self) -> str | None:
         """Digest of the tokenizer's files."""
-        if self.gguf:
-            return file_sha256(self.gguf)
-        files = [self.folder / name for name in TOKENIZER if (self.folder / name).is_file()]
+        files = [self.gguf] if self.gguf else self._there(TOKENIZER)
         return joined((f.name, file_sha256(f)) for f in files) if files else None
 
     @cached_property
@@ -186,11 +197,51 @@ class Snapshot:
         (``auto_map``) or it has its own generation. Code that ``auto_map`` loads from another
         repository (``org/other--file.Class``) is not covered: see `code_elsewhere`.
         """
+        code = [(self._path(p), file_sha256(p)) for p in self._code()]
+        return joined(code) if code else None
+
+    def measured_files(
+        self, *, allow_pickle: bool, with_tokenizer: bool
+    ) -> dict[str, dict[str, str]]:
+        """Return the SHA-256 of every file that a measurement reads: part to path to digest.
+
+        The parts are weights, configuration, tokenizer, chat_template and code; those without files
+        are left out. `with_tokenizer` is false where another repository has the tokenizer.
+        """
+        weights = self.weights(allow_pickle=allow_pickle)
+        parts: dict[str, Iterable[Path]] = {"weights": weights}
+        if not self.gguf:
+            indices = [f"{name}.index.json" for name in self.weight_names]
+            parts["configuration"] = self._there((*CONFIGURATION, *indices))
+            parts["code"] = self._code()
+            if with_tokenizer:
+                parts["tokenizer"] = self._there(TOKENIZER)
+                more = sorted((self.folder / "additional_chat_templates").glob("*.jinja"))
+                parts["chat_template"] = [*self._there(("chat_template.jinja",)), *more]
+        found = {
+            part: {self._path(p): file_sha256(p) for p in paths} for part, paths in parts.items()
+        }
+        return {part: files for part, files in found.items() if files}
+
+    @property
+    def signature(self) -> Path | None:
+        """The signature of the model's files beside them; None if there is none."""
+        path = self.folder / MODEL_SIGNATURE
+        return path if path.is_file() else None
+
+    def _there(self, names: Iterable[str]) -> list[Path]:
+        """Return those of the named files that exist."""
+        return [path for name in names if (path := self.folder / name).is_file()]
+
+    def _path(self, path: Path) -> str:
+        return path.relative_to(self.folder).as_posix()
+
+    def _code(self) -> list[Path]:
+        """Return the files of the model's own code; none if none of it is ever run."""
         if self.gguf or not (self._classes or (self.folder / CUSTOM_GENERATION).is_file()):
-            return None
-        paths = (p.relative_to(self.folder) for p in sorted(self.folder.rglob("*.py")))
-        code = [p for p in paths if p.parts[0] != PUBLISHED and not p.parts[0].startswith(".")]
-        return joined((p.as_posix(), file_sha256(self.folder / p)) for p in code) if code else None
+            return []
+        paths = ((p.relative_to(self.folder).parts[0], p) for p in self.folder.rglob("*.py"))
+        return sorted(p for top, p in paths if top != PUBLISHED and not top.startswith("."))
 
     @property
     def code_elsewhere(self) -> tuple[str, ...]:
@@ -300,6 +351,11 @@ def _digest_once(path: Path, size: int, changed: int) -> str:
         return target.name
     with path.open("rb") as file:
         return file_digest(file, "sha256").hexdigest()
+
+
+def of_all_parts(parts: Parts) -> dict[str, str]:
+    """Return path to SHA-256 of the files of all parts."""
+    return {path: digest for files in parts.values() for path, digest in files.items()}
 
 
 def joined(files: Iterable[tuple[str, str]]) -> str:

@@ -62,7 +62,8 @@ class Decision:
 
     `report` and `baseline` are identified by their digests; `change` summarizes what changed since
     the baseline (`emit.change.summary_dict`). `missing` are suites without data, `without_value`
-    those that were measured without a result.
+    those that were measured without a result. `settings_file` has name and SHA-256 of the file of
+    settings, which holds the limits.
     """
 
     status: Status
@@ -74,6 +75,7 @@ class Decision:
     change: Mapping[str, Any] | None = None
     missing: tuple[str, ...] = ()
     without_value: tuple[str, ...] = ()
+    settings_file: Mapping[str, str] | None = None
 
     def to_json(self) -> str:
         """Return decision.json."""

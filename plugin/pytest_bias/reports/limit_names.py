@@ -78,6 +78,12 @@ def _group(text: str, written: str | None, named: Sequence[Metric]) -> dict[str,
     return by
 
 
+def suite_named(text: str) -> tuple[str, str | None] | None:
+    """Return the suite and the configuration that the text of a limit names; None if none."""
+    match = _KEY.fullmatch(text)
+    return (match["suite"], match["config"]) if match else None
+
+
 def same_target(one: str, other: str) -> bool:
     """Whether two texts name the same score, ignoring spaces and order."""
     return _plain(one) == _plain(other)

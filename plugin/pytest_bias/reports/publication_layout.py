@@ -5,6 +5,7 @@ Below the folder ``bias`` of a model's repository::
     current.json                           which report counts, by its digest
     <digest12>/report.json                 the report, its records beside it; never overwritten
     <digest12>/report.json.sigstore.json   its signature, if it was signed
+    <digest12>/test-result.intoto.json.sigstore.json   the signed verdicts on the publisher's limits
     <digest12>/reproductions/<digest12>/   reproduction.json with its signature, and the report of
                                            the second run with its records
     badges/                                what README.md shows, drawn from the report that counts
@@ -31,6 +32,8 @@ BADGES: Final = f"{BIAS}/badges"
 README: Final = "README.md"
 REPRODUCTIONS: Final = "reproductions"
 REPRODUCTION: Final = "reproduction.json"
+TEST_RESULT: Final = "test-result.intoto.json"
+"""Statement on the limits of a project; its signature, which holds all of it, may stand alone."""
 SIGNATURE: Final = ".sigstore.json"
 """Suffix that gives the name of a file's signature, a Sigstore bundle."""
 

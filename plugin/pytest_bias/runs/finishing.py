@@ -120,6 +120,7 @@ def finish(
         decision = decide(
             report, limits, comparison, **allowed, level=level, catalogue=settings.catalogue
         )
+        decision = replace(decision, settings_file=_settings_file(settings))
         if salt:
             report = withheld(report, salt)
             decision, comparison = without_numbers(decision, report), None
@@ -140,6 +141,11 @@ def finish(
         remove(_with_scores(read_plain_report(out / REPORT, check=False)), out)
     files.write(out)
     return finished
+
+
+def _settings_file(settings: Settings) -> Mapping[str, str] | None:
+    stated = settings.stated
+    return {"name": Path(stated.name).name, "sha256": stated.sha256} if stated.sha256 else None
 
 
 def run_command(settings: Settings, console: Console) -> int:

@@ -15,6 +15,7 @@ from pytest_bias.environment import FILE_NAME
 from pytest_bias.errors import UnknownName, UsageError
 from pytest_bias.forms.yaml_with_lines import Marked, as_texts, bare_in, read_marked, text_of
 from pytest_bias.models.interface import ANSWER_TOKENS
+from pytest_bias.records.report import sha256
 from pytest_bias.settings.budget import Budget, budget
 from pytest_bias.settings.options import OPTIONS, Option
 from pytest_bias.settings.values import READ, SETTINGS, TYPES, is_address
@@ -295,12 +296,13 @@ def read_file(path: Path) -> Marked:
         If it cannot be read, or is not well-formed.
     """
     text, name = text_of(path), str(path)
+    digest = sha256(path.read_bytes())
     if path.suffix != ".toml":
-        return read_marked(text, name, full=True)
+        return replace(read_marked(text, name, full=True), sha256=digest)
     try:
         tools = tomllib.loads(text).get("tool")
         own = tools.get("pytest-bias") if isinstance(tools, dict) else None
-        return Marked(name, as_texts(own), bare=frozenset(bare_in(own)))
+        return Marked(name, as_texts(own), bare=frozenset(bare_in(own)), sha256=digest)
     except (ValueError, RecursionError) as error:
         raise UsageError(f"{path} is not well-formed: {error}") from None
 

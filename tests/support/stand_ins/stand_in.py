@@ -4,6 +4,7 @@ Each does what its original does as far as our workflows use it, with a folder (
 place of GitHub's stores. Run by the action.yml files beside it, under act.
 """
 
+import json
 import os
 import shutil
 import sys
@@ -103,12 +104,28 @@ def download() -> None:
 
 
 def attest() -> None:
-    """Have a file signed as the workflow that runs, by the Sigstore of the test ($ACT_SIGSTORE)."""
-    subject = Path(given("SUBJECT"))
-    with urllib.request.urlopen(os.environ["ACT_SIGSTORE"], data=subject.read_bytes()) as answer:
-        bundle = STORE / f"bundle-{subject.name}"
+    """Have a file signed as the workflow that runs, by the Sigstore of the test ($ACT_SIGSTORE).
+
+    Or a statement on the files of a list of checksums, with the predicate that is given.
+    """
+    if predicate := os.environ.get("PREDICATE"):
+        name = os.environ["PREDICATE_TYPE"].split("/")[-2]
+        lines = [line.partition("  ") for line in given("CHECKSUMS").splitlines()]
+        statement = {
+            "_type": "https://in-toto.io/Statement/v1",
+            "subject": [{"name": n, "digest": {"sha256": digest}} for digest, _, n in lines],
+            "predicateType": os.environ["PREDICATE_TYPE"],
+            "predicate": json.loads(predicate),
+        }
+        content = json.dumps(statement).encode()
+    else:
+        subject = Path(given("SUBJECT"))
+        name, content = subject.name, subject.read_bytes()
+    address = os.environ["ACT_SIGSTORE"] + ("?statement" if predicate else "")
+    with urllib.request.urlopen(address, data=content) as answer:
+        bundle = STORE / f"bundle-{name}"
         bundle.write_bytes(answer.read())
-    note("attest", subject.name)
+    note("attest", name)
     output(bundle_path=str(bundle))
 
 

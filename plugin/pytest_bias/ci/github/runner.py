@@ -10,14 +10,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final, TextIO
 
-from pytest_bias.ci.provider import Annotation, Level
+from pytest_bias.ci.provider import MOST_OUTPUT, Annotation, Level
 from pytest_bias.emit.bounds import len_in_bytes, within
 from pytest_bias.untrusted import clean
 
 MOST_SUMMARY: Final = 1_000_000
 """Bytes of the summary of a step; GitHub shows nothing of more than 1 MiB."""
-MOST_OUTPUT: Final = 20_000
-"""Characters of an output; all outputs of a job together may have 1 MB."""
 MOST_PATH: Final = 1_000
 MOST_ANNOTATIONS: Final = 10
 """Annotations per level and step; GitHub shows no more."""

@@ -9,21 +9,23 @@ from pathlib import Path
 from typing import Any, Final
 
 from pytest_bias.ci.contents import JOB
-from pytest_bias.ci.provider import Provider
+from pytest_bias.ci.provider import MOST_OUTPUT, Provider
 from pytest_bias.ci.steps.command import run_command
-from pytest_bias.errors import MeasurementError
+from pytest_bias.emit.exports.intoto import of_limits
+from pytest_bias.errors import BiasError, MeasurementError
 from pytest_bias.evidence.reproduction import EXITS, Reproduction
 from pytest_bias.models.snapshot import file_sha256
 from pytest_bias.records.report import Report
 from pytest_bias.records.suite_states import FAILED
-from pytest_bias.reports.decision import Outcome, read_decision, severity
+from pytest_bias.reports.decision import Decision, Outcome, read_decision, severity
 from pytest_bias.reports.folder import DECISION, REPORT, read_report, remove
-from pytest_bias.reports.publication_layout import REPRODUCTION, SIGNATURE
+from pytest_bias.reports.publication_layout import REPRODUCTION, SIGNATURE, TEST_RESULT
 from pytest_bias.untrusted import clean, without_secrets
 
 NOTHING: Final[Mapping[str, str]] = {
     **{"report": "", "badges": "", "status": "could-not-measure", "scores": "{}", "worst": ""},
     **{"changed": "", "change": "", "digest": "", "sha256": "", "complete": "false"},
+    **{"test-result": "", "test-subjects": ""},
 }
 """Outputs of a run without a report."""
 
@@ -34,7 +36,8 @@ def main(provider: Provider) -> int:
     out = Path(provider.output("prepare", "out"))
     if words:
         # Left by an earlier run, on a machine that keeps its files.
-        remove((REPRODUCTION, f"{REPRODUCTION}{SIGNATURE}", f"{REPORT}{SIGNATURE}"), out)
+        signed = (f"{name}{SIGNATURE}" for name in (REPRODUCTION, REPORT, TEST_RESULT))
+        remove((REPRODUCTION, *signed), out)
     before = _written(out)
     code, problem = measure(words, provider) if words else (None, "")
     values = dict(NOTHING)
@@ -83,8 +86,25 @@ def outputs(out: Path) -> tuple[dict[str, str], int]:
         "complete": _json(not any(s.status in FAILED for s in report.suites)),
         # Of the file to sign, so that the signing job can check that it has the right one.
         "sha256": file_sha256(evidence if evidence.is_file() else out / REPORT),
+        **({} if evidence.is_file() else to_attest(report, decision, out / REPORT)),
     }
-    return values, code
+    return {**NOTHING, **values}, code
+
+
+def to_attest(report: Report, decision: Decision, file: Path) -> dict[str, str]:
+    """Return the verdicts on limits as actions/attest takes them; empty if none can be stated.
+
+    They are its predicate, as JSON, and its subjects, as a list of checksums.
+    """
+    try:
+        statement = of_limits(report, decision, file_sha256(file))
+    except BiasError:
+        # Without limits, weights or a measurement; where there are limits, the run says which.
+        return {}
+    subjects = "\n".join(f"{s['digest']['sha256']}  {s['name']}" for s in statement["subject"])
+    found = {"test-result": _json(statement["predicate"]), "test-subjects": subjects}
+    # What is longer is cut, and then is no predicate.
+    return found if all(len(value) <= MOST_OUTPUT for value in found.values()) else {}
 
 
 def scores(report: Report) -> dict[str, dict[str, Any]]:

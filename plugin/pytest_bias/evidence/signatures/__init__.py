@@ -18,9 +18,10 @@ A signature proves who signed, not that what is signed is right, and anybody can
 `by_our_workflow` and `owners_differ` say which signers count for Results Validated.
 """
 
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, TypeVar
 
 from pytest_bias.environment import is_offline
 from pytest_bias.evidence.signatures.bundles import (
@@ -29,6 +30,7 @@ from pytest_bias.evidence.signatures.bundles import (
     bundles,
     check,
     one_line,
+    opened,
     verifier,
 )
 from pytest_bias.evidence.signatures.signers import (
@@ -47,12 +49,15 @@ __all__ = [
     "Outcome",
     "Signature",
     "Signer",
+    "Statement",
     "by_our_workflow",
     "owners_differ",
     "signature",
+    "statement",
 ]
 
 Outcome: TypeAlias = Literal["holds", "fails", "unverified", "unknown"]
+_Found = TypeVar("_Found")
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,25 +117,11 @@ def signature(
     if bundle is None:
         return Signature("unverified", "There is no signature.")
     try:
-        lines = bundles(bundle)
-        trust = verifier(trusted_root, is_offline(offline))
+        held = _held(lambda *each: check(content, *each), bundle, trusted_root, offline)
     except Fails as error:
         return Signature("fails", str(error))
     except Unknown as error:
         return Signature("unknown", str(error))
-    held: list[tuple[Signer, str]] = []
-    failed: list[str] = []
-    for line in lines:
-        try:
-            held.append(check(content, line, trust))
-        except Fails as error:
-            failed.append(str(error))
-        except Unknown as error:
-            return Signature("unknown", str(error))
-    if not held:
-        count = f"None of {len(lines)} signatures holds. " if len(lines) > 1 else ""
-        return Signature("fails", f"{count}{failed[0]}")
-    held.sort(key=lambda found: not by_our_workflow(found[0]))
     (signer, predicate_type), *others = held
     what = f" {one_line(predicate_type)}" if predicate_type else ""
     return Signature(
@@ -140,3 +131,53 @@ def signature(
         predicate_type,
         tuple(other for other, _ in others),
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """The result of checking a signed statement; its fields are those of `Signature`.
+
+    `content` is the statement, if the signature holds.
+    """
+
+    outcome: Outcome
+    detail: str
+    signer: Signer | None = None
+    content: Mapping[str, Any] = field(default_factory=dict)
+
+
+def statement(
+    bundle: bytes, *, trusted_root: Path | None = None, offline: bool = False
+) -> Statement:
+    """Check the signature of a statement, which the bundle holds; of several the best counts."""
+    try:
+        held = _held(opened, bundle, trusted_root, offline)
+    except Fails as error:
+        return Statement("fails", str(error))
+    except Unknown as error:
+        return Statement("unknown", str(error))
+    signer, content = held[0]
+    told = one_line(f"Signed by {signer}, {signer.signed_at}.")
+    return Statement("holds", told, signer, content)
+
+
+def _held(
+    check_one: Callable[..., tuple[Signer, _Found]],
+    bundle: bytes,
+    trusted_root: Path | None,
+    offline: bool,
+) -> list[tuple[Signer, _Found]]:
+    """Return what each bundle that holds gives, those by our workflow first; at least one."""
+    lines = bundles(bundle)
+    trust = verifier(trusted_root, is_offline(offline))
+    held: list[tuple[Signer, _Found]] = []
+    failed: list[str] = []
+    for line in lines:
+        try:
+            held.append(check_one(line, trust))
+        except Fails as error:
+            failed.append(str(error))
+    if not held:
+        count = f"None of {len(lines)} signatures holds. " if len(lines) > 1 else ""
+        raise Fails(f"{count}{failed[0]}")
+    return sorted(held, key=lambda found: not by_our_workflow(found[0]))

@@ -3,7 +3,8 @@
 import hashlib
 import json
 import logging
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
@@ -132,25 +133,38 @@ def _fetched() -> "Verifier":
 
 def check(content: bytes, raw: bytes, verifier: "Verifier") -> tuple[Signer, str]:
     """Return who signed the content, and the type of the statement if one was signed."""
-    from sigstore.errors import CertValidationError, MetadataError
-    from sigstore.models import Bundle
-
     digest = hashlib.sha256(content).hexdigest()
-    try:
-        if not json.loads(raw)["verificationMaterial"].get("tlogEntries"):
-            raise Fails(
-                "The signature is in no public log; those of private repositories are in none."
-            )
-        bundle = Bundle.from_json(raw)
-        parts = json.loads(bundle.to_json())
+    with _told():
+        bundle, parts = _parsed(raw)
         if "dsseEnvelope" in parts:
-            predicate_type = _about(digest, *verifier.verify_dsse(bundle, _Nameable()))
+            found = _statement(*verifier.verify_dsse(bundle, _Nameable()))
+            subjects = [subject["digest"].get("sha256") for subject in found["subject"]]
+            if digest not in subjects:
+                raise Fails("The signature is of a statement about another file.")
+            predicate_type = str(found.get("predicateType", ""))
         else:
             verifier.verify_artifact(content, bundle, _Nameable())
             predicate_type = ""
-        when = _time(bundle, parts)
-        signed_at = when.strftime("%Y-%m-%dT%H:%M:%SZ")
-        return _signer(bundle.signing_certificate, signed_at), predicate_type
+        return _who(bundle, parts), predicate_type
+
+
+def opened(raw: bytes, verifier: "Verifier") -> tuple[Signer, dict[str, Any]]:
+    """Return who signed a statement, and the statement."""
+    with _told():
+        bundle, parts = _parsed(raw)
+        if "dsseEnvelope" not in parts:
+            raise Fails("The signature is of a file, and not of a statement.")
+        found = _statement(*verifier.verify_dsse(bundle, _Nameable()))
+        return _who(bundle, parts), found
+
+
+@contextmanager
+def _told() -> Iterator[None]:
+    """Turn whatever the package raises into `Fails` or `Unknown`."""
+    from sigstore.errors import CertValidationError, MetadataError
+
+    try:
+        yield
     except Fails:
         raise
     except MetadataError as error:
@@ -167,15 +181,26 @@ def check(content: bytes, raw: bytes, verifier: "Verifier") -> tuple[Signer, str
         raise Fails(f"The signature does not hold: {one_line(error)}.") from error
 
 
-def _about(digest: str, kind: str, payload: bytes) -> str:
-    """Return the type of a verified statement, which must be about a digest."""
-    statement = json.loads(payload) if kind == IN_TOTO else None
-    if not isinstance(statement, dict) or statement.get("_type") not in STATEMENTS:
+def _parsed(raw: bytes) -> tuple["Bundle", dict[str, Any]]:
+    from sigstore.models import Bundle
+
+    if not json.loads(raw)["verificationMaterial"].get("tlogEntries"):
+        raise Fails("The signature is in no public log; those of private repositories are in none.")
+    bundle = Bundle.from_json(raw)
+    return bundle, json.loads(bundle.to_json())
+
+
+def _statement(kind: str, payload: bytes) -> dict[str, Any]:
+    """Return a verified payload, which must be an in-toto statement."""
+    found = json.loads(payload) if kind == IN_TOTO else None
+    if not isinstance(found, dict) or found.get("_type") not in STATEMENTS:
         raise Fails("The signature is of something else than an in-toto statement.")
-    subjects = [subject["digest"].get("sha256") for subject in statement["subject"]]
-    if digest not in subjects:
-        raise Fails("The signature is of a statement about another file.")
-    return str(statement.get("predicateType", ""))
+    return found
+
+
+def _who(bundle: "Bundle", parts: Mapping[str, Any]) -> Signer:
+    signed_at = _time(bundle, parts).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return _signer(bundle.signing_certificate, signed_at)
 
 
 def _time(bundle: "Bundle", parts: Mapping[str, Any]) -> datetime:
