@@ -37,7 +37,7 @@ from pytest_bias.records.report import Item, Record, Report, SuiteResult
 from pytest_bias.reports.comparison import compare
 from pytest_bias.reports.folder import read_report
 from pytest_bias.reports.limits import decide, decision_level, named_by, read_limits
-from pytest_bias.scoring import gaps, paired, permutation, resampling, unsigned
+from pytest_bias.scoring import gaps, paired, permutation, relabelling, resampling, unsigned
 from pytest_bias.scoring.estimators import own_value
 from pytest_bias.scoring.factors import Factor, along
 from pytest_bias.scoring.families import with_decision_family
@@ -163,7 +163,7 @@ def size_of_rates(
     groups = np.tile(np.arange(len(rates)), n)
     sums = gaps.size_of_means(table.ravel(), clusters.tolist(), groups.tolist(), size)
     sampling = Sampling(rng, draws=DRAWS, bounds=(0, 100))
-    drawn = gaps.relabelled(groups, clusters.tolist(), [""] * len(groups), sampling)
+    drawn = relabelling.relabelled(groups, clusters.tolist(), [""] * len(groups), sampling)
     chance = np.array([size(np.bincount(new, weights=table.ravel()) / n) for new in drawn])
     return unsigned.estimate(sums, sampling, chance), float(size(rates))
 

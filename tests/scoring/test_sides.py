@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from draws import sampling
 from pytest_bias.records.report import Item, Record
 from pytest_bias.scoring import drawing, sides, statistics
-from pytest_bias.scoring.gaps import Gap, Range, relabelled
+from pytest_bias.scoring.gaps import Gap, Range
+from pytest_bias.scoring.relabelling import relabelled
 from pytest_bias.scoring.resampling import Sums
 from pytest_bias.scoring.sides import arrangements, sides_test
 from pytest_bias.scoring.statistics import Sampling, newcombe

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from draws import sampling
-from pytest_bias.scoring import gaps, paired, permutation, unsigned
+from pytest_bias.scoring import gaps, paired, permutation, relabelling, unsigned
 from pytest_bias.scoring.estimators import own_value
 from pytest_bias.scoring.resampling import Sums, Unsigned
 from pytest_bias.scoring.statistics import Floats, Sampling, small_sample
@@ -57,7 +57,9 @@ def test_an_interval_covers_what_is_true(size, levels):
         sums = sums_of(table, size)
         clusters = np.repeat(np.arange(60), len(levels)).tolist()
         groups = np.tile(np.arange(len(levels)), 60)
-        drawn = gaps.relabelled(groups, clusters, [""] * len(groups), sampling(seed, shuffles=99))
+        drawn = relabelling.relabelled(
+            groups, clusters, [""] * len(groups), sampling(seed, shuffles=99)
+        )
         chance = np.array([size(np.bincount(new, weights=table.ravel()) / 60) for new in drawn])
         found = unsigned.estimate(sums, percent(), chance)
         held += found.interval is None or found.interval[0] <= truth <= found.interval[1]

@@ -24,7 +24,7 @@ from pytest_bias.scoring import (
     Sums,
     Test,
     exp,
-    gaps,
+    relabelling,
     resampling,
     without_overflow,
 )
@@ -157,7 +157,7 @@ class Gap(Stereotypes):
 
         observed = distance(group) * (1 - 1e-12)
         clusters = [r.cluster for r in kept]
-        shuffled = gaps.relabelled(group, clusters, [""] * len(kept), sampling)
+        shuffled = relabelling.relabelled(group, clusters, [""] * len(kept), sampling)
         nearer = [distance(of) < observed for of in shuffled]
         n = len(nearer)
         return Test(f"{n} shuffles of stereotypes", (n - sum(nearer) + 1) / (n + 1))

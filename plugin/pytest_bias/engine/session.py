@@ -121,14 +121,10 @@ class Session:
         try:
             s, model = self.settings, self.plan.model
             with self.timeline.during("load"):
-                found = load(
-                    model,
-                    device=s.device,
-                    dtype=s.dtype,
-                    device_map=s.device_map,
-                    chat=s.chat,
-                    system=s.system,
-                )
+                how = {
+                    n: getattr(s, n) for n in ("device", "dtype", "device_map", "chat", "system")
+                }
+                found = load(model, **how)
                 found.scorers = scorers.loaded(self.plan.scorers, self.settings)
             found.seed = s.seed
             found.answer_tokens, found.answer_samples = s.answer_tokens, s.answer_samples

@@ -22,9 +22,10 @@ from pytest_bias.records.score import Score
 from pytest_bias.scoring import resampling
 from pytest_bias.scoring.estimators import Additive, Contribution, Place, own_value
 from pytest_bias.scoring.factors import Factor
-from pytest_bias.scoring.gaps import SHUFFLED, Gap, null_estimate, relabelled
+from pytest_bias.scoring.gaps import SHUFFLED, Gap, null_estimate
 from pytest_bias.scoring.metric import Metric
 from pytest_bias.scoring.multiway import Crossing
+from pytest_bias.scoring.relabelling import relabelled
 from pytest_bias.scoring.resampling import Sums, Unsigned
 from pytest_bias.scoring.scores import LEVEL, Context, score_records
 from pytest_bias.scoring.statistics import Estimate, Floats, Sampling, Test
@@ -138,7 +139,7 @@ class LargestGap(Additive):
     """Largest of the gaps of several shortcuts, each of which splits the same records.
 
     It is above zero by chance as well: its floor is its mean when records change sides within
-    their clusters, and clusters on one side as wholes (`gaps.relabelled`), and its test is that
+    their clusters, and clusters on one side as wholes (`relabelling.relabelled`), and its test is that
     shuffle. A gap below zero is no sign of the shortcut, so the largest is taken with its
     sign. Its interval is that of an unsigned statistic (`unsigned`).
 
