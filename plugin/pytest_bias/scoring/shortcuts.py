@@ -139,7 +139,7 @@ class LargestGap(Additive):
     """Largest of the gaps of several shortcuts, each of which splits the same records.
 
     It is above zero by chance as well: its floor is its mean when records change sides within
-    their clusters, and clusters on one side as wholes (`relabelling.relabelled`), and its test is that
+    their clusters, and clusters on one side as wholes (`relabelling`), and its test is that
     shuffle. A gap below zero is no sign of the shortcut, so the largest is taken with its
     sign. Its interval is that of an unsigned statistic (`unsigned`).
 
