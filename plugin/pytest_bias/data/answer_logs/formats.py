@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from pytest_bias.data.answer_logs import plain
+from pytest_bias.data.answer_logs import eee, harness, inspect_logs, plain
 from pytest_bias.data.answer_logs.files import LogFile
 from pytest_bias.data.answer_logs.log import AnswerLog
 from pytest_bias.data.answer_logs.notices import one_of
@@ -40,6 +40,30 @@ class Format:
 
 
 FORMATS: Final = (
+    Format(
+        "inspect",
+        "a log of Inspect (.eval)",
+        lambda file, _: inspect_logs.is_archive(file),
+        inspect_logs.read_archive,
+    ),
+    Format(
+        "inspect",
+        "a log of Inspect (.json)",
+        inspect_logs.is_json,
+        inspect_logs.read_json,
+    ),
+    Format(
+        "lm-eval",
+        "samples of lm-evaluation-harness (samples_*.jsonl)",
+        lambda _, first: harness.is_samples(first),
+        harness.read,
+    ),
+    Format(
+        "eee",
+        "instances of Every Eval Ever (.jsonl)",
+        lambda _, first: eee.is_instances(first),
+        eee.read,
+    ),
     Format(
         "jsonl",
         "JSON lines, one object with item and answer a line",
@@ -87,6 +111,11 @@ def read_answers(paths: Sequence[Path]) -> AnswerLog:
 
 def _format(file: LogFile) -> Format:
     first = _first_object(file)
+    if harness.is_results(file) or eee.is_aggregate(first):
+        raise DataError(
+            f"{file.name} has scores, and no answers; name the file of samples that belongs to it "
+            "(samples_*.jsonl of lm-evaluation-harness, *_samples.jsonl of Every Eval Ever)."
+        )
     found = next((form for form in FORMATS if form.is_one(file, first)), None)
     if found is not None:
         return found
@@ -168,4 +197,5 @@ def _together(logs: Sequence[AnswerLog], files: Sequence[LogFile]) -> AnswerLog:
         model,
         ", ".join(dict.fromkeys(log.task for log in logs if log.task)) or None,
         tuple(notices),
+        " ".join(log.unfinished for log in logs if log.unfinished) or None,
     )

@@ -1,12 +1,53 @@
-"""Messages about many rows in few words, and what all files of one log must agree on."""
+"""What readers share: messages about many rows, the texts of an item, the one model of a log."""
 
-from collections.abc import Mapping, Sequence
-from typing import Final
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any, Final
 
 from pytest_bias.errors import DataError
 from pytest_bias.untrusted import clean
 
 MOST_PLACES: Final = 3
+
+
+ITEM: Final = ("item", "id", "sample_id")
+"""Names of the identifier of an item."""
+
+TEXT_FIELDS: Final = (
+    *("context", "question", "sentence", "text", "prompt", "input"),
+    *("sent_more", "sent_less", "filled_template"),
+)
+"""Names under which benchmarks and tools keep the texts that make an item what it is."""
+
+
+def texts_of(fields: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the texts of an item, from fields of the data set that a log repeats."""
+    return tuple(t for name in TEXT_FIELDS if isinstance(t := fields.get(name), str) and t)
+
+
+def id_of(fields: Mapping[str, Any]) -> str | None:
+    """Return the identifier of an item, from fields of the data set that a log repeats."""
+    found = (fields.get(name) for name in ITEM)
+    return next((str(i) for i in found if isinstance(i, str | int) and i != ""), None)
+
+
+@contextmanager
+def shaped(at: str, tool: str) -> Iterator[None]:
+    """Say where a log differs from what its tool writes, instead of what Python found.
+
+    Raises
+    ------
+    DataError
+        If a field is missing or of another kind.
+    """
+    try:
+        yield
+    except KeyError as error:
+        raise DataError(
+            f"{at} has no {clean(str(error.args[0]), 40)}, which {tool} writes."
+        ) from None
+    except (AttributeError, IndexError, TypeError, ValueError) as error:
+        raise DataError(f"{at} is not as {tool} writes it ({clean(str(error), 100)}).") from None
 
 
 def places(found: Sequence[str]) -> str:
