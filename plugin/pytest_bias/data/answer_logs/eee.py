@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from pytest_bias.data.answer_logs.files import LogFile
 from pytest_bias.data.answer_logs.log import AnswerLog, LoggedAnswer
-from pytest_bias.data.answer_logs.notices import one_of, places, shaped
+from pytest_bias.data.answer_logs.notices import FINISHED, one_of, places, shaped
 from pytest_bias.untrusted import clean
 
 TOOL: Final = "Every Eval Ever"
@@ -32,7 +32,7 @@ def read(file: LogFile) -> AnswerLog:
     models: dict[str, str] = {}
     names: dict[str, None] = {}
     versions: dict[str, None] = {}
-    results: dict[tuple[str, str], Any] = {}
+    results: dict[tuple[str, str, int], Any] = {}
     empty: list[str] = []
     answers: list[LoggedAnswer] = []
     n = 0
@@ -43,7 +43,8 @@ def read(file: LogFile) -> AnswerLog:
             names.setdefault(row["evaluation_name"])
             versions.setdefault(row["schema_version"])
             result = row.get("evaluation_result_id")
-            if results.setdefault((row["evaluation_id"], row["sample_id"]), result) != result:
+            key = (row["evaluation_id"], row["sample_id"], _epoch(row))
+            if results.setdefault(key, result) != result:
                 continue
             found = _answers(at, row)
             if not found:
@@ -52,7 +53,7 @@ def read(file: LogFile) -> AnswerLog:
     notices = []
     if empty:
         notices.append(f"{file.name}: {len(empty)} without an answer: {places(empty)}.")
-    if all(_number(a.item) < n for a in answers):
+    if all(_number(a.item) < n and a.texts for a in answers):
         answers = [replace(answer, item=None) for answer in answers]
         notices.append(
             f"{file.name}: sample_id only numbers the samples; they are known by their texts."
@@ -67,6 +68,12 @@ def read(file: LogFile) -> AnswerLog:
         ", ".join(clean(name, 80) for name in names),
         tuple(notices),
     )
+
+
+def _epoch(row: Fields) -> int:
+    """Return the number of a repetition, from 0, where the tool that was converted counted them."""
+    found = str((row.get("metadata") or {}).get("epoch"))
+    return int(found) - 1 if found.isdecimal() and 0 < int(found) < 10**6 else 0
 
 
 def _number(item: str | None) -> float:
@@ -88,7 +95,10 @@ def _answers(at: str, row: Fields) -> list[LoggedAnswer]:
         said = [turn for turn in turns[-1:] if turn is not None]
     if not isinstance(item, str) or not all(isinstance(text, str) for text in said):
         raise TypeError("sample_id or output is no text")
-    asked = tuple(dict.fromkeys(text for text in texts if text))
+    # Where sentences are compared without a question, they are the choices.
+    asked = tuple(dict.fromkeys(text for text in texts if text)) or options
+    stopped = FINISHED.get((row.get("metadata") or {}).get("stop_reason", ""))
     return [
-        LoggedAnswer(at, item, asked, options, answer, sample=n) for n, answer in enumerate(said)
+        LoggedAnswer(at, item, asked, options, answer, finished=stopped, sample=n)
+        for n, answer in enumerate(said, _epoch(row) * len(said))
     ]

@@ -11,10 +11,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
-from pytest_bias.data.answer_logs.cells import LOG_LIKELIHOOD, number
+from pytest_bias.data.answer_logs.cells import LOG_LIKELIHOOD, number, text
 from pytest_bias.data.answer_logs.files import LogFile, json_value
 from pytest_bias.data.answer_logs.log import AnswerLog, LoggedAnswer
-from pytest_bias.data.answer_logs.notices import id_of, shaped, texts_of
+from pytest_bias.data.answer_logs.notices import shaped, texts_of
 from pytest_bias.errors import DataError
 from pytest_bias.untrusted import clean
 
@@ -109,8 +109,8 @@ def _results(file: LogFile, named: re.Match[str]) -> Results:
         found = json_value(path.read_bytes(), at, strict=False)
         counts = (found.get("n-samples") or {}).get(named["task"]) or {}
         return Results(
-            found.get("model_name"),
-            found.get("lm_eval_version"),
+            text(found.get("model_name"), "model_name", at),
+            text(found.get("lm_eval_version"), "lm_eval_version", at),
             counts.get("effective"),
             counts.get("original"),
         )
@@ -120,22 +120,21 @@ def _answers(at: str, sample: Fields) -> list[LoggedAnswer]:
     doc = sample["doc"] if isinstance(sample["doc"], dict) else {}
     requests = _requests(at, sample)
     first = requests[0]
-    known = {"item": id_of(doc), "texts": texts_of(doc)}
+    # An "id" of the data set is none of ours: copies of a benchmark count in other ways.
+    known = {"item": text(doc.get("item"), "item", at), "texts": texts_of(doc)}
     if isinstance(first.rest, str):
         return [_likelihoods(at, requests, known)]
     if first.rest is None:
         values = {first.context: _value(at, first)}
         return [_made(at, known, [first.context], values=values, kind=LOG_LIKELIHOOD)]
-    texts = [text for response in first.responses for text in _texts(response)]
-    return [
-        _made(at, known, [first.context], answer=text, sample=n) for n, text in enumerate(texts)
-    ]
+    said = [one for response in first.responses for one in _texts(response)]
+    return [_made(at, known, [first.context], answer=one, sample=n) for n, one in enumerate(said)]
 
 
 def _texts(response: Any) -> list[str]:
     """Return the texts of one request, which repeats may nest."""
     if isinstance(response, list):
-        return [text for one in response for text in _texts(one)]
+        return [part for one in response for part in _texts(one)]
     if not isinstance(response, str):
         raise TypeError("a response is no text")
     return [response]
@@ -174,7 +173,7 @@ def _likelihoods(at: str, requests: Sequence[Request], known: Fields) -> LoggedA
         options = [r.rest.strip() for r in main]
         if len({*options}) < len({r.rest for r in main}):
             options = [r.rest for r in main]
-        values = {text: _value(at, r) for text, r in zip(options, main, strict=True)}
+        values = {one: _value(at, r) for one, r in zip(options, main, strict=True)}
         shown = tuple(dict.fromkeys(options))
         return _made(at, known, [context], options=shown, values=values, kind=LOG_LIKELIHOOD)
     values = {r.context + r.rest: _value(at, r) for r in requests}

@@ -15,7 +15,7 @@ from typing import Any, Final
 from pytest_bias.data.answer_logs.archives import Archive, opened
 from pytest_bias.data.answer_logs.files import LogFile, json_value
 from pytest_bias.data.answer_logs.log import AnswerLog, LoggedAnswer
-from pytest_bias.data.answer_logs.notices import places, shaped, texts_of
+from pytest_bias.data.answer_logs.notices import FINISHED, places, shaped, texts_of
 from pytest_bias.errors import DataError
 from pytest_bias.untrusted import clean
 
@@ -27,7 +27,6 @@ ATTACHMENT: Final = "attachment://"
 MOST_JSON: Final = 1 << 30
 """Largest log of the form ``*.json``, which is one JSON value, in bytes: 1 GiB."""
 
-_FINISHED: Final = {"stop": "stop", "max_tokens": "length", "model_length": "length"}
 _BEGINNING: Final = re.compile(rb'\{\s*"version":\s*\d+,\s*"status":\s*"')
 
 Fields = Mapping[str, Any]
@@ -206,7 +205,7 @@ def _answer(
         tuple(dict.fromkeys(t for t in texts if t)),
         choices,
         answer if answer is not None else _parsed(sample),
-        finished=_FINISHED.get(said.get("stop_reason", "")),
+        finished=FINISHED.get(said.get("stop_reason", "")),
         sample=epoch - 1,
     )
 

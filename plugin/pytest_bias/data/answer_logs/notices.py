@@ -10,8 +10,8 @@ from pytest_bias.untrusted import clean
 MOST_PLACES: Final = 3
 
 
-ITEM: Final = ("item", "id", "sample_id")
-"""Names of the identifier of an item."""
+FINISHED: Final = {"stop": "stop", "max_tokens": "length", "model_length": "length"}
+"""Why a text ended, as Inspect says it: what `LoggedAnswer.finished` says."""
 
 TEXT_FIELDS: Final = (
     *("context", "question", "sentence", "text", "prompt", "input"),
@@ -23,12 +23,6 @@ TEXT_FIELDS: Final = (
 def texts_of(fields: Mapping[str, Any]) -> tuple[str, ...]:
     """Return the texts of an item, from fields of the data set that a log repeats."""
     return tuple(t for name in TEXT_FIELDS if isinstance(t := fields.get(name), str) and t)
-
-
-def id_of(fields: Mapping[str, Any]) -> str | None:
-    """Return the identifier of an item, from fields of the data set that a log repeats."""
-    found = (fields.get(name) for name in ITEM)
-    return next((str(i) for i in found if isinstance(i, str | int) and i != ""), None)
 
 
 @contextmanager

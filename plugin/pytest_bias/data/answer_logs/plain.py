@@ -18,11 +18,12 @@ from pytest_bias.data.answer_logs.cells import (
 )
 from pytest_bias.data.answer_logs.files import LogFile
 from pytest_bias.data.answer_logs.log import AnswerLog, LoggedAnswer
-from pytest_bias.data.answer_logs.notices import ITEM, one_of, places
+from pytest_bias.data.answer_logs.notices import one_of, places
 from pytest_bias.data.tables import check_header, csv_lines, unlike
 from pytest_bias.errors import DataError, UnknownName
 from pytest_bias.untrusted import clean
 
+ITEM: Final = ("item", "id", "sample_id")
 ANSWER: Final = ("answer", "response", "completion", "output")
 FINISHED: Final = ("finished", "finish_reason")
 TEXTS: Final = ("text", "sentence", "prompt", "input", "context", "question")
