@@ -19,9 +19,10 @@ def is_instances(first: Fields) -> bool:
     return {"schema_version", "evaluation_id", "sample_id", "interaction_type"} <= first.keys()
 
 
-def is_aggregate(first: Fields) -> bool:
-    """Whether a file is an evaluation as a whole, which has no answers."""
-    return {"schema_version", "evaluation_results", "model_info"} <= first.keys()
+def is_aggregate(file: LogFile) -> bool:
+    """Whether a file seems to be an evaluation as a whole, which has no answers."""
+    names = (b'"schema_version"', b'"evaluation_id"', b'"source_metadata"')
+    return file.path.suffix == ".json" and all(name in file.head for name in names)
 
 
 def read(file: LogFile) -> AnswerLog:

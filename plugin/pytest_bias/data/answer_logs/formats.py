@@ -100,7 +100,7 @@ def read_answers(paths: Sequence[Path]) -> AnswerLog:
         raise DataError("There is no file of answers.")
     files = [LogFile(path) for path in paths]
     known = [_format(file) for file in files]
-    if other := next((n for n, form in enumerate(known) if form is not known[0]), None):
+    if other := next((n for n, form in enumerate(known) if form.name != known[0].name), None):
         raise DataError(
             f"{files[0].name} is {known[0].title}; {files[other].name} is {known[other].title}. "
             "Files of one model have one format."
@@ -111,7 +111,7 @@ def read_answers(paths: Sequence[Path]) -> AnswerLog:
 
 def _format(file: LogFile) -> Format:
     first = _first_object(file)
-    if harness.is_results(file) or eee.is_aggregate(first):
+    if harness.is_results(file) or eee.is_aggregate(file):
         raise DataError(
             f"{file.name} has scores, and no answers; name the file of samples that belongs to it "
             "(samples_*.jsonl of lm-evaluation-harness, *_samples.jsonl of Every Eval Ever)."
@@ -170,6 +170,8 @@ def _check_distinct(files: Sequence[LogFile]) -> None:
 def _together(logs: Sequence[AnswerLog], files: Sequence[LogFile]) -> AnswerLog:
     """Return the answers of several files as one log."""
     first = logs[0]
+    if empty := [f.name for f, log in zip(files, logs, strict=True) if not log.answers]:
+        raise DataError(f"{empty[0]} has no answer.")
     if len(logs) == 1:
         return first
     models = {log.model: file.name for log, file in zip(logs, files, strict=True) if log.model}
