@@ -297,8 +297,18 @@ def files() -> list[Path]:
 OURS = {
     "bias_tests/bias_suites/social/bbq_sample.jsonl",
     *(f"tests/data/choices/answers{n}.jsonl" for n in ("", "_2", "_3", "_4", "_5", "_6")),
+    *(f"tests/data/answer_logs/eee/from_{n}_samples.jsonl" for n in ("inspect", "lm_eval")),
+    *(
+        f"tests/data/answer_logs/lm_eval/{n}_2026-12-01T00-00-00.000000.jsonl"
+        for n in (
+            "gpt2/bbq/samples_bbq",
+            "gpt2/bbq_generate/samples_bbq_generate",
+            "gpt2/crows_pairs_english/samples_crows_pairs_english",
+            "gpt2_begin/crows_pairs_english/samples_crows_pairs_english",
+        )
+    ),
 }
-"""Data that may be passed on: a sample under CC-BY-4.0, and answers that we wrote."""
+"""Data that may be passed on: a sample under CC-BY-4.0, logs about it, and what we wrote."""
 
 
 def test_no_large_or_binary_files(files: list[Path]) -> None:

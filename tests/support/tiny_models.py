@@ -209,12 +209,13 @@ def xlm_roberta(folder: Path, seed: int = 0) -> Path:
     return save(XLMRobertaForMaskedLM, config, tokenizer, folder, seed)
 
 
-def gpt2(folder: Path, seed: int = 0, *, end: bool = True) -> Path:
+def gpt2(folder: Path, seed: int = 0, *, end: bool = True, begin: bool = False) -> Path:
     """Write a causal model with a byte-level BPE tokenizer, no pad token and no BOS.
 
-    Without `end` it has no special token at all.
+    Without `end` it has no special token at all; with `begin` it has a BOS.
     """
     special = {"eos_token": "<|end|>"} if end else {}
+    special |= {"bos_token": "<|begin|>"} if begin else {}
     tokenizer = byte_level(frame=False, **special)
     config = GPT2Config(
         vocab_size=len(tokenizer),
@@ -223,7 +224,7 @@ def gpt2(folder: Path, seed: int = 0, *, end: bool = True) -> Path:
         n_layer=2,
         n_head=4,
         initializer_range=0.3,
-        bos_token_id=None,
+        bos_token_id=tokenizer.bos_token_id,
         eos_token_id=tokenizer.eos_token_id,
     )
     return save(GPT2LMHeadModel, config, tokenizer, folder, seed)

@@ -76,15 +76,16 @@ def read_csv(
     DataError
         If the file is not such a table, or a column is missing or duplicated.
     """
-    numbered = list(_csv_lines(found, delimiter=delimiter, quoted=quoted, decode=decode))
+    lines = io.StringIO(text_of(found, decode), newline="")
+    numbered = list(csv_lines(found.path, lines, delimiter=delimiter, quoted=quoted))
     if not numbered:
         return []
     (_, header), *others = numbered
-    _check_header(found.path, header, columns if others else ())
+    check_header(found.path, header, columns if others else ())
     return [
         TableRow(
             dict(zip(header, [*row, *[None] * (len(header) - len(row))], strict=False)),
-            _unlike(header, row, line),
+            unlike(header, row, line),
             f"line {line}",
             len(row) < len(header),
         )
@@ -94,13 +95,18 @@ def read_csv(
     ]
 
 
-def _csv_lines(
-    found: FoundFile, *, delimiter: str, quoted: bool, decode: Callable[[bytes], str]
+def csv_lines(
+    path: str, lines: Iterable[str], *, delimiter: str = ",", quoted: bool = True
 ) -> Iterator[tuple[int, list[str]]]:
-    """Yield the rows that are not blank, each with its first line, from 1."""
-    text = io.StringIO(text_of(found, decode), newline="")
+    """Yield the rows that are not blank, each with its first line, from 1.
+
+    Raises
+    ------
+    DataError
+        If a row is not well-formed.
+    """
     reader = csv.reader(
-        text,
+        lines,
         delimiter=delimiter,
         quoting=csv.QUOTE_MINIMAL if quoted else csv.QUOTE_NONE,
         strict=True,
@@ -112,17 +118,19 @@ def _csv_lines(
                 yield before + 1, row
             before = reader.line_num
     except csv.Error as error:
-        raise DataError(f"{found.path} is not well-formed: {error}") from None
+        raise DataError(f"{path} is not well-formed: {error}") from None
 
 
-def _unlike(header: Sequence[str], row: Sequence[str], line: int) -> str | None:
+def unlike(header: Sequence[str], row: Sequence[str], line: int) -> str | None:
+    """Return why a row is none below this header; None if it is one."""
     if len(row) != len(header):
         plural = "" if len(row) == 1 else "s"
         return f"line {line} has {len(row)} cell{plural}, and the header {len(header)}"
     return f"line {line} is the header once more" if list(row) == list(header) else None
 
 
-def _check_header(path: str, header: Sequence[str], columns: Sequence[str]) -> None:
+def check_header(path: str, header: Sequence[str], columns: Sequence[str]) -> None:
+    """Raise `DataError` if a column of a table is missing or duplicated."""
     twice = [name for name, n in Counter(header).items() if n > 1 and name.strip()]
     if twice:
         raise DataError(
@@ -186,7 +194,7 @@ def read_parquet(
     try:
         file = pq.ParquetFile(BufferReader(found.content))
         # Rows would keep only one of two columns with the same name.
-        _check_header(found.path, file.schema_arrow.names, columns)
+        check_header(found.path, file.schema_arrow.names, columns)
         return [TableRow(row) for row in file.read().to_pylist()]
     except (ArrowException, OSError) as error:
         raise DataError(f"{found.path} is no Parquet file: {error}") from None

@@ -62,6 +62,8 @@ class AnswerLog:
         In the order of the files.
     notices : tuple of str
         What a reader has to know about the files, such as rows without an answer.
+    unfinished : str or None
+        Why the tool did not finish, as one sentence; None if it did, or does not say.
     """
 
     format: str
@@ -72,3 +74,4 @@ class AnswerLog:
     model: str | None = None
     task: str | None = None
     notices: tuple[str, ...] = ()
+    unfinished: str | None = None
