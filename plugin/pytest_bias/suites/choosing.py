@@ -7,13 +7,17 @@ that the model generates.
 """
 
 import math
+import multiprocessing
+import os
 import string
+import sys
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from typing import ClassVar, Final, NamedTuple
 
-from pytest_bias.models.interface import Continuation, LabelScores, Model
+from pytest_bias.models.interface import Continuation, LabelScores, Model, Presented
 from pytest_bias.records.report import Record, Value
 from pytest_bias.scoring.estimators import Mean
 from pytest_bias.scoring.metric import Metric
@@ -24,6 +28,8 @@ LABELS: Final = string.ascii_uppercase
 """Labels of the options, in the order in which they are shown."""
 TIE_NATS: Final = 1e-4
 """Labels within this of the likeliest one share the choice."""
+SHARED_FROM: Final = 10_000
+"""Number of logged texts from which several processes read them."""
 LOW_MASS: Final = 0.5
 """Mean probability of the letters below which the user is told to read the text instead."""
 
@@ -114,6 +120,29 @@ class MultipleChoice:
         options = [self.options[n] for n in order]
         return read_choice(text, options, finished=finished, language=self.language)
 
+    def read_as_shown(self, found: Presented) -> ChoiceReading:
+        """Read which option an answer of others chooses, by its number in `options`.
+
+        Where the order is unknown, it is read in every one: an answer by letter names another
+        option in each, and is unparsed.
+        """
+        text = found.text or ""
+        if found.shown:
+            read = read_choice(text, found.shown, finished=found.finished, language=self.language)
+            chosen = None if read.option is None else found.stands_for[read.option]
+            if read.option is not None and chosen is None:
+                return ChoiceReading(AnswerStatus.UNPARSED, None, read.rule, read.thoughts)
+            return read._replace(option=chosen)
+        readings = [
+            r if r.option is None else r._replace(option=order[r.option])
+            for order in self.orders
+            if (r := self.read(text, order, found.finished))
+        ]
+        first = readings[0]
+        if any((r.status, r.option) != (first.status, first.option) for r in readings):
+            return ChoiceReading(AnswerStatus.UNPARSED, None, "", first.thoughts)
+        return first
+
 
 class Shown(NamedTuple):
     """The answer to a question whose options were shown in one order.
@@ -122,6 +151,8 @@ class Shown(NamedTuple):
     1 for one of them, or equal parts of likeliest letters; all are 0 unless `status` is answered.
     `log_probabilities` are those of the options' letters in nats, None where a server does not give
     them, and empty where the answer is a text. `reason` states why the question could not be asked.
+    Of a log `order` is empty where it is unknown, and without `of_letters` the log-probabilities
+    are those of the options' texts.
     """
 
     order: tuple[int, ...]
@@ -131,6 +162,7 @@ class Shown(NamedTuple):
     text: str = ""
     thoughts: int = 0
     reason: str | None = None
+    of_letters: bool = True
 
     @property
     def mass(self) -> float:
@@ -139,11 +171,14 @@ class Shown(NamedTuple):
 
 
 Answers = Sequence[Shown]
-"""The answers to one question: one per order, or several samples, order by order."""
+"""The answers to one question: one per order, or several samples, order by order; of a log those
+that it has."""
 
 
 def choose_by_letters(model: Model, questions: Sequence[MultipleChoice]) -> list[Answers]:
     """Answer by the likeliest letter as the next token; needs `Capability.CHOOSE`."""
+    if (known := _known(model, questions)) is not None:
+        return known
     asked = [(n, order) for n, q in enumerate(questions) for order in q.orders]
     found = model.choose(
         [questions[n].prompt(order, chat=model.chat) for n, order in asked],
@@ -165,6 +200,8 @@ def choose_by_text(model: Model, questions: Sequence[MultipleChoice]) -> list[An
 
     One answer per order is decoded greedily, or `Model.answer_samples` of them are sampled.
     """
+    if (known := _known(model, questions)) is not None:
+        return known
     n = model.answer_samples
     asked = [(q, order) for q in questions for order in q.orders]
     found = model.generate(
@@ -178,6 +215,44 @@ def choose_by_text(model: Model, questions: Sequence[MultipleChoice]) -> list[An
     each = [one for one in asked for _ in range(n)]
     shown = [_by_text(q, o, c) for (q, o), c in zip(each, found, strict=True)]
     return _grouped(shown, questions, n)
+
+
+def _known(model: Model, questions: Sequence[MultipleChoice]) -> list[Answers] | None:
+    """Return the answers that a log has; None of a model that can be asked."""
+    found = model.presented([(q.text, q.options) for q in questions])
+    if found is None:
+        return None
+    each = [(q, p) for q, of in zip(questions, found, strict=True) for p in of]
+    shown = iter(_all_shown(each))
+    return [[next(shown) for _ in of] for of in found]
+
+
+def _all_shown(each: Sequence[tuple[MultipleChoice, Presented]]) -> list[Shown]:
+    """Return the choices of many answers; reading texts takes time, so processes share many."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1
+    texts = sum(p.text is not None for _, p in each)
+    # A copy of a process that has threads, such as those of torch, may hang.
+    if texts < SHARED_FROM or cores < 2 or "torch" in sys.modules:
+        return [_as_shown(q, p) for q, p in each]
+    with ProcessPoolExecutor(cores, multiprocessing.get_context("fork")) as pool:
+        return list(pool.map(_shown_of, each, chunksize=1_000))
+
+
+def _shown_of(one: tuple[MultipleChoice, Presented]) -> Shown:
+    return _as_shown(*one)
+
+
+def _as_shown(question: MultipleChoice, found: Presented) -> Shown:
+    if found.reason:
+        return Shown(found.order, AnswerStatus.UNPARSED, reason=found.reason)
+    if found.nats:
+        options = tuple(range(len(found.nats)))
+        scores = LabelScores(tuple(-math.inf if p is None else p for p in found.nats))
+        return _by_letters(options, scores)._replace(order=found.order, of_letters=found.letters)
+    read = question.read_as_shown(found)
+    shares = tuple(float(n == read.option) for n in range(len(question.options)))
+    text = found.text or ""
+    return Shown(found.order, read.status, shares, text=text, thoughts=read.thoughts)
 
 
 def _grouped(
@@ -238,10 +313,12 @@ def details(answers: Answers) -> dict[str, Value]:
     found: dict[str, Value] = {"asked": len(answers)}
     for status in AnswerStatus:
         found[status.value] = sum(shown.status is status for shown in answers)
-    for place in range(len(answers[0].order)):
+    # In a log the order may be unknown.
+    for place in range(min(len(shown.order) for shown in answers)):
         found[f"position_{place + 1}"] = sum(shown.shares[shown.order[place]] for shown in answers)
     if answers[0].log_probabilities:
-        found["label_mass"] = sum(shown.mass for shown in answers)
+        if all(shown.of_letters for shown in answers):
+            found["label_mass"] = sum(shown.mass for shown in answers)
     else:
         found["thoughts"] = sum(shown.thoughts for shown in answers)
     for number, shown in enumerate(answers):
@@ -254,6 +331,8 @@ def details(answers: Answers) -> dict[str, Value]:
 
 
 def _percent(name: str, of: str, record: Record) -> float | None:
+    if name not in record.detail:
+        return None
     n, whole = (float(record.detail[key] or 0) for key in (name, of))
     return 100.0 * n / whole if whole else None
 
