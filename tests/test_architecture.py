@@ -44,6 +44,9 @@ HEAVY = {
     "peft": {"models"},
     "requests": {"http"},
     "urllib3": {"http"},
+    "mlflow": {"training"},
+    "wandb": {"training"},
+    "tensorboard": {"training"},
     "sigstore": {"evidence"},
     "cryptography": {"evidence"},
     "rich": {
