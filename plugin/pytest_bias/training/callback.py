@@ -168,7 +168,7 @@ class BiasCallback(TrainerCallback):  # type: ignore[misc]
                 "this training has no evaluations (eval_strategy is no), so none would be scored.",
                 'BiasCallback(…, on="steps", every=100)',
             )
-        if str(args.fsdp or "").strip("[]") or "stage3" in str(getattr(args, "fsdp_config", "")):
+        if str(args.fsdp or "").strip("[]"):
             raise UsageError(*_distributed("FSDP"))
         from transformers.integrations import is_deepspeed_zero3_enabled
 
