@@ -66,7 +66,6 @@ def test_nothing_stays_even_if_it_fails(made: tuple[Any, Any]) -> None:
 
 
 @pytest.mark.parametrize("name", ["gpt2", "llama", "bert", "roberta"])
-@pytest.mark.nightly
 @pytest.mark.by_day("gpt2", "bert")
 def test_scores_are_those_of_the_folder(name: str, tmp_path: Path) -> None:
     folder = getattr(tiny_models, name)(tmp_path / name)

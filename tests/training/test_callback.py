@@ -89,7 +89,6 @@ def test_trained_weights_are_the_same_bits(trained: Trained) -> None:
     ],
     ids=["accumulation", "checkpointing"],
 )
-@pytest.mark.nightly
 @pytest.mark.by_day("accumulation")
 def test_other_trainings_are_the_same_bits(
     suite: Path, tmp_path: Path, how: dict[str, Any], bias: dict[str, Any]
@@ -110,7 +109,7 @@ def losses(found: Trainer) -> list[float]:
 
 
 def test_every_step_is_a_report(trained: Trained) -> None:
-    place = trained.folder / "out" / "bias"
+    place = trained.folder / "out" / "bias-steps"
     folders = sorted(p for p in place.iterdir() if p.is_dir())
     assert [p.name for p in folders] == [f"step-{n:06d}" for n in range(0, LAST + 1, 10)]
     for step, folder in zip(curve(trained.trainer), folders, strict=True):
@@ -135,7 +134,7 @@ def test_scores_are_those_of_the_saved_model(trained: Trained) -> None:
     alone = measure(
         saved, suites=[str(trained.folder / "suite/planted.bias.yaml")], offline=True
     ).suite("planted")
-    there = read_report(trained.folder / "out/bias" / f"step-{LAST:06d}").suite("planted")
+    there = read_report(trained.folder / "out/bias-steps" / f"step-{LAST:06d}").suite("planted")
     assert alone.headline == there.headline
     for ours, theirs in zip(there.records, alone.records, strict=True):
         assert ours.item == theirs.item
@@ -143,7 +142,7 @@ def test_scores_are_those_of_the_saved_model(trained: Trained) -> None:
 
 
 def test_the_table_has_every_step(trained: Trained) -> None:
-    with (trained.folder / "out/bias/steps.csv").open(encoding="utf-8", newline="") as file:
+    with (trained.folder / "out/bias-steps/steps.csv").open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
     ours = [r for r in rows if r["suite"] == ENTRY and r["metric"] == "preference"]
     assert [int(r["step"]) for r in ours] == [0, 10, 20, 30, LAST]
@@ -171,6 +170,7 @@ def test_what_does_not_apply_is_said_once(
 
 
 @pytest.mark.parametrize("everything", [False, True])
+@pytest.mark.by_day("False")
 def test_a_failure_never_ends_the_training(
     suite: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture, everything: bool
 ) -> None:
@@ -197,7 +197,7 @@ def test_a_failure_never_ends_the_training(
     assert told == f"{what}: RuntimeError: no more"
     assert found.state.global_step == 8
     assert list(curve(found)) == [0, 2]
-    with (tmp_path / "out/bias/steps.csv").open(encoding="utf-8", newline="") as file:
+    with (tmp_path / "out/bias-steps/steps.csv").open(encoding="utf-8", newline="") as file:
         failed = [r for r in csv.DictReader(file) if r["status"] == "error"]
     assert [(r["step"], r["value"], r["reason"]) for r in failed] == [
         (step, "", "RuntimeError: no more") for step in ("4", "6", "8")
@@ -227,25 +227,26 @@ def test_the_best_model_is_the_nearest_to_the_ideal(suite: Path, tmp_path: Path)
     assert found.state.best_model_checkpoint.endswith(f"checkpoint-{best}")
 
 
+@pytest.mark.slow
 def test_a_training_that_goes_on_keeps_its_steps(suite: Path, tmp_path: Path) -> None:
     how: dict[str, Any] = {"save_strategy": "steps", "save_steps": 2, "eval_steps": 2}
     how |= {"max_steps": 6}
     trainer(tmp_path, [callback(suite)], **how).train()
-    there = sorted(p.name for p in (tmp_path / "out/bias").iterdir())
+    there = sorted(p.name for p in (tmp_path / "out/bias-steps").iterdir())
     checkpoint = str(tmp_path / "out/checkpoint-2")
     again = trainer(tmp_path, [callback(suite)], **how)
     with pytest.raises(OutputError, match="later steps"):
         again.train(resume_from_checkpoint=checkpoint)
     again = trainer(tmp_path, [callback(suite, fresh=True)], **how)
     again.train(resume_from_checkpoint=checkpoint)
-    assert sorted(p.name for p in (tmp_path / "out/bias").iterdir()) == there
-    text = (tmp_path / "out/bias/steps.csv").read_text(encoding="utf-8")
+    assert sorted(p.name for p in (tmp_path / "out/bias-steps").iterdir()) == there
+    text = (tmp_path / "out/bias-steps/steps.csv").read_text(encoding="utf-8")
     assert {line.split(",")[0] for line in text.splitlines()[1:]} == {"0", "2", "4", "6"}
     with pytest.raises(OutputError, match="4 steps of an earlier training"):
         trainer(tmp_path, [callback(suite)]).train()
     again = trainer(tmp_path, [callback(suite, fresh=True)], max_steps=1)
     again.train()
-    assert sorted(p.name for p in (tmp_path / "out/bias").glob("step-*")) == [
+    assert sorted(p.name for p in (tmp_path / "out/bias-steps").glob("step-*")) == [
         "step-000000",
         "step-000001",
     ]

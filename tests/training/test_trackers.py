@@ -39,12 +39,12 @@ def folder(report: Report, tmp_path: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def steps(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return the folder bias/ of a training of three steps."""
+    """Return the folder bias-steps of a training of three steps."""
     folder = tmp_path_factory.mktemp("training")
     suite = tiny_training.suite_file(folder / "suite")
     callback = BiasCallback([str(suite)], offline=True, name="a/b in training")
     tiny_training.trainer(folder, [callback], max_steps=4, eval_steps=2).train()
-    return folder / "out" / "bias"
+    return folder / "out" / "bias-steps"
 
 
 @pytest.fixture

@@ -111,4 +111,4 @@ def test_in_several_processes_the_main_one_measures(tmp_path: Path) -> None:
     assert found["with-0"][1:] == found["with-1"][1:]
     assert found["with-0"][1] is not None
     assert found["with-0"][2:] == (3, 2)
-    assert len([*(tmp_path / "out/bias").glob("step-*")]) == 3
+    assert len([*(tmp_path / "out/bias-steps").glob("step-*")]) == 3

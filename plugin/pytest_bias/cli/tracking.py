@@ -12,7 +12,7 @@ commands = typer.Typer()
 @commands.command()
 def log(
     report: Annotated[
-        Path, typer.Argument(help="Folder of a report, or the folder bias/ of a training.")
+        Path, typer.Argument(help="Folder of a report, or the folder bias-steps of a training.")
     ],
     to: Annotated[
         str, typer.Option("--to", help="mlflow, wandb or tensorboard.", metavar="TRACKER")

@@ -39,7 +39,7 @@ class BiasCallback(TrainerCallback):  # type: ignore[misc]
 
     Logged through the trainer, so for all of ``report_to``: ``eval_bias/<suite>/<configuration>/
     <metric>``, the same with ``_low`` and ``_high`` (the ends of its interval) and ``_distance``
-    (from the ideal). The report of every step, with records, is in ``<output_dir>/bias/``.
+    (from the ideal). The report of every step, with records, is in ``<output_dir>/bias-steps/``.
 
     Parameters
     ----------

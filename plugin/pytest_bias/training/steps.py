@@ -21,7 +21,8 @@ from pytest_bias.reports.trajectory import trajectory
 from pytest_bias.suites.catalogue import INSTALLED, Catalogue
 from pytest_bias.untrusted import clean
 
-FOLDER: Final = "bias"
+FOLDER: Final = "bias-steps"
+"""Not ``bias``: below that a model has its published evidence."""
 TABLE: Final = "steps.csv"
 _STEP = re.compile(r"step-(\d{6,})")
 COLUMNS: Final = (
