@@ -123,6 +123,8 @@ def test_mixed_precision_is_left_aside(made: tuple[Any, Any]) -> None:
 
     network, tokenizer = made
     plain = scores(network, tokenizer)
+    # Trainers of other tests have set the precision of this process.
+    AcceleratorState._reset_state(reset_partial_state=True)
     try:
         prepared = Accelerator(mixed_precision="bf16", cpu=True).prepare(network)
     finally:
