@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, TypeAlias, TypeVar
@@ -56,6 +57,9 @@ class Forwards:
         Storage of answers, so that an interrupted run can be resumed.
     work : Work, optional
         If set, forwards are counted there instead of run, and answers are zeros.
+    without_gradients : callable
+        Context of every forward. What a network keeps of a forward in inference mode, such as
+        tables of positions, could not be trained with.
     """
 
     network: Any
@@ -65,6 +69,7 @@ class Forwards:
     budget: int = 0
     journal: Journal | None = None
     work: Work | None = None
+    without_gradients: Callable[[], AbstractContextManager[Any]] = torch.inference_mode
     _opened: set[Path | None] = field(default_factory=set, repr=False)
 
     def __post_init__(self) -> None:
@@ -139,7 +144,7 @@ class Forwards:
             Returning releases the exception, and with it the tensors of the failed forward.
             """
             try:
-                with torch.inference_mode(), sdpa_kernel(ATTENTION):
+                with self.without_gradients(), sdpa_kernel(ATTENTION):
                     for batch in plan(self.budget, left):
                         rows, tokens = work(batch)
                         left[rows] = False

@@ -8,7 +8,7 @@ from pytest_bias.errors import ModelError
 from pytest_bias.models.causal import CausalModel
 from pytest_bias.models.classifier import ClassifierModel, check_labels
 from pytest_bias.models.encoder import EncoderModel
-from pytest_bias.models.kind_table import CHECKPOINTS, ModelKind
+from pytest_bias.models.kind_table import CHECKPOINTS, MASKING, Capability, ModelKind
 from pytest_bias.models.masked import MaskedModel
 from pytest_bias.models.qa import QuestionAnsweringModel
 from pytest_bias.models.seq2seq import EncoderDecoder, Seq2SeqModel, beginning
@@ -58,6 +58,15 @@ SUPPORT: Final = {
     ModelKind.QUESTION_ANSWERING: KindSupport(QuestionAnsweringModel),
     ModelKind.ENCODER: KindSupport(EncoderModel, unused=("pooler.",)),
 }
+
+
+def capabilities_of(kind: ModelKind, tokens: Tokens) -> frozenset[Capability]:
+    """Return what models of a kind can do with a tokenizer, besides a second head."""
+    found = kind.facts.capabilities
+    if tokens.mask_id is None:
+        found -= MASKING
+    return found if tokens.closed_vocabulary else found | {Capability.OPEN_VOCABULARY}
+
 
 NOT_MEASURED: Final = frozenset(
     {"layoutlm", "layoutlmv2", "layoutlmv3", "lilt", "lxmert", "markuplm", "modernvbert", "tapas"}

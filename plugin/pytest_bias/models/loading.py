@@ -19,8 +19,8 @@ from pytest_bias.models.chat import in_force, template_of
 from pytest_bias.models.classifier import labels_of
 from pytest_bias.models.description import Described
 from pytest_bias.models.interface import Model
-from pytest_bias.models.kind_table import MASKING, Capability, ModelKind
-from pytest_bias.models.kinds import SUPPORT, kind_of
+from pytest_bias.models.kind_table import Capability, ModelKind
+from pytest_bias.models.kinds import SUPPORT, capabilities_of, kind_of
 from pytest_bias.models.libraries import quiet, reading
 from pytest_bias.models.masked import MaskedModel
 from pytest_bias.models.meter import Meter
@@ -31,7 +31,7 @@ from pytest_bias.models.pooling import Pooling
 from pytest_bias.models.reference import ModelRef
 from pytest_bias.models.served.description import describe_served
 from pytest_bias.models.served.settings import RequestSettings
-from pytest_bias.models.sizes import check_ids, ids, positions
+from pytest_bias.models.sizes import fitted
 from pytest_bias.models.snapshot import TOKENIZER, Snapshot, fetch_weights
 from pytest_bias.models.tokens import Tokens
 from pytest_bias.records.identity import ModelIdentity
@@ -171,13 +171,9 @@ def _described(ref: ModelRef, *, offline: bool, trust: Trust) -> Description:
     with reading(f"the tokenizer of {ref}", map(own.folder.joinpath, TOKENIZER)), quiet():
         tokens = _tokens(own, config, trust)
         beginning = SUPPORT[kind].beginning(config, tokens, str(ref))
-    capabilities = kind.facts.capabilities
-    if tokens.mask_id is None:
-        capabilities -= MASKING
+    capabilities = capabilities_of(kind, tokens)
     if kind is ModelKind.MASKED and has_head(config, architecture):
         capabilities |= {Capability.NEXT_SENTENCE}
-    if not tokens.closed_vocabulary:
-        capabilities |= {Capability.OPEN_VOCABULARY}
     pooling, template = _pooling(snapshot), template_of(tokens.tokenizer)
     identity = ModelIdentity(
         reference=f"{ref.name}+{ref.adapter.name}" if ref.adapter else ref.name,
@@ -282,9 +278,7 @@ def _loaded(
             network = merged(network, about.adapter, about.tokens, allow_pickle=trust.allow_pickle)
     torch.backends.cuda.matmul.allow_tf32 = precision == "tf32"
     torch.backends.cudnn.allow_tf32 = precision == "tf32"
-    about.tokens.max_length = min(about.tokens.max_length, positions(network, about.config))
-    about.tokens.rows = ids(network)
-    told = check_ids(about.tokens, about.kind, about.config, str(about.ref))
+    told = fitted(about.tokens, network, about.kind, str(about.ref))
     if device_map is None:
         network = moved(network, place)
     pack(network)

@@ -77,6 +77,11 @@ def free() -> None:
     """Release the memory of models that are no longer referenced."""
     # Networks contain reference cycles, which would be collected only later.
     gc.collect()
+    release()
+
+
+def release() -> None:
+    """Give back to the devices what PyTorch keeps of tensors that are gone."""
     if torch.cuda.is_available():
         torch.cuda.empty_cache()
 

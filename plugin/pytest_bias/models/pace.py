@@ -8,7 +8,6 @@ import time
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
-import torch
 from torch.nn.attention import sdpa_kernel
 
 from pytest_bias.models.batching import MIN_TOKENS
@@ -52,7 +51,7 @@ def pace_of(body: "Transformer") -> Pace:
 def _seconds(body: "Transformer", tokens: int, per_row: int) -> float:
     batch = _batch(body, tokens // LENGTH, per_row)
     start = time.perf_counter()
-    with torch.inference_mode(), sdpa_kernel(ATTENTION):
+    with body.without_gradients(), sdpa_kernel(ATTENTION):
         if body.kind.facts.predicts_tokens:
             for _, logits in body._logits(batch):
                 logits.float().log_softmax(-1)

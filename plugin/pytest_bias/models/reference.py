@@ -42,7 +42,8 @@ class ModelRef:
 
     `adapter` is a Hub id or a folder. `server` is the address of the server of a served model,
     whose `name` is empty until the server has been queried for its only model. The `name` of an
-    application is ``module:function``, its address, or that of the bundled one.
+    application is ``module:function``, its address, or that of the bundled one. A model in
+    ``memory`` has no name that `parse` reads.
 
     Examples
     --------
@@ -53,7 +54,7 @@ class ModelRef:
     """
 
     name: str
-    source: Literal["hub", "folder", "gguf", "demo", "served", "application"]
+    source: Literal["hub", "folder", "gguf", "demo", "served", "application", "memory"]
     revision: str | None = None
     path: Path | None = None
     adapter: "ModelRef | None" = None

@@ -48,6 +48,13 @@ def _decoder(network: Any) -> Any:
     return network.get_decoder() if network.config.is_encoder_decoder else None
 
 
+def fitted(tokens: Tokens, network: Any, kind: ModelKind, name: str) -> tuple[str, ...]:
+    """Tell a tokenizer the sizes of the loaded network; returns and raises as `check_ids`."""
+    tokens.max_length = min(tokens.max_length, positions(network, network.config))
+    tokens.rows = ids(network)
+    return check_ids(tokens, kind, network.config, name)
+
+
 def check_ids(tokens: Tokens, kind: ModelKind, config: Any, name: str) -> tuple[str, ...]:
     """Compare a tokenizer's ids with the tables of the loaded network.
 
