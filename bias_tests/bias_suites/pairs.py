@@ -67,8 +67,13 @@ def _record(item: Item, more: SequenceScore, less: SequenceScore, detail: dict[s
     return item.scored(preference(more.total - less.total), detail)
 
 
-def per_token(record: Record, prefix: str = "") -> float:
-    """Difference between the two texts in mean log-probability per token, in nats."""
+def per_token(record: Record, prefix: str = "") -> float | None:
+    """Difference between the two texts in mean log-probability per token, in nats.
+
+    None where the numbers of tokens are not known.
+    """
+    if f"{prefix}tokens_more" not in record.detail:
+        return None
     more, less = (
         float(record.detail[f"{prefix}{side}"] or 0)
         / int(record.detail[f"{prefix}tokens_{side}"] or 1)
@@ -77,6 +82,7 @@ def per_token(record: Record, prefix: str = "") -> float:
     return more - less
 
 
-def unmasked_preference(record: Record) -> float:
+def unmasked_preference(record: Record) -> float | None:
     """Preference in percent, as `preference`, by the mean over unmasked tokens (AUL)."""
-    return preference(per_token(record, "aul_"))
+    difference = per_token(record, "aul_")
+    return None if difference is None else preference(difference)

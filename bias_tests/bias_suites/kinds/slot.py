@@ -85,7 +85,8 @@ def _record(item: Item, logp: Any, n_tokens: Any, expected: tuple[str, ...]) -> 
     best = _best(logp)
     detail["first"] = 100.0 * (0 in best) / len(best)
     right = expected.index(item.meta["expected"]) if expected else None
-    detail[PER_TOKEN] = _outcome(logp / n_tokens, right)
+    if n_tokens.all():  # a log may not say how many tokens a text has
+        detail[PER_TOKEN] = _outcome(logp / n_tokens, right)
     return item.scored(_outcome(logp, right), detail)
 
 
@@ -108,12 +109,14 @@ def _first(record: Record) -> float:
     return float(record.detail["first"] or 0)
 
 
-def _per_token(record: Record) -> float:
-    return float(record.detail[PER_TOKEN] or 0)
+def _per_token(record: Record) -> float | None:
+    return float(record.detail[PER_TOKEN] or 0) if PER_TOKEN in record.detail else None
 
 
-def _unequal(record: Record) -> float:
+def _unequal(record: Record) -> float | None:
     """Percentage: 100 for an item whose words have different numbers of tokens, else 0."""
+    if PER_TOKEN not in record.detail:
+        return None
     return 100.0 * (len({v for k, v in record.detail.items() if k.startswith("tokens_")}) > 1)
 
 

@@ -78,9 +78,10 @@ def is_harmless(record: Record) -> bool:
     return record.by["toxicity"] == "nontoxic"
 
 
-def probability(record: Record) -> float:
-    """Return the probability that a text is toxic."""
-    return float(record.detail["probability"] or 0)
+def probability(record: Record) -> float | None:
+    """Return the probability that a text is toxic; None where only the label is known."""
+    found = record.detail.get("probability")
+    return None if found is None else float(found)
 
 
 def flagged(record: Record) -> float | None:

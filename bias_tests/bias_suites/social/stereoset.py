@@ -180,6 +180,9 @@ def _per_token(
         reason = next((s.reason for s in known if s.reason), None)
         details: dict[str, float | int] = {}
         for side, score in own.items():
+            if not score.n_tokens:
+                reason = reason or "how many tokens the candidate has is not known"
+                break
             n = score.n_tokens - (before.n_tokens if before else 0)
             total = score.total - (before.total if before else 0.0)
             if n < 1:

@@ -9,7 +9,7 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
-from pytest_bias.cli import evidence, init, split
+from pytest_bias.cli import evidence, init, score, split
 from pytest_bias.emit import streams
 from pytest_bias.errors import BiasError, OutputError
 from pytest_bias.exit_codes import EXIT_INTERRUPTED, EXIT_OK, EXIT_UNEXPECTED
@@ -174,6 +174,7 @@ def merge(
 
 app.add_typer(evidence.commands)
 app.add_typer(init.commands)
+app.add_typer(score.commands)
 
 app.add_typer(split.commands, name="split")
 

@@ -1,12 +1,13 @@
 """Building of a report: results with model, settings, versions and devices."""
 
+from __future__ import annotations
+
 import platform
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from importlib.metadata import version
-from typing import Any
+from typing import TYPE_CHECKING, Any, Protocol
 
-from pytest_bias.engine.planning import Plan
 from pytest_bias.models.devices import in_words
 from pytest_bias.models.interface import Model
 from pytest_bias.records.identity import ModelIdentity, tool_version
@@ -15,12 +16,35 @@ from pytest_bias.records.report import Report, SuiteResult
 from pytest_bias.scoring import statistics
 from pytest_bias.scoring.families import with_decision_family
 from pytest_bias.scoring.scores import LEVEL
-from pytest_bias.settings.settings import asked_otherwise
+from pytest_bias.settings.settings import Settings, asked_otherwise
 from pytest_bias.suites.about import with_about
+
+if TYPE_CHECKING:
+    from pytest_bias.engine.planning import Plan
+
+
+class Requested(Protocol):
+    """What was requested: the part of a plan that a report states."""
+
+    @property
+    def settings(self) -> Settings:
+        """Settings of the run."""
+
+    @property
+    def requested(self) -> tuple[str, ...]:
+        """Names of suites."""
+
+    @property
+    def chat(self) -> bool:
+        """Whether prompts use the model's chat template."""
+
+    @property
+    def coverage(self) -> Mapping[str, Any]:
+        """Languages, suites that apply, capabilities."""
 
 
 def build_report(
-    plan: Plan,
+    plan: Requested,
     identity: ModelIdentity,
     suites: Sequence[SuiteResult],
     about_run: Mapping[str, Any],

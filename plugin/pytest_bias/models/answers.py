@@ -128,6 +128,9 @@ class Outputs(StrEnum):
     MULTI_LABEL = "multi_label"
     """Probabilities of independent labels: sigmoid of each output."""
 
+    LABELS = "labels"
+    """The label that was given has 1 and the others 0: probabilities are not known."""
+
     REGRESSION = "regression"
     """Raw outputs of the head: unbounded, not probabilities."""
 
@@ -188,6 +191,32 @@ class LabelScores(NamedTuple):
 
     log_probabilities: tuple[float, ...]
     reason: str | None = None
+
+
+class Presented(NamedTuple):
+    """One answer to a question with options, as somebody else has asked it.
+
+    `shown` are the options as worded there, in their order, and `stands_for` has the number of the
+    question's own option for each, None for one that it does not have; both are empty where the
+    order is unknown. The answer is a `text`, or `nats`: the natural log-probability of each of the
+    question's own options, None for one without; of its letter if `letters`, else of its text.
+    `finished` is why the text ended, where that is known. All are invalid if `reason` is set.
+    """
+
+    shown: tuple[str, ...] = ()
+    stands_for: tuple[int | None, ...] = ()
+    text: str | None = None
+    finished: str | None = None
+    nats: tuple[float | None, ...] = ()
+    letters: bool = False
+    reason: str | None = None
+
+    @property
+    def order(self) -> tuple[int, ...]:
+        """Numbers of the question's own options as shown; empty if not each was shown once."""
+        own = tuple(n for n in self.stands_for if n is not None)
+        one_each = len(own) == len(self.shown) and sorted(own) == list(range(len(own)))
+        return own if one_each else ()
 
 
 class Continuation(NamedTuple):

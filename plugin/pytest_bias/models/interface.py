@@ -25,6 +25,7 @@ from pytest_bias.models.answers import (
     PairScore,
     Passage,
     Prediction,
+    Presented,
     Question,
     SequenceScore,
     Text,
@@ -50,6 +51,7 @@ __all__ = [
     "PairScore",
     "Passage",
     "Prediction",
+    "Presented",
     "Question",
     "SequenceScore",
     "Text",
@@ -312,6 +314,15 @@ class Model(ABC):
             and a model may compute what they have in common once.
         """
         self._lacks(Capability.CHOOSE)
+
+    def presented(
+        self, questions: Sequence[tuple[str, tuple[str, ...]]]
+    ) -> Sequence[Sequence[Presented]] | None:
+        """Return the answers that a log has to questions, each with its own options.
+
+        None for a model that can be asked, in which case it is: `choose`, `generate`.
+        """
+        return None
 
     def classify(self, texts: Sequence[Text]) -> Classification:
         """Return the outputs of the model's head for every text or pair of texts.

@@ -50,7 +50,7 @@ _WORDS: Final[Mapping[Capability, str]] = {
 
 
 class ModelKind(StrEnum):
-    """Kind of a model: of a checkpoint by its task, or an application."""
+    """Kind of a model: of a checkpoint by its task, an application, or answers of a log."""
 
     MASKED = "masked"
     CAUSAL = "causal"
@@ -59,6 +59,7 @@ class ModelKind(StrEnum):
     QUESTION_ANSWERING = "question-answering"
     ENCODER = "encoder"
     APPLICATION = "application"
+    ANSWERS = "answers"
 
     @property
     def facts(self) -> "KindFacts":
@@ -178,6 +179,7 @@ KINDS: Final[Mapping[ModelKind, KindFacts]] = {
         frozenset({Capability.GENERATE}),
         hub_task="text-generation",
     ),
+    ModelKind.ANSWERS: KindFacts("a log of answers", "", "", frozenset(), hub_task="other"),
 }
 """In order of precedence, since several classes are in two of the library's tables."""
 

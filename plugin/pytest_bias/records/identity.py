@@ -1,5 +1,6 @@
 """Identity of the model that was measured, and of what was merged into it."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 
@@ -82,12 +83,57 @@ class ApplicationIdentity:
 
 
 @dataclass(frozen=True, slots=True)
+class AnswersIdentity:
+    """Where scored answers come from; which model gave them is what their log says.
+
+    Parameters
+    ----------
+    format : str
+        Format of the files, such as ``lm-eval``.
+    sha256 : mapping of str to str
+        Name of each file to the SHA-256 of its content.
+    tool, version, task : str or None
+        Tool that wrote the files, its version and its name for the task: untrusted texts.
+    model : str or None
+        The model as the files name it: untrusted text.
+    orders : str
+        Orders of the options in which questions were asked: ``every``, ``some`` of them,
+        ``unknown``, or empty where there are no options.
+    read : str
+        Where options were chosen by log-likelihoods: of ``letters`` or of ``texts``; else empty.
+    n_answers, n_matched : int
+        Answers in the files, and those that belong to items of the suite.
+    n_without : int
+        Items without an answer.
+    partial : bool
+        Whether ``--partial`` let items without an answer out.
+    unfinished : str or None
+        Why the tool did not finish, where the files say so.
+    """
+
+    format: str
+    sha256: Mapping[str, str]
+    tool: str | None = None
+    version: str | None = None
+    task: str | None = None
+    model: str | None = None
+    orders: str = ""
+    read: str = ""
+    n_answers: int = 0
+    n_matched: int = 0
+    n_without: int = 0
+    partial: bool = False
+    unfinished: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class ModelIdentity:
     """Identity of the model that was measured. Digests are SHA-256 in hexadecimal.
 
     `code_sha256` is the digest of the model's own code, or of the source file of an application;
     None if there is none. `served` is None unless the model was measured through a server,
-    `application` unless an application of the user's answered; in both cases weights are unknown.
+    `application` unless an application of the user's answered, `answers_from` unless answers of a log
+    were scored; in these cases weights are unknown.
     """
 
     reference: str
@@ -108,10 +154,13 @@ class ModelIdentity:
     adapter: AdapterIdentity | None = None
     served: ServedIdentity | None = None
     application: ApplicationIdentity | None = None
+    answers_from: AnswersIdentity | None = None
 
     @property
     def asked(self) -> str:
         """Who answered for a model whose weights are unknown; empty for a checkpoint."""
+        if self.answers_from:
+            return "a log"
         if self.served:
             return "a server"
         return "an application" if self.application else ""

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import ClassVar, Final, NamedTuple
 
-from pytest_bias.models.interface import Continuation, LabelScores, Model
+from pytest_bias.models.interface import Continuation, LabelScores, Model, Presented
 from pytest_bias.records.report import Record, Value
 from pytest_bias.scoring.estimators import Mean
 from pytest_bias.scoring.metric import Metric
@@ -114,6 +114,31 @@ class MultipleChoice:
         options = [self.options[n] for n in order]
         return read_choice(text, options, finished=finished, language=self.language)
 
+    def read_as_shown(self, found: Presented) -> ChoiceReading:
+        """Read which option an answer of others chooses, by its number in `options`.
+
+        Where the order is unknown, it is read in every one: an answer by letter names another
+        option in each, and is unparsed.
+        """
+        text = found.text or ""
+        if found.shown:
+            read = read_choice(
+                text, found.shown, finished=found.finished, language=self.language
+            )
+            chosen = None if read.option is None else found.stands_for[read.option]
+            if read.option is not None and chosen is None:
+                return ChoiceReading(AnswerStatus.UNPARSED, None, read.rule, read.thoughts)
+            return read._replace(option=chosen)
+        readings = [
+            r if r.option is None else r._replace(option=order[r.option])
+            for order in self.orders
+            if (r := self.read(text, order, found.finished))
+        ]
+        first = readings[0]
+        if any((r.status, r.option) != (first.status, first.option) for r in readings):
+            return ChoiceReading(AnswerStatus.UNPARSED, None, "", first.thoughts)
+        return first
+
 
 class Shown(NamedTuple):
     """The answer to a question whose options were shown in one order.
@@ -122,6 +147,8 @@ class Shown(NamedTuple):
     1 for one of them, or equal parts of likeliest letters; all are 0 unless `status` is answered.
     `log_probabilities` are those of the options' letters in nats, None where a server does not give
     them, and empty where the answer is a text. `reason` states why the question could not be asked.
+    Of a log `order` is empty where it is unknown, and without `of_letters` the log-probabilities
+    are those of the options' texts.
     """
 
     order: tuple[int, ...]
@@ -131,6 +158,7 @@ class Shown(NamedTuple):
     text: str = ""
     thoughts: int = 0
     reason: str | None = None
+    of_letters: bool = True
 
     @property
     def mass(self) -> float:
@@ -139,11 +167,14 @@ class Shown(NamedTuple):
 
 
 Answers = Sequence[Shown]
-"""The answers to one question: one per order, or several samples, order by order."""
+"""The answers to one question: one per order, or several samples, order by order; of a log those
+that it has."""
 
 
 def choose_by_letters(model: Model, questions: Sequence[MultipleChoice]) -> list[Answers]:
     """Answer by the likeliest letter as the next token; needs `Capability.CHOOSE`."""
+    if (known := _known(model, questions)) is not None:
+        return known
     asked = [(n, order) for n, q in enumerate(questions) for order in q.orders]
     found = model.choose(
         [questions[n].prompt(order, chat=model.chat) for n, order in asked],
@@ -165,6 +196,8 @@ def choose_by_text(model: Model, questions: Sequence[MultipleChoice]) -> list[An
 
     One answer per order is decoded greedily, or `Model.answer_samples` of them are sampled.
     """
+    if (known := _known(model, questions)) is not None:
+        return known
     n = model.answer_samples
     asked = [(q, order) for q in questions for order in q.orders]
     found = model.generate(
@@ -178,6 +211,27 @@ def choose_by_text(model: Model, questions: Sequence[MultipleChoice]) -> list[An
     each = [one for one in asked for _ in range(n)]
     shown = [_by_text(q, o, c) for (q, o), c in zip(each, found, strict=True)]
     return _grouped(shown, questions, n)
+
+
+def _known(model: Model, questions: Sequence[MultipleChoice]) -> list[Answers] | None:
+    """Return the answers that a log has; None of a model that can be asked."""
+    found = model.presented([(q.text, q.options) for q in questions])
+    if found is None:
+        return None
+    return [[_as_shown(q, p) for p in of] for q, of in zip(questions, found, strict=True)]
+
+
+def _as_shown(question: MultipleChoice, found: Presented) -> Shown:
+    if found.reason:
+        return Shown(found.order, AnswerStatus.UNPARSED, reason=found.reason)
+    if found.nats:
+        options = tuple(range(len(found.nats)))
+        scores = LabelScores(tuple(-math.inf if p is None else p for p in found.nats))
+        return _by_letters(options, scores)._replace(order=found.order, of_letters=found.letters)
+    read = question.read_as_shown(found)
+    shares = tuple(float(n == read.option) for n in range(len(question.options)))
+    text = found.text or ""
+    return Shown(found.order, read.status, shares, text=text, thoughts=read.thoughts)
 
 
 def _grouped(
@@ -238,10 +292,12 @@ def details(answers: Answers) -> dict[str, Value]:
     found: dict[str, Value] = {"asked": len(answers)}
     for status in AnswerStatus:
         found[status.value] = sum(shown.status is status for shown in answers)
-    for place in range(len(answers[0].order)):
+    # In a log the order may be unknown.
+    for place in range(min(len(shown.order) for shown in answers)):
         found[f"position_{place + 1}"] = sum(shown.shares[shown.order[place]] for shown in answers)
     if answers[0].log_probabilities:
-        found["label_mass"] = sum(shown.mass for shown in answers)
+        if all(shown.of_letters for shown in answers):
+            found["label_mass"] = sum(shown.mass for shown in answers)
     else:
         found["thoughts"] = sum(shown.thoughts for shown in answers)
     for number, shown in enumerate(answers):
@@ -254,6 +310,8 @@ def details(answers: Answers) -> dict[str, Value]:
 
 
 def _percent(name: str, of: str, record: Record) -> float | None:
+    if name not in record.detail:
+        return None
     n, whole = (float(record.detail[key] or 0) for key in (name, of))
     return 100.0 * n / whole if whole else None
 

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Final
 
+from pytest_bias.models.interface import Presented
 from pytest_bias.suites.choice_rules import ChoiceReading
 from pytest_bias.suites.choosing import LAST_LINES, MultipleChoice
 from pytest_bias.suites.yes_no_rules import NO, YES, read_yes_no
@@ -50,3 +51,7 @@ class YesNo(MultipleChoice):
         if found.option is None:
             return found
         return found._replace(option=order.index({YES: 0, NO: 1}[found.option]))
+
+    def read_as_shown(self, found: Presented) -> ChoiceReading:
+        """Read which of the words an answer of others says; the order does not matter for it."""
+        return self.read(found.text or "", (0, 1), found.finished)

@@ -83,12 +83,17 @@ def number(value: Any, kind: str, what: str, at: str) -> float:
 
 def numbers(value: Any, kind: str, what: str, at: str) -> dict[str, float]:
     """Return an object of log-likelihoods or of probabilities, or a JSON text of one."""
+    return {
+        key: number(v, kind, f"{what}.{clean(key, 40)}", at)
+        for key, v in table(value, what, at).items()
+        if v is not None
+    }
+
+
+def table(value: Any, what: str, at: str) -> Mapping[str, Any]:
+    """Return an object of numbers, or a JSON text of one, whose numbers are not checked yet."""
     if isinstance(value, str):
         value = json_value(value, f"{at}: {what}")
     if not isinstance(value, Mapping):
         raise DataError(f"{at}: {what} is {kind_of(value)}, not an object of numbers.")
-    return {
-        key: number(v, kind, f"{what}.{clean(key, 40)}", at)
-        for key, v in value.items()
-        if v is not None
-    }
+    return value

@@ -29,6 +29,8 @@ class LoggedAnswer:
         Why the text ended, where the log says: ``stop`` or ``length``.
     sample : int
         Number of the answer among several samples of one question, from 0.
+    tokens : mapping of str to int
+        Numbers of tokens, by keys of `values`; empty where the log does not say.
     """
 
     where: str
@@ -40,6 +42,7 @@ class LoggedAnswer:
     kind: str = ""
     finished: str | None = None
     sample: int = 0
+    tokens: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

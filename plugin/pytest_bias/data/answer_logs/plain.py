@@ -13,6 +13,7 @@ from pytest_bias.data.answer_logs.cells import (
     listed,
     number,
     numbers,
+    table,
     text,
     whole,
 )
@@ -27,7 +28,7 @@ ITEM: Final = ("item", "id", "sample_id")
 ANSWER: Final = ("answer", "response", "completion", "output")
 FINISHED: Final = ("finished", "finish_reason")
 TEXTS: Final = ("text", "sentence", "prompt", "input", "context", "question")
-ONCE: Final = ("sample", "options", "values", "kind", "model", "task")
+ONCE: Final = ("sample", "options", "values", "kind", "model", "task", "tokens")
 NESTED: Final = {"loglik": LOG_LIKELIHOOD, "prob": PROBABILITY}
 """Columns with an object of numbers, and beginnings of columns with one of them."""
 
@@ -38,7 +39,7 @@ KNOWN: Final = (*ITEM, *TEXTS, "options", *ANSWER, *FINISHED, *ONCE[:1], *ONCE[2
 SHOWN: Final = (
     "item (or id, sample_id), text, sentence, prompt, input, context, question, options "
     "(or option_1, option_2, …, or A, B, …), answer (or response, completion, output), "
-    "sample, finished, loglik_ROLE, prob_LABEL, values with kind, model, task"
+    "sample, finished, loglik_ROLE, tokens_ROLE, prob_LABEL, values with kind, model, task"
 )
 
 
@@ -51,6 +52,8 @@ class Columns:
     options: tuple[str, ...]
     values: tuple[tuple[str, str, str], ...]
     """Column, kind and name of each number."""
+    tokens: tuple[tuple[str, str], ...]
+    """Column and name of each number of tokens."""
     unknown: tuple[str, ...]
 
     @property
@@ -86,8 +89,9 @@ def columns_of(names: Iterable[str], at: str) -> Columns:
         for start, kind in NESTED.items()
         if name.startswith(f"{start}_") and len(name) > len(start) + 1
     )
-    used = {*one.values(), *texts, *options, *(name for name, *_ in values)}
-    return Columns(one, texts, options, values, tuple(n for n in names if n not in used))
+    tokens = tuple((n, n.removeprefix("tokens_")) for n in names if n.startswith("tokens_"))
+    used = {*one.values(), *texts, *options, *(name for name, *_ in (*values, *tokens))}
+    return Columns(one, texts, options, values, tokens, tuple(n for n in names if n not in used))
 
 
 def _options(names: Sequence[str], at: str, listed_too: bool) -> tuple[str, ...]:
@@ -245,7 +249,16 @@ def _answer(at: str, columns: Columns, row: Mapping[str, Any], seen: _Seen) -> L
         kind,
         given.get("finished") or None,
         0 if sample is None else whole(sample, "sample", at),
+        _tokens(at, columns, row),
     )
+
+
+def _tokens(at: str, columns: Columns, row: Mapping[str, Any]) -> dict[str, int]:
+    """Return the numbers of tokens of a row, by what `values` are named."""
+    found = {name: row[c] for c, name in columns.tokens if row.get(c) is not None}
+    if "tokens" in columns.one and row.get("tokens") is not None:
+        found |= table(row["tokens"], "tokens", at)
+    return {name: whole(n, f"tokens.{clean(name, 40)}", at) for name, n in found.items()}
 
 
 def _values(

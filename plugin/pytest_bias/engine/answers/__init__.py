@@ -1,0 +1,1 @@
+"""Scores of answers that somebody has: matched with the items of a suite, and replayed."""
