@@ -26,8 +26,9 @@ def _items(definition: Definition, rows: Sequence[DataRow]) -> Iterator[Item]:
         yield row.item({"more": more, "less": less}, problem=problem_of(more, less))
 
 
-def _per_token_preference(record: Record) -> float:
-    return preference(per_token(record))
+def _per_token_preference(record: Record) -> float | None:
+    difference = per_token(record)
+    return None if difference is None else preference(difference)
 
 
 def _measures(definition: Definition) -> tuple[Measure, ...]:

@@ -3,8 +3,9 @@
 from collections.abc import Iterator
 from typing import Final
 
+from pytest_bias.emit.answers_source import ORDERS, source
 from pytest_bias.emit.wording import parameters
-from pytest_bias.records.identity import ModelIdentity, ServedIdentity
+from pytest_bias.records.identity import AnswersIdentity, ModelIdentity, ServedIdentity
 from pytest_bias.records.report import Report
 from pytest_bias.reports.publication_layout import unread
 from pytest_bias.untrusted import clean
@@ -14,6 +15,8 @@ NOT_KNOWN = "its weights, size and precision are not known"
 
 def traits(model: ModelIdentity) -> list[str]:
     """Return size and precision of a model, or that they are not known."""
+    if model.answers_from:
+        return ["no model was run"]
     if model.asked:
         return [f"served, {NOT_KNOWN}" if model.served else NOT_KNOWN]
     return [parameters(model.parameters), clean(model.dtype, 40)]
@@ -34,16 +37,37 @@ NAMES: Final = {"en": "English"}
 
 def in_short(model: ModelIdentity) -> str:
     """Return kind, size and precision as the part of a sentence."""
+    if model.answers_from:
+        return f"{source(model.answers_from)}; no model was run"
     kind = clean(model.kind, 40)
     return f"{kind if model.application else f'{kind} model'}, {', '.join(traits(model))}"
 
 
 def on_asked(model: ModelIdentity) -> Iterator[tuple[str, str]]:
     """Yield facts about a served model or an application with titles; all texts are untrusted."""
+    if model.answers_from:
+        yield from _on_answers(model.answers_from)
     if model.application:
         yield from _on_application(model)
     if model.served:
         yield from _on_server(model, model.served)
+
+
+def _on_answers(answers: AnswersIdentity) -> Iterator[tuple[str, str]]:
+    yield "Scored", f"{source(answers)}; no model was run, and nothing shows which one answered"
+    yield "Model, the log says", clean(answers.model or "nothing", 120)
+    if answers.task:
+        yield "Task, the log says", clean(answers.task, 120)
+    said = f"{answers.n_matched:,} of {answers.n_answers:,} answers belong to items"
+    if answers.n_without:
+        said += f"; {answers.n_without:,} items have no answer"
+    yield "Matched", f"{said}{' (--partial)' if answers.partial else ''}"
+    if orders := ORDERS.get(answers.orders):
+        yield "Orders of options", orders
+    if answers.read:
+        yield "Options chosen by", f"log-likelihoods of {clean(answers.read, 40)}"
+    if answers.unfinished:
+        yield "Not finished", clean(answers.unfinished, 300)
 
 
 def _on_application(model: ModelIdentity) -> Iterator[tuple[str, str]]:

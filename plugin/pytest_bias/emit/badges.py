@@ -141,7 +141,7 @@ def _of_report(report: Report) -> Iterator[Badge]:
     about = _about(report)
     applicable = list(report.coverage.get("social_suites", ()))
     social = {s.name for s in measured} & set(applicable)
-    if not social or lacking(report):
+    if not social or lacking(report) or report.model.answers_from:
         social = set()
     elif report.withheld:
         yield _withheld_badge(report, measured, social, len(applicable), about)
@@ -167,7 +167,8 @@ def _of_report(report: Report) -> Iterator[Badge]:
     for suite in report.suites if report.withheld is None else ():
         is_read = is_badge_eligible(suite) and suite.language not in unread(report)
         if is_read and suite.status == "scored" and suite.headline is not None:
-            yield _suite_badge(suite, about)
+            badge = _suite_badge(suite, about)
+            yield _of_answers(badge) if report.model.answers_from else badge
 
 
 def _of_rerun(report: Report, standing: PublicationStatus) -> Iterator[Badge]:
@@ -189,6 +190,11 @@ def _of_rerun(report: Report, standing: PublicationStatus) -> Iterator[Badge]:
         yield Badge("results-validated", VALIDATED, message, title)
     else:
         yield Badge("results-re-run", RERUN, f"by {owner} · {counts}", title)
+
+
+def _of_answers(badge: Badge) -> Badge:
+    """Return a badge of a suite that says that answers were scored and no model was run."""
+    return replace(badge, message=f"{badge.message} · answers of a log", color=GREY)
 
 
 def _stale(badge: Badge, report: Report) -> Badge:
@@ -290,6 +296,8 @@ def _whole(suite: SuiteResult, metric: str) -> Score | None:
 
 def _about(report: Report) -> str:
     asked = "served" if report.model.served else report.model.asked
+    if report.model.answers_from:
+        asked = "named by a log of answers, no model was run"
     asked = f"{asked}, weights not known, " if asked else ""
     return (
         f"Model {model_name(report)}, {asked}{report.run.get('created', '')[:10]}, report "

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from pytest_bias.emit import answers_source
 from pytest_bias.records.report import Report, SuiteResult
 from pytest_bias.records.score import NO_GROUP, Family, Score
 from pytest_bias.reports.withholding import NOT_PUBLISHED
@@ -340,4 +341,5 @@ def scope_limits(report: Report) -> list[str]:
     robust = "robustness" in kinds
     intrinsic = not robust or any(s.kind == "intrinsic" for s in report.suites)
     said = {INTRINSIC_LIMITS: intrinsic and "downstream" not in kinds, ROBUSTNESS_LIMITS: robust}
-    return [SOCIAL_LIMITS, *(sentence for sentence, holds in said.items() if holds)]
+    limits = (sentence for sentence, holds in said.items() if holds)
+    return [*answers_source.sentences(report.model), SOCIAL_LIMITS, *limits]

@@ -80,7 +80,11 @@ def provenance(
         yield Check("complete record", "unknown", f"it does not state {', '.join(missing[:3])}")
     else:
         yield Check("complete record", "holds", "model, suites, data, seed, version and n")
-    yield _denominator(report, version, traits, catalogue)
+    if report.model.answers_from:
+        said = "which suites apply to a model cannot be told from answers of it"
+        yield Check("denominator", "unknown", said)
+    else:
+        yield _denominator(report, version, traits, catalogue)
 
 
 def _name(report: Report) -> Iterator[Check]:

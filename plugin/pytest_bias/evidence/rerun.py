@@ -73,6 +73,13 @@ def settings_of(report: Report, found: Named, given: Settings, text: str) -> Set
 
 def _refuse_asked(report: Report, given: Settings, text: str) -> None:
     """Raise `UsageError` for a model whose weights are not known: nothing proves it is the same."""
+    if report.model.answers_from:
+        raise UsageError(
+            f"{text} cannot be reproduced: it has scores of a log of answers, no model was run, "
+            "and nothing shows which one gave them.",
+            "pytest-bias score on the same files gives the same scores; pytest-bias verify "
+            "recomputes them from the records.",
+        )
     who = report.model.asked or asked_in_words(given.model or "")
     if not who:
         return

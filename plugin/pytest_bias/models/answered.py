@@ -72,9 +72,7 @@ class Recorder(Model):
         """Note texts of any length."""
         return self.log_likelihood([_whole(p) for p in passages])
 
-    def generate(
-        self, prompts: Sequence[str], *, n: int = 1, **how: object
-    ) -> list[Continuation]:
+    def generate(self, prompts: Sequence[str], *, n: int = 1, **how: object) -> list[Continuation]:
         """Note prompts, and how many texts are to follow each."""
         self.asked += [Query("text", prompt, n=n) for prompt in prompts]
         return [Continuation("", 0, None, RECORDED) for _ in prompts for _ in range(n)]
@@ -145,9 +143,7 @@ class Replayed(Model):
         """Return the log-likelihoods of texts of any length."""
         return self.log_likelihood([_whole(p) for p in passages])
 
-    def generate(
-        self, prompts: Sequence[str], *, n: int = 1, **how: object
-    ) -> list[Continuation]:
+    def generate(self, prompts: Sequence[str], *, n: int = 1, **how: object) -> list[Continuation]:
         """Return the texts of the log."""
         nothing = (Continuation("", 0, None, "not in the log"),) * n
         return [c for p in prompts for c in (self._reply(Query("text", p)).texts or nothing)[:n]]

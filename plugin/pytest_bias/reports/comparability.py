@@ -4,6 +4,7 @@ from typing import Final
 
 from pytest_bias.errors import UnknownName
 from pytest_bias.models.interface import Capability
+from pytest_bias.records.identity import AnswersIdentity
 from pytest_bias.records.report import Report, SuiteResult
 from pytest_bias.scoring import statistics
 from pytest_bias.scoring.scores import statistics_of
@@ -31,6 +32,8 @@ def why_not(
         return f"in the baseline it is {other.status.replace('_', ' ')}"
     if suite.status != "scored":
         return f"it is {suite.status.replace('_', ' ')} now"
+    if told := _other_source(current.model.answers_from, baseline.model.answers_from):
+        return told
     pairs = (
         ("another version of the suite", suite.version, other.version),
         ("another measure", suite.measure, other.measure),
@@ -61,6 +64,28 @@ def why_not(
     if unknown := not_known(suite, catalogue):
         return unknown
     return _other_setting(suite, current, baseline, catalogue)
+
+
+def _other_source(now: AnswersIdentity | None, before: AnswersIdentity | None) -> str | None:
+    """Return why answers of a log are compared with answers that were got in another way."""
+    if now is None and before is None:
+        return None
+    if now is None or before is None:
+        was, are = ("a run", "a log of answers") if now else ("a log of answers", "a run")
+        return (
+            f"{was} before, {are} now: they were asked in other ways; compare two runs, or the "
+            "scores of two logs"
+        )
+    if (now.orders, now.read) != (before.orders, before.read):
+        was, are = (_asked_in(a) for a in (before, now))
+        return f"questions asked in {was} before, in {are} now; their positions count differently"
+    return None
+
+
+def _asked_in(about: AnswersIdentity) -> str:
+    orders = {"every": "every order of the options", "some": "one or some orders of the options"}
+    words = orders.get(about.orders, "an unknown order of the options")
+    return f"{words}, read by log-likelihoods of {about.read}" if about.read else words
 
 
 def _scored_by(suite: SuiteResult) -> str | None:

@@ -141,6 +141,11 @@ AS_MEASURED: Final = PublicationStatus()
 
 def unproven(model: ModelIdentity) -> str:
     """Return why results of a model whose weights are not known can never be validated."""
+    if model.answers_from:
+        return (
+            "no model was run: its answers were read from a log, and nothing shows which model "
+            "gave them, so its results can never be validated"
+        )
     return (
         f"{model.asked} answered for this model, and which weights it had cannot be shown: its "
         "results can never be validated"

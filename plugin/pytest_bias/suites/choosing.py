@@ -122,9 +122,7 @@ class MultipleChoice:
         """
         text = found.text or ""
         if found.shown:
-            read = read_choice(
-                text, found.shown, finished=found.finished, language=self.language
-            )
+            read = read_choice(text, found.shown, finished=found.finished, language=self.language)
             chosen = None if read.option is None else found.stands_for[read.option]
             if read.option is not None and chosen is None:
                 return ChoiceReading(AnswerStatus.UNPARSED, None, read.rule, read.thoughts)

@@ -51,8 +51,10 @@ def entries(report: Report, place: Place) -> list[dict[str, Any]]:
     """Return the value of ``model-index``: one entry, or none where there are no scores.
 
     Scores of groups are only in the report, as are drafts, controls, which are not results of
-    their own, and scores without a value.
+    their own, and scores without a value. Answers of a log are no results of a known model.
     """
+    if report.model.answers_from:
+        return []
     results = [r for s in report.suites for r in _results(report, s, place)]
     return [{"name": clean(place.model), "results": results}] if results else []
 

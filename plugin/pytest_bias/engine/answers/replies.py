@@ -77,9 +77,7 @@ def _once(
 # Questions with options
 
 
-def _presented(
-    item: Item, query: Query, answers: Sequence[LoggedAnswer]
-) -> tuple[Presented, ...]:
+def _presented(item: Item, query: Query, answers: Sequence[LoggedAnswer]) -> tuple[Presented, ...]:
     found = tuple(_shown(query, a) for a in _once(item, answers).values())
     if not found:
         raise Lacking(NOTHING)
@@ -252,5 +250,3 @@ def labels_in(answers: Sequence[LoggedAnswer]) -> Iterator[str]:
             yield from answer.values
         elif answer.answer is not None:
             yield answer.answer.strip()
-
-

@@ -416,5 +416,3 @@ def _answers(left: Sequence[Unmatched]) -> str:
 
 def _more(n: int) -> str:
     return f" and {n - NAMED:,} more" if n > NAMED else ""
-
-
