@@ -1,6 +1,6 @@
 """Answers of others: scored as the run that they come from, and refused where they do not fit."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -9,16 +9,15 @@ import pytest
 
 from bias_suites.social.hurtlex import HURTLEX
 from exported import export
-from pytest_bias.data.answer_logs import AnswerLog, LoggedAnswer, read_answers
+from pytest_bias.data.answer_logs import AnswerLog, read_answers
 from pytest_bias.data.sources import DataFolder
 from pytest_bias.engine.answers.choosing import Chosen, choose
 from pytest_bias.engine.answers.scoring import Scoring
 from pytest_bias.engine.sampling import in_order, quick_items
-from pytest_bias.errors import UsageError
 from pytest_bias.models import ModelRef, load
 from pytest_bias.models.interface import Model
 from pytest_bias.models.labels import labels_for
-from pytest_bias.records.report import Item, Report, items_digest, records_digest
+from pytest_bias.records.report import items_digest, records_digest
 from pytest_bias.settings.settings import Settings
 from pytest_bias.suites import find
 from pytest_bias.suites.measures import Measure, measure_items

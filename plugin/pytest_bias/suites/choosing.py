@@ -7,8 +7,12 @@ that the model generates.
 """
 
 import math
+import multiprocessing
+import os
 import string
+import sys
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from typing import ClassVar, Final, NamedTuple
@@ -24,6 +28,8 @@ LABELS: Final = string.ascii_uppercase
 """Labels of the options, in the order in which they are shown."""
 TIE_NATS: Final = 1e-4
 """Labels within this of the likeliest one share the choice."""
+SHARED_FROM: Final = 10_000
+"""Number of logged texts from which several processes read them."""
 LOW_MASS: Final = 0.5
 """Mean probability of the letters below which the user is told to read the text instead."""
 
@@ -216,7 +222,24 @@ def _known(model: Model, questions: Sequence[MultipleChoice]) -> list[Answers] |
     found = model.presented([(q.text, q.options) for q in questions])
     if found is None:
         return None
-    return [[_as_shown(q, p) for p in of] for q, of in zip(questions, found, strict=True)]
+    each = [(q, p) for q, of in zip(questions, found, strict=True) for p in of]
+    shown = iter(_all_shown(each))
+    return [[next(shown) for _ in of] for of in found]
+
+
+def _all_shown(each: Sequence[tuple[MultipleChoice, Presented]]) -> list[Shown]:
+    """Return the choices of many answers; reading texts takes time, so processes share many."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1
+    texts = sum(p.text is not None for _, p in each)
+    # A copy of a process that has threads, such as those of torch, may hang.
+    if texts < SHARED_FROM or cores < 2 or "torch" in sys.modules:
+        return [_as_shown(q, p) for q, p in each]
+    with ProcessPoolExecutor(cores, multiprocessing.get_context("fork")) as pool:
+        return list(pool.map(_shown_of, each, chunksize=1_000))
+
+
+def _shown_of(one: tuple[MultipleChoice, Presented]) -> Shown:
+    return _as_shown(*one)
 
 
 def _as_shown(question: MultipleChoice, found: Presented) -> Shown:

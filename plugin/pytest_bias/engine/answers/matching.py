@@ -7,8 +7,9 @@ number their questions in ways of their own.
 import re
 import unicodedata
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
 from typing import Final, NamedTuple
 
 from pytest_bias.data.answer_logs import LoggedAnswer
@@ -21,13 +22,17 @@ SEVERAL: Final = "its texts fit several items"
 _ANCHOR: Final = 6
 """Words at the end of a text by which it is looked for in a prompt."""
 _WORDS: Final = re.compile(r"\w+")
+_KEPT: Final = 50_000
+"""Texts whose forms are kept: questions and options recur."""
 
 
+@lru_cache(_KEPT)
 def plain(text: str) -> str:
     """Return a text in one form of letters, without case, and with single spaces."""
     return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
 
 
+@lru_cache(_KEPT)
 def words(text: str) -> str:
     """Return the words of a text alone; a text without words as it is, in one form of letters."""
     folded = plain(text)
@@ -56,12 +61,16 @@ class _About(NamedTuple):
     any_of: tuple[str, ...]
     options: frozenset[str]
 
-    def end_in(self, prompt: str) -> int:
-        """Return where the item's texts end in a prompt of words, -1 if they are not in it."""
-        ends = [_end(line, prompt) for line in self.lines]
+    def place_in(self, prompt: str) -> tuple[int, int]:
+        """Return where the item's texts end in a prompt of words, and how long they are.
+
+        The end is -1 if they are not in it. Of two that end alike the longer one is meant: a
+        context may begin as another one.
+        """
         if self.lines:
-            return -1 if min(ends) < 0 else max(ends)
-        return max((_end(text, prompt) for text in self.any_of), default=-1)
+            ends = [_end(line, prompt) for line in self.lines]
+            return (-1 if min(ends) < 0 else max(ends)), sum(map(len, self.lines))
+        return max(((_end(t, prompt), len(t)) for t in self.any_of), default=(-1, 0))
 
 
 def _end(text: str, prompt: str) -> int:
@@ -76,35 +85,49 @@ class Index:
     items: Sequence[Item]
     asked: Mapping[str, Sequence[Query]]
     """What a measure asks about each item."""
-    _by_id: dict[str, int] = field(default_factory=dict, init=False)
-    _by_text: dict[str, list[int]] = field(default_factory=dict, init=False)
-    _by_words: dict[str, list[int]] = field(default_factory=dict, init=False)
-    _anchors: dict[str, list[int]] = field(default_factory=dict, init=False)
-    _lengths: tuple[int, ...] = field(default=(), init=False)
-    _about: list[_About] = field(default_factory=list, init=False)
     _taken: dict[tuple[int, ...], int] = field(default_factory=dict, init=False)
 
-    def __post_init__(self) -> None:
+    @cached_property
+    def _by_id(self) -> dict[str, int]:
         prefix = _prefix([item.id for item in self.items])
-        by_text, by_words, anchors = (defaultdict[str, list[int]](list) for _ in range(3))
-        lengths = set()
+        found: dict[str, int] = {}
         for number, item in enumerate(self.items):
             for name in (item.id, item.id.removeprefix(prefix)):
-                self._by_id.setdefault(_name(name), number)
+                found.setdefault(_name(name), number)
+        return found
+
+    @cached_property
+    def _about(self) -> list[_About]:
+        return [_about(self.asked.get(item.id, ())) for item in self.items]
+
+    @cached_property
+    def _by_text(self) -> dict[str, list[int]]:
+        return self._by(plain)
+
+    @cached_property
+    def _by_words(self) -> dict[str, list[int]]:
+        return self._by(words)
+
+    def _by(self, form: Callable[[str], str]) -> dict[str, list[int]]:
+        found: dict[str, list[int]] = defaultdict(list)
+        for number, item in enumerate(self.items):
             queries = self.asked.get(item.id, ())
-            about = _about(queries)
-            self._about.append(about)
-            texts = dict.fromkeys([*item.texts.values(), *_texts(queries)])
-            for key in dict.fromkeys(map(plain, texts)):
-                by_text[key].append(number)
-            for key in dict.fromkeys(map(words, texts)):
-                by_words[key].append(number)
+            for key in dict.fromkeys(map(form, [*item.texts.values(), *_texts(queries)])):
+                found[key].append(number)
+        return dict(found)
+
+    @cached_property
+    def _anchors(self) -> dict[str, list[int]]:
+        found: dict[str, list[int]] = defaultdict(list)
+        for number, about in enumerate(self._about):
             longest = (max(about.lines, key=len),) if about.lines else about.any_of
-            for key in {_anchor(t) for t in longest}:
-                anchors[key].append(number)
-                lengths.add(key.count(" ") + 1)
-        self._by_text, self._by_words, self._anchors = by_text, by_words, anchors
-        self._lengths = tuple(sorted(lengths))
+            for key in set(map(_anchor, longest)):
+                found[key].append(number)
+        return dict(found)
+
+    @cached_property
+    def _lengths(self) -> tuple[int, ...]:
+        return tuple(sorted({key.count(" ") + 1 for key in self._anchors}))
 
     def match(self, answers: Iterable[LoggedAnswer]) -> Matches:
         """Return which answer belongs to which item."""
@@ -135,7 +158,7 @@ class Index:
         own = {words(text) for text in self.items[number].texts.values()}
         own |= {words(t) for t in _texts(self.asked.get(self.items[number].id, ()))}
         about = self._about[number]
-        return any((w := words(t)) in own or about.end_in(w) >= 0 for t in answer.texts)
+        return any((w := words(t)) in own or about.place_in(w)[0] >= 0 for t in answer.texts)
 
     def _by_texts(self, answer: LoggedAnswer) -> list[int]:
         """Return the items that an answer's texts are about, in their order."""
@@ -158,14 +181,14 @@ class Index:
 
     def _in_prompts(self, texts: Sequence[str], among: set[int] | None = None) -> set[int]:
         """Return the items whose texts end last in a prompt: earlier ones are its examples."""
-        best, found = -1, set[int]()
+        best, found = (-1, 0), set[int]()
         for text in texts:
             prompt = words(text)
             for number in among or set(self._anchored(prompt)):
-                end = self._about[number].end_in(prompt)
-                if end > best:
-                    best, found = end, {number}
-                elif end == best >= 0:
+                place = self._about[number].place_in(prompt)
+                if place[0] >= 0 and place > best:
+                    best, found = place, {number}
+                elif place == best:
                     found.add(number)
         return found
 
@@ -177,8 +200,12 @@ class Index:
 
     def _one_of(self, found: Sequence[int]) -> int | str:
         """Return one of several items, in turn, if they ask the same in the same words."""
-        first = self.asked.get(self.items[found[0]].id, ())
-        if any(self.asked.get(self.items[n].id, ()) != first for n in found[1:]):
+
+        def asks(number: int) -> list[Hashable]:
+            queries = self.asked.get(self.items[number].id, ())
+            return [(q.what, q.text, frozenset(q.options)) for q in queries]
+
+        if any(asks(n) != asks(found[0]) for n in found[1:]):
             return SEVERAL
         key = tuple(found)
         turn = self._taken[key] = self._taken.get(key, -1) + 1

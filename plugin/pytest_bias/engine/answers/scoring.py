@@ -3,12 +3,11 @@
 import datetime
 import time
 from collections import Counter, defaultdict, deque
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from pytest_bias.data.answer_logs import AnswerLog, LoggedAnswer
-from pytest_bias.data.sources import DataFolder
 from pytest_bias.engine.answers.choosing import Chosen
 from pytest_bias.engine.answers.matching import Index, Matches, Unmatched
 from pytest_bias.engine.answers.replies import NOTHING, Lacking, labels_in, replies_to
