@@ -132,8 +132,8 @@ class ModelIdentity:
 
     `code_sha256` is the digest of the model's own code, or of the source file of an application;
     None if there is none. `served` is None unless the model was measured through a server,
-    `application` unless an application of the user's answered, `answers_from` unless answers of a log
-    were scored; in these cases weights are unknown.
+    `application` unless an application of the user's answered, `answers_from` unless answers of a
+    log were scored; in these cases weights are unknown.
     """
 
     reference: str

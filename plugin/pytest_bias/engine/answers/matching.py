@@ -90,9 +90,10 @@ class Index:
     @cached_property
     def _by_id(self) -> dict[str, int]:
         prefix = _prefix([item.id for item in self.items])
+        cuts = [0, *(n + 1 for n, letter in enumerate(prefix) if letter == "/")]
         found: dict[str, int] = {}
         for number, item in enumerate(self.items):
-            for name in (item.id, item.id.removeprefix(prefix)):
+            for name in (item.id[cut:] for cut in cuts):
                 found.setdefault(_name(name), number)
         return found
 
