@@ -280,7 +280,11 @@ def test_folder_among_the_badges_is_no_obstacle(bias: Command, tmp_path: Path) -
 
 
 def test_quick_marks_a_sample(bias: Command) -> None:
-    ran = bias("run", "demo", *ASSOCIATION, "--profile", "quick").done(0)
+    ran = bias("run", "demo", *ASSOCIATION, "--profile", "quick", "--timings").done(0)
+    cost = ran.report["run"]["cost"]
+    assert {"import", "describe", "data", "load", "ask", "forward", "score"} <= {*cost["phases"]}
+    assert sum(cost["phases"].values()) == pytest.approx(cost["wall_s"], abs=0.5)
+    assert "Where the time went" in ran.out
     measured = suite(ran.report, "template_association")
     sampled = measured["sampled"]
     assert 200 <= sampled < 830

@@ -26,7 +26,7 @@ def test_parts_follow_one_another_and_fill_the_bar():
 def test_the_page_says_the_parts_in_words():
     shown = Reader(page.render(report(with_parts(**PARTS))))
     words = "80.0 % answered, 12.5 % refused, 5.0 % unparsed, 2.5 % cut"
-    assert f"Answers, over all orders of the options: {words}." in shown.text
+    assert f"Answers, over the orders of the options that were asked: {words}." in shown.text
     assert [p["aria-label"] for p in shown.all("svg") if "Answers" in p["aria-label"]] == [
         f"Answers: {words}"
     ]

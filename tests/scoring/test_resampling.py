@@ -314,3 +314,37 @@ def test_an_interval_of_a_skewed_mean_has_its_ends_in_order_and_on_the_scale(lev
     found = resampling.mean(values, range(8), replace(drawn(), level=level, bounds=(0, 100)))
     assert found.interval
     assert 0 <= found.interval[0] <= found.value <= found.interval[1] <= 100
+
+
+@pytest.mark.parametrize("sizes", [(7,), (40, 3), (3565,)], ids=str)
+def test_resamples_are_those_of_scipy_to_the_bit(sizes):
+    rng = np.random.default_rng(5)
+    samples = [rng.normal(size=(n, 4)) for n in sizes]
+    # Sums of groups that no unit shares, and a column of its own.
+    for sample in samples:
+        group = np.arange(len(sample)) % 3
+        sample[group[:, None] != np.array([0, 1, 1, 2])] = 0
+
+    def ratio(*totals):
+        return sum((1 + n) * t @ np.arange(1.0, 5) for n, t in enumerate(totals))
+
+    def of_drawn(*index, axis=-1):
+        times = [
+            np.stack([np.bincount(row, minlength=n) for row in i])
+            for i, n in zip(index, sizes, strict=True)
+        ]
+        return ratio(
+            *(np.einsum("bn,nk->bk", t * 1.0, s) for t, s in zip(times, samples, strict=True))
+        )
+
+    theirs = stats.bootstrap(
+        [np.arange(n) for n in sizes],
+        of_drawn,
+        n_resamples=999,
+        batch=500,
+        vectorized=True,
+        method="percentile",
+        rng=sampling(3).rng,
+    ).bootstrap_distribution
+    ours = drawing.resampled(samples, ratio, sampling(3, resamples=999))
+    assert ours.tolist() == theirs.tolist()

@@ -200,3 +200,15 @@ def test_too_few_arrangements_have_no_p_value() -> None:
     assert found.reason == (
         "no other arrangement of the groups, of which no p-value is at most 0.05"
     )
+
+
+def test_shuffles_within_one_block_are_those_of_several_keys() -> None:
+    group, clusters = np.arange(50) % 4, [f"c{n}" for n in range(50)]
+    ours = [d.tolist() for d in relabelled(group, clusters, [""] * 50, sampling(1, shuffles=20))]
+    rng = sampling(1).rng
+    # Clusters are numbered in the order of their names.
+    names = sorted(clusters, key=repr)
+    at = [names.index(c) for c in clusters]
+    for found in ours:
+        order = np.lexsort((rng.random(50), np.zeros(50)))
+        assert found == group[[clusters.index(n) for n in names]][order][at].tolist()

@@ -116,7 +116,8 @@ def _names(names: Sequence[str]) -> str:
 def _about(report: Report) -> Iterator[Fact]:
     model = report.model
     yield "Revision", clean(model.revision or "none", 64)
-    yield "Kind", clean(f"{model.kind}, {model.architecture}", 120)
+    architecture = "" if model.answers_from else f", {model.architecture}"
+    yield "Kind", clean(f"{model.kind}{architecture}", 120)
     if model.asked:
         yield from about_model.on_asked(model)
     else:

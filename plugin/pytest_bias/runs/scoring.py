@@ -9,7 +9,7 @@ from rich.console import Console
 from pytest_bias.data.answer_logs import read_answers
 from pytest_bias.data.sources import DataFolder
 from pytest_bias.emit.progress import ProgressPrinter
-from pytest_bias.engine.answers.choosing import choose
+from pytest_bias.engine.answers.choosing import choose, suite_of
 from pytest_bias.engine.answers.scoring import Scoring
 from pytest_bias.engine.events import Fetching, Listener, Notice
 from pytest_bias.errors import UsageError
@@ -40,6 +40,8 @@ def score_command(
     """
     require_data_dir(settings)
     limits = limits_of(settings)
+    # Before large files are read.
+    suite_of(settings)
     printer = ProgressPrinter(console, withholds=settings.withhold_scores)
     with printer:
         with printer.status("Reading the answers …"):

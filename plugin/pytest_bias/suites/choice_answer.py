@@ -3,7 +3,7 @@
 import re
 from bisect import bisect_left
 from collections.abc import Sequence
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import takewhile
 from typing import Final, NamedTuple
 
@@ -88,12 +88,17 @@ _SUBJECT: Final = re.compile(
 _SENTENCE_END: Final = re.compile(r"[.!?](?=\s|$)|[。!?]|\n")
 
 
+@lru_cache(2_000)
+def _words(shown: tuple[str, ...]) -> Words:
+    return Words(shown)
+
+
 class Answer:
     """A generated answer made plain, with the options that were shown."""
 
     def __init__(self, text: str, options: Sequence[str], cut: bool) -> None:
         self.shown = tuple(plain_words(o).strip() for o in options)
-        self.words = Words(self.shown)
+        self.words = _words(self.shown)
         self.cut = cut
         again = _REPEATED.match(text)
         if again and text not in self.shown and text[again.end() : again.end() + 1] in ("", "\n"):

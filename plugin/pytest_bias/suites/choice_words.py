@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Final, NamedTuple
 
 UNKNOWN: Final = (
@@ -86,6 +87,24 @@ def words_of(text: str) -> list[Word]:
     return found
 
 
+_ALIKE: Final = tuple(tuple(words.split()) for words in UNKNOWN)
+_KEPT: Final = 20_000
+"""Options whose words are kept: they recur, in other orders and in other questions."""
+
+
+@lru_cache(_KEPT)
+def _told(option: str) -> tuple[str, ...]:
+    """Return the words of an option, without articles if it has others."""
+    words = words_of(option)
+    return tuple(w.text for w in words if not w.article) or tuple(w.text for w in words)
+
+
+@lru_cache(_KEPT)
+def _is_unknown(spaced: str) -> bool:
+    """Whether the words of an option, with spaces around, say that nobody can know."""
+    return any(f" {u} " in spaced for u in (*UNKNOWN, *CANNOT_KNOW))
+
+
 class Words:
     """The words of each option: which of them stand where in a text.
 
@@ -94,14 +113,12 @@ class Words:
     """
 
     def __init__(self, options: Sequence[str]) -> None:
-        self.of = [self._told(o) for o in options]
+        self.of = [_told(o) for o in options]
         spaced = [f" {' '.join(words)} " for words in self.of]
-        unknown = [
-            i for i, s in enumerate(spaced) if any(f" {u} " in s for u in (*UNKNOWN, *CANNOT_KNOW))
-        ]
+        unknown = [i for i, s in enumerate(spaced) if _is_unknown(s)]
         self.unknown = unknown[0] if len(unknown) == 1 else None
         self._first: dict[str, list[tuple[int, tuple[str, ...]]]] = {}
-        alike = [(i, tuple(u.split())) for i in unknown[: len(unknown) == 1] for u in UNKNOWN]
+        alike = [(i, words) for i in unknown[: len(unknown) == 1] for words in _ALIKE]
         self._said = [(i, words) for i, words in enumerate(self.of) if words] + alike
         for i, words in self._said:
             self._first.setdefault(words[0], []).append((i, words))
@@ -119,11 +136,6 @@ class Words:
         own = self.of[option]
         n = len(own)
         return frozenset(w[n] for w in self.of if len(w) > n and w[:n] == own)
-
-    @staticmethod
-    def _told(option: str) -> tuple[str, ...]:
-        words = words_of(option)
-        return tuple(w.text for w in words if not w.article) or tuple(w.text for w in words)
 
     def at(self, text: str, tokens: Sequence[Word], i: int) -> tuple[frozenset[int], int]:
         """Return the options of the longest words that begin at a token, and how many tokens."""

@@ -37,13 +37,13 @@ def capabilities_of(log: AnswerLog, answers: str = "auto") -> frozenset[Capabili
     return found | {Capability.OPEN_VOCABULARY}
 
 
-def choose(log: AnswerLog, settings: Settings) -> Chosen:
-    """Return the configuration that was named, else the first that the answers can be of.
+def suite_of(settings: Settings) -> Suite:
+    """Return the one suite that is named.
 
     Raises
     ------
     UsageError
-        If not one suite is named, or no measure of it can use such answers.
+        If none or several are named, or a tag; if there is no such suite or configuration.
     """
     if len(settings.requested) != 1 or settings.requested[0].startswith("@"):
         given = " ".join(settings.requested) or "none"
@@ -53,6 +53,21 @@ def choose(log: AnswerLog, settings: Settings) -> Chosen:
         )
     name, bracket, configuration = settings.requested[0].partition("[")
     suite = settings.catalogue.find(name)
+    if bracket:
+        suite.configuration(configuration.rstrip("]"))
+    return suite
+
+
+def choose(log: AnswerLog, settings: Settings) -> Chosen:
+    """Return the configuration that was named, else the first that the answers can be of.
+
+    Raises
+    ------
+    UsageError
+        If not one suite is named, or no measure of it can use such answers.
+    """
+    suite = suite_of(settings)
+    _, bracket, configuration = settings.requested[0].partition("[")
     can = capabilities_of(log, settings.answers)
     if bracket:
         among: Sequence[Configuration] = [suite.configuration(configuration.rstrip("]"))]
