@@ -38,9 +38,13 @@ def test_an_outer_phase_does_not_count_while_an_inner_one_lasts(clock: Clock) ->
 
 def test_a_phase_that_fails_counts(clock: Clock) -> None:
     found = Timeline(_since=clock.now)
-    with pytest.raises(ValueError, match="no"), found.during("ask"):
+
+    def fail() -> None:
         clock.now += 3
         raise ValueError("no")
+
+    with pytest.raises(ValueError, match="no"), found.during("ask"):
+        fail()
     clock.now += 1
     assert found.so_far() == {"ask": 3, "other": 1}
 
