@@ -371,6 +371,7 @@ def test_the_page_can_be_read_aloud_and_stands_alone() -> None:
     assert not page.all("details")
 
 
+@pytest.mark.slow
 def test_the_size_is_bounded() -> None:
     made = endless(70)
     files = render(made, endless_decision(110), dict.fromkeys(CONTEXT, "&" * 100_000))

@@ -88,5 +88,6 @@ def test_others_are_refused_with_what_is_measured(architecture: str, model_type:
 
 def test_every_kind_has_its_support_and_every_capability_its_words() -> None:
     assert set(KINDS) == set(ModelKind)
-    assert set(SUPPORT) == set(CHECKPOINTS) == set(ModelKind) - {ModelKind.APPLICATION}
+    asked = {ModelKind.APPLICATION, ModelKind.ANSWERS}
+    assert set(SUPPORT) == set(CHECKPOINTS) == set(ModelKind) - asked
     assert all(c.words for c in Capability)

@@ -178,7 +178,7 @@ def test_a_floor_of_another_head_is_found_out():
 
 def test_every_kind_of_model_and_of_floor_is_met():
     met = [param.values[0] for param in heads()]
-    assert {head.kind for head in met} == set(ModelKind)
+    assert {head.kind for head in met} == set(ModelKind) - {ModelKind.ANSWERS}
     assert {len(head.labels) for head in met if head.labels} == {2, 3}
     of = {metric.floor_of for head in met for metric in floored(head.measure)}
     assert of == {"guessing", "shuffled labels", "wording alone", "other groups"}

@@ -89,7 +89,7 @@ def test_trained_weights_are_the_same_bits(trained: Trained) -> None:
     ],
     ids=["accumulation", "checkpointing"],
 )
-@pytest.mark.by_day("accumulation")
+@pytest.mark.slow
 def test_other_trainings_are_the_same_bits(
     suite: Path, tmp_path: Path, how: dict[str, Any], bias: dict[str, Any]
 ) -> None:
@@ -227,6 +227,7 @@ def test_the_best_model_is_the_nearest_to_the_ideal(suite: Path, tmp_path: Path)
 
 
 @pytest.mark.slow
+@pytest.mark.slow
 def test_a_training_that_goes_on_keeps_its_steps(suite: Path, tmp_path: Path) -> None:
     how: dict[str, Any] = {"save_strategy": "steps", "save_steps": 2, "eval_steps": 2}
     how |= {"max_steps": 6}
@@ -307,6 +308,7 @@ def test_a_model_without_tokenizer_or_suite_is_refused(suite: Path, tmp_path: Pa
         trainer(tmp_path, [BiasCallback(["mnli_negation"], offline=True)]).train()
 
 
+@pytest.mark.slow
 def test_a_missing_score_is_never_the_best(suite: Path, tmp_path: Path) -> None:
     """Every second evaluation has none: transformers would end the training for its lack."""
     found = trainer(
