@@ -206,6 +206,7 @@ def test_a_failure_never_ends_the_training(
     assert weights(without) == weights(found)
 
 
+@pytest.mark.slow
 def test_the_best_model_is_the_nearest_to_the_ideal(suite: Path, tmp_path: Path) -> None:
     found = trainer(
         tmp_path,
@@ -289,7 +290,9 @@ def test_settings_that_withhold_scores_are_refused(
             "greater_is_better=False",
         ),
     ],
+    ids=["no evaluations", "no such metric", "wrong direction"],
 )
+@pytest.mark.by_day("no evaluations")
 def test_what_could_never_work_is_refused_before_the_first_step(
     suite: Path, tmp_path: Path, how: dict[str, Any], error: type[BiasError], says: str
 ) -> None:
