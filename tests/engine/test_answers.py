@@ -285,3 +285,37 @@ def test_a_report_of_a_log_earns_no_badge_of_the_whole_and_compares_with_its_kin
     assert compare(report, report).suites[0].reason is None
     assert "log of answers now" in str(compare(report, ran).suites[0].reason)
     assert Report.from_json(report.to_json()).model == report.model
+
+
+@pytest.mark.parametrize(
+    ("stated", "named"),
+    [
+        ("/home/alice/models/mine", "mine"),
+        ("../alice/mine/", "mine"),
+        ("C:\\Users\\alice\\mine", "mine"),
+        ("org/name", "org/name"),
+    ],
+)
+def test_no_folder_of_who_made_the_log_is_in_the_report(stated: str, named: str) -> None:
+    log = log_of(*(pair(n, -10.0, -11.0) for n in range(20)), model=stated)
+    report = scoring("crows_pairs[en]", log, small()).report()
+    assert report.model.reference == named
+    assert report.model.answers_from
+    assert report.model.answers_from.model == named
+    assert "alice" not in report.to_json()
+
+
+def test_labels_alone_have_no_area_under_the_curve(data_dir: Path) -> None:
+    items = loaded("identity_terms[en]", data_dir).items[:40]
+    data = LoadedData(items, DataInfo("here", "none"))
+    answers = [
+        LoggedAnswer(f"line {n}", item=i.id, answer="toxic" if n % 4 == 0 else "non-toxic")
+        for n, i in enumerate(items)
+    ]
+    suite = scoring("identity_terms[en]", log_of(*answers), data).report().suites[0]
+    areas = [s for s in suite.scores if "auc" in s.metric]
+    assert areas
+    assert {s.value for s in areas} == {None}
+    flagged = [r.value for r in suite.records if r.status == "scored"]
+    assert sorted(set(flagged)) == [0.0, 100.0]
+    assert flagged.count(100.0) == 10

@@ -18,6 +18,7 @@ from pytest_bias.errors import UsageError
 from pytest_bias.models.answered import Query, Recorder, Replayed, Reply
 from pytest_bias.models.interface import Capability, ModelKind, Presented
 from pytest_bias.models.labels import labels_for
+from pytest_bias.models.served.address import shown_name
 from pytest_bias.records.identity import AnswersIdentity, ModelIdentity
 from pytest_bias.records.report import (
     Item,
@@ -315,7 +316,7 @@ class Scoring:
     def _bare(self) -> ModelIdentity:
         log = self.log
         return ModelIdentity(
-            reference=self.model or log.model or UNKNOWN_MODEL,
+            reference=shown_name(self.model or log.model or UNKNOWN_MODEL),
             kind=ModelKind.ANSWERS.value,
             architecture="unknown",
             dtype="unknown",
@@ -325,7 +326,7 @@ class Scoring:
                 tool=log.tool,
                 version=log.version,
                 task=log.task,
-                model=log.model,
+                model=shown_name(log.model) if log.model else None,
                 unfinished=log.unfinished,
             ),
         )

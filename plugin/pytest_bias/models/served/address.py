@@ -74,6 +74,6 @@ def is_loopback(server: str) -> bool:
 
 
 def shown_name(name: str) -> str:
-    """Return a model's name without folders of the server's machine."""
-    is_path = name.startswith(("/", "~", "\\")) or re.match(r"[A-Za-z]:[\\/]", name)
+    """Return a model's name without folders of a machine."""
+    is_path = name.startswith(("/", "~", "\\", ".")) or re.match(r"[A-Za-z]:[\\/]", name)
     return re.split(r"[\\/]", name.rstrip("\\/"))[-1] if is_path else name
