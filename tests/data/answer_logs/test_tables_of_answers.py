@@ -122,7 +122,7 @@ MISTAKES = {
     "twice": ("item,answer,answer\n1,a,b\n", "has the column answer 2 times"),
     "few cells": ("item,answer\n1,a\n2\n", "line 3 has 1 cell, and the header 2"),
     "header again": ("item,answer\n1,a\nitem,answer\n", "line 3 is the header once more"),
-    "semicolons": ("item;answer\n1;a\n", "separate its cells by ;; write commas"),
+    "semicolons": ("item;answer\n1;a\n", "separate its cells by ';'; write commas"),
     "quotes": ('item,answer\n1,"a\n', "not well-formed: unexpected end of data"),
     "NaN": ("item,loglik_a\n1,-2\n2,nan\n", "a.csv, line 3: loglik_a is nan, not a finite"),
     "infinite": ("item,loglik_a\n1,-inf\n", "line 2: loglik_a is -inf, not a finite number"),
@@ -183,6 +183,7 @@ def test_files_that_are_no_answers(tmp_path: Path) -> None:
     text = refused(write(tmp_path / "a.txt", "Some words."))
     assert text.startswith("a.txt begins with 'Some words.', which is no known format. Known: ")
     assert "JSON list (write one object a line)" in refused(write(tmp_path / "a.json", "[{}]"))
+    assert "begins with '[build]'" in refused(write(tmp_path / "a.toml", "[build]\n"))
     assert "compressed with gzip" in refused(write(tmp_path / "a.gz", b"\x1f\x8b\x08\0"))
     assert "Parquet" in refused(write(tmp_path / "a.parquet", b"PAR1\0"))
 

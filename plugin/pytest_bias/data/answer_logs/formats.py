@@ -1,6 +1,7 @@
 """The formats of answers that are read, how each is recognised, and the one entry point."""
 
 import json
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -148,7 +149,7 @@ def _beginning(file: LogFile) -> str:
         return "is compressed with gzip"
     if head.startswith(b"PAR1"):
         return "is a Parquet file"
-    if head.lstrip().startswith(b"["):
+    if re.match(rb"\s*\[\s*(?:[\[{\]\"\d]|null|true|false)", head):
         return "is a JSON list (write one object a line)"
     if head.lstrip().startswith(b"{"):
         return "is one JSON object over several lines, or is damaged in its first line"

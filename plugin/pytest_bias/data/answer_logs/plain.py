@@ -129,9 +129,10 @@ def read_csv(file: LogFile) -> AnswerLog:
     _, header = next(rows, (0, []))
     check_header(file.name, header, ())
     if len(header) == 1 and (other := next((c for c in ";\t|" if c in header[0]), None)):
+        is_tab = other == "\t"
         raise DataError(
-            f"{file.name} seems to separate its cells by {'a tab' if other == chr(9) else other}; "
-            f"{'tabs are read in files named .tsv' if other == chr(9) else 'write commas'}."
+            f"{file.name} seems to separate its cells by {'a tab' if is_tab else repr(other)}; "
+            f"{'tabs are read in files named .tsv' if is_tab else 'write commas'}."
         )
     columns = columns_of(header, file.name)
     _check_answers(columns, file.name, header)
