@@ -259,7 +259,8 @@ def test_a_wrong_mapping_or_server_is_one_message(
     assert len(server.asked) == asked
 
 
-@pytest.mark.parametrize("way", ["function", pytest.param("http", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("way", ["function", "http"])
 def test_a_killed_run_goes_on_without_repeating_a_call(
     command: Command, tmp_path: Path, request: pytest.FixtureRequest, way: str
 ) -> None:

@@ -161,6 +161,7 @@ def test_a_token_that_may_not_write_fails_nothing(
     assert gitlab.notes == []
 
 
+@pytest.mark.slow
 def test_the_next_job_is_compared_with_the_last_pipeline_that_succeeded(
     job: Job, gitlab: GitLab, tmp_path: Path
 ) -> None:

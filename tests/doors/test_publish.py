@@ -324,7 +324,10 @@ def test_a_folder_is_published_in_place(publisher: Publisher) -> None:
         (("verify", "org-a/other"), 3, "org-a/other"),
         (("verify", NAME), 3, "publishes no report"),
         (("verify", "home"), 3, "holds no report"),
-        (("verify", "https://localhost:1/report.json"), 3, "cannot be fetched"),
+        pytest.param(
+            *(("verify", "https://localhost:1/report.json"), 3, "cannot be fetched"),
+            marks=pytest.mark.slow,
+        ),
         (("verify", ""), 3, "'' holds no report"),
         (("verify", "out", "--trusted-root", "no.json"), 2, "--trusted-root no.json"),
         (("reproduce", "out/nothing"), 3, "out/nothing"),

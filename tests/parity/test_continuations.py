@@ -151,7 +151,7 @@ def test_completions_at_the_mask_equal_the_loop(name, checkpoint, scored_by, mea
     assert largest < PROBABILITY
 
 
-@pytest.mark.by_day(name=("gpt2",))
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["gpt2", "llama"])
 def test_expected_maxima_equal_the_loop(name, checkpoint, scored_by, measured):
     model, slow = ours.model(checkpoint(name)), plain.causal(checkpoint(name))

@@ -16,13 +16,7 @@ SAMPLES = (pytest.param(8, marks=pytest.mark.slow, id="eighth"), pytest.param(12
 
 
 @pytest.mark.parametrize("step", SAMPLES)
-@pytest.mark.by_day(
-    name=(
-        "wordpiece",
-        "byte-level",
-        "unigram",
-    )
-)
+@pytest.mark.by_day(name=("wordpiece",))
 @pytest.mark.parametrize("name", MODELS)
 def test_sums_outcomes_and_percentages_equal_the_loop(name, step, checkpoint, data_dir, measured):
     path = data_dir / "crows_pairs" / "crows_pairs_anonymized.csv"

@@ -289,6 +289,7 @@ def loaded(data_dir: Path, **how: int) -> dict[str, Item]:
     return {i.id: i for i in items}
 
 
+@pytest.mark.slow
 def test_the_real_files(data_dir):
     items = loaded(data_dir)
     assert len(items) == 58492

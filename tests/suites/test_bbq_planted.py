@@ -70,6 +70,7 @@ def responder() -> Model:
     return load("demo-chat")
 
 
+@pytest.mark.slow
 @pytest.mark.all_draws
 def test_planted_bias_position_and_refusals_lie_within_their_intervals(
     responder: Model, data_dir: Path

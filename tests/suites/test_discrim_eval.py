@@ -330,6 +330,7 @@ def holds(score: Score, value: float | None) -> bool:
     return low - 1e-9 <= (value or 0) <= high + 1e-9
 
 
+@pytest.mark.slow
 @pytest.mark.all_draws
 def test_planted_differences_and_refusals_lie_within_their_intervals(data_dir: Path) -> None:
     found = ours.items("discrim_eval", "en", data_dir)

@@ -48,6 +48,7 @@ def content(suite: str) -> dict[str, dict[str, dict[str, str | None]]]:
 # The files
 
 
+@pytest.mark.by_day("crows_pairs", "stereoset")
 @pytest.mark.parametrize("suite", SUITES)
 def test_the_files_say_what_is_found_in_the_data(suite, data_dir):
     wanted = content(suite)
