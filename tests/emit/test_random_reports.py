@@ -50,6 +50,8 @@ STATES: dict[str, Callable[[Case], bool]] = {
 
 
 @pytest.mark.slow
+# What is found is told as a failure would be, and a whole report is long.
+@pytest.mark.filterwarnings("ignore:Generating overly large repr")
 @pytest.mark.parametrize("state", STATES)
 def test_every_state_is_drawn(state: str) -> None:
     often = settings(
