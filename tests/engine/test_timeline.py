@@ -3,6 +3,7 @@
 import pytest
 
 from pytest_bias.engine import timeline
+from pytest_bias.engine.session import Session
 from pytest_bias.engine.timeline import PHASES, Timeline
 
 
@@ -55,3 +56,11 @@ def test_forward_passes_are_taken_from_the_phase_that_they_are_in(clock: Clock) 
         clock.now += 5
         found.move(4, "ask", "forward")
     assert found.so_far() == {"ask": 1, "forward": 4, "other": 0}
+
+
+def test_small_amounts_of_money_of_a_suite_add_up() -> None:
+    session = object.__new__(Session)
+    session.costs = {}
+    for _ in range(3):
+        session._add_cost("bbq[en]", {"money": 0.000021, "calls": 2})
+    assert session.costs == {"bbq[en]": {"money": pytest.approx(0.000063), "calls": 6}}

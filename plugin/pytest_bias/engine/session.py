@@ -333,7 +333,7 @@ class Session:
     def _add_cost(self, entry: str, cost: Mapping[str, float]) -> None:
         spent = self.costs.setdefault(entry, {})
         for name, number in cost.items():
-            spent[name] = round(spent.get(name, 0) + number, 3)
+            spent[name] = spent.get(name, 0) + number
 
     def measured(self) -> list[tuple[Part | None, SuiteResult]]:
         """Return every result so far with its part, in the order of the plan."""
