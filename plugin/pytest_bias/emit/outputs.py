@@ -67,6 +67,11 @@ def _card(shown: Shown) -> dict[str, str]:
     return files | ({MODEL_INDEX: index} if index else {})
 
 
+def _export(name: str, title: str, path: str, text: Callable[[Shown], str]) -> Output:
+    """Return an output of one file for another tool, which no run writes."""
+    return Output(name, title, path, lambda shown: {path: text(shown)}, of_run=False)
+
+
 OUTPUTS: Final = (
     Output(
         "html",
@@ -82,48 +87,14 @@ OUTPUTS: Final = (
         SUMMARY,
         lambda s: {SUMMARY: summary.render(s.report, s.decision, s.comparison)},
     ),
-    Output(
-        "csv",
-        "Scores",
-        tables.CSV,
-        lambda s: {tables.CSV: tables.to_csv(s.report)},
-        of_run=False,
+    _export("csv", "Scores", tables.CSV, lambda s: tables.to_csv(s.report)),
+    _export("jsonl", "Scores", tables.JSONL, lambda s: tables.to_jsonl(s.report)),
+    _export("junit", "JUnit", junit.JUNIT, lambda s: junit.render(s.report, s.decision)),
+    _export("cyclonedx", "CycloneDX", cyclonedx.FILE, lambda s: cyclonedx.render(s.report)),
+    _export(
+        "eee", "Every Eval Ever", every_eval_ever.FILE, lambda s: every_eval_ever.render(s.report)
     ),
-    Output(
-        "jsonl",
-        "Scores",
-        tables.JSONL,
-        lambda s: {tables.JSONL: tables.to_jsonl(s.report)},
-        of_run=False,
-    ),
-    Output(
-        "junit",
-        "JUnit",
-        junit.JUNIT,
-        lambda s: {junit.JUNIT: junit.render(s.report, s.decision)},
-        of_run=False,
-    ),
-    Output(
-        "cyclonedx",
-        "CycloneDX",
-        cyclonedx.FILE,
-        lambda s: {cyclonedx.FILE: cyclonedx.render(s.report)},
-        of_run=False,
-    ),
-    Output(
-        "eee",
-        "Every Eval Ever",
-        every_eval_ever.FILE,
-        lambda s: {every_eval_ever.FILE: every_eval_ever.render(s.report)},
-        of_run=False,
-    ),
-    Output(
-        "avid",
-        "AVID report",
-        avid.AVID,
-        lambda s: {avid.AVID: avid.render(s.report)},
-        of_run=False,
-    ),
+    _export("avid", "AVID report", avid.AVID, lambda s: avid.render(s.report)),
     Output(
         "annex-iv",
         "Documentation after Annex IV",
@@ -131,12 +102,11 @@ OUTPUTS: Final = (
         lambda s: annex.render(s.report, s.decision, s.context),
         of_run=False,
     ),
-    Output(
+    _export(
         "intoto",
         "Test result",
         TEST_RESULT,
-        lambda s: {TEST_RESULT: intoto.render(s.report, s.decision, s.report_sha256)},
-        of_run=False,
+        lambda s: intoto.render(s.report, s.decision, s.report_sha256),
     ),
 )
 
